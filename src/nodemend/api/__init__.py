@@ -1,0 +1,1 @@
+"""What users write and what we read, as types. No decisions, no I/O."""

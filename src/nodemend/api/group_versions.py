@@ -1,0 +1,47 @@
+"""Every resource we name: group, version, kind, plural, scope."""
+
+from typing import Final
+
+import msgspec
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """Where objects of one kind live."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+NODE: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
+POD: Final = Resource("", "v1", "Pod", "pods")
+NAMESPACE: Final = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+LEASE: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases")
+EVENT: Final = Resource("events.k8s.io", "v1", "Event", "events")
+VOLUME_ATTACHMENT: Final = Resource(
+    "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False
+)
+CUSTOM_RESOURCE_DEFINITION: Final = Resource(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
+)
+
+OUR_GROUP: Final = "nodemend.io"
+NODE_HEALTH_CHECK: Final = Resource(
+    OUR_GROUP, "v1alpha1", "NodeHealthCheck", "nodehealthchecks", namespaced=False
+)
+REMEDIATION_POLICY: Final = Resource(
+    OUR_GROUP, "v1alpha1", "RemediationPolicy", "remediationpolicies", namespaced=False
+)
+MANUAL_REMEDIATION: Final = Resource(OUR_GROUP, "v1alpha1", "ManualRemediation", "manualremediations")
+MANUAL_REMEDIATION_TEMPLATE: Final = Resource(
+    OUR_GROUP, "v1alpha1", "ManualRemediationTemplate", "manualremediationtemplates"
+)

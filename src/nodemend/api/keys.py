@@ -1,0 +1,28 @@
+"""Every label, annotation, taint, finalizer and object name that is ours or that we act on."""
+
+from typing import Final
+
+OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
+"""The taint by which Kubernetes releases a node's pods and volumes by force."""
+
+OUR_TAINT_VALUE: Final = "nodemend"
+"""Tells our out-of-service taint from anybody else's."""
+
+NO_EXECUTE: Final = "NoExecute"
+
+SAFE_END: Final = "nodemend.io/safe-end"
+"""Finalizer: a remediation ends only after what it added is removed."""
+
+CHECK: Final = "nodemend.io/check"
+"""Label on a remediation: the health check that asked for it."""
+
+CHECK_UID: Final = "nodemend.io/check-uid"
+"""Annotation beside it: the very check, should another take its name."""
+
+POLICY_NAME: Final = "cluster"
+"""The one RemediationPolicy of a cluster."""
+
+KUBELET_LEASE_NAMESPACE: Final = "kube-node-lease"
+
+SYSTEM_NAMESPACE: Final = "nodemend-system"
+"""Where our own Leases live, unless the settings name another."""

@@ -1,0 +1,108 @@
+"""ManualRemediation: a person makes the node harmless and says so; we release and close."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+
+from nodemend.api.conditions import Condition
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.wire import Wire, about
+
+
+class Phase(StrEnum):
+    """For people. Code reads the facts beside it."""
+
+    PENDING = "Pending"
+    AWAITING_WORD = "AwaitingWord"
+    RELEASING = "Releasing"
+    RECOVERING = "Recovering"
+    SUCCEEDED = "Succeeded"
+
+
+class Confirmation(Wire):
+    """A person's word that one boot of one node can no longer run anything (evidence E5).
+
+    Written once, in the writer's own name, repeating what the status shows. Taking it back before the
+    release is allowed; changing it is not.
+    """
+
+    by: Annotated[
+        str, about("Who vouches: the user name of whoever writes this.", min_length=1, max_length=316)
+    ]
+    reason: Annotated[str, about("How they know.", min_length=1, max_length=1024)]
+    node_uid: Annotated[str, about("Repeats status.nodeUID.", min_length=1, max_length=63)] = msgspec.field(
+        name="nodeUID"
+    )
+    boot_id: Annotated[str, about("Repeats status.bootID.", min_length=1, max_length=128)] = msgspec.field(
+        name="bootID"
+    )
+    last_renew_time: Annotated[
+        str, about("Repeats status.lastRenewTime: the last sign of life they saw.", max_length=64)
+    ]
+
+
+class ManualRemediationSpec(Wire):
+    instructions: Annotated[str, about("What the person who is called should do.", max_length=4096)] = ""
+    confirmation: Annotated[Confirmation | None, about("The word, once it is given.")] = None
+
+
+class Evidence(Wire):
+    """Why we knew that the node was harmless."""
+
+    class_: Annotated[str, about("E1 to E5.", max_length=8)] = msgspec.field(name="class")
+    node_uid: Annotated[str, about("The node.", max_length=63)] = msgspec.field(name="nodeUID")
+    boot_id: Annotated[str, about("Its boot.", max_length=128)] = msgspec.field(name="bootID")
+    by: Annotated[str, about("Whose word it was.", max_length=316)] = ""
+    reason: Annotated[str, about("How they knew.", max_length=1024)] = ""
+    last_renew_time: Annotated[str, about("The last sign of life before it.", max_length=64)] = ""
+
+
+class ManualRemediationStatus(Wire):
+    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
+    epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
+    phase: Annotated[Phase, about("Where it stands, for people.")] = Phase.PENDING
+    message: Annotated[str, about("What it waits for, and what would change that.", max_length=1024)] = ""
+    node_uid: Annotated[str, about("The node under remediation.", max_length=63)] = msgspec.field(
+        name="nodeUID", default=""
+    )
+    boot_id: Annotated[str, about("The boot that must end.", max_length=128)] = msgspec.field(
+        name="bootID", default=""
+    )
+    last_renew_time: Annotated[
+        str, about("The kubelet's last sign of life, once it has been silent for long enough.", max_length=64)
+    ] = ""
+    evidence: Annotated[Evidence | None, about("What the release rests on, recorded before it.")] = None
+    tainted: Annotated[bool, about("Our out-of-service taint was asked for and may be on the node.")] = False
+    released: Annotated[bool, about("Its pods and volumes are gone from the node.")] = False
+    pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
+    attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
+    conditions: Annotated[
+        tuple[Condition, ...],
+        about("Processing, Fenced, WorkloadReleased, Recovered, Succeeded.", max_length=16),
+    ] = ()
+
+
+class ManualRemediation(Wire):
+    """One attempt to heal one node by a person's hand. Named like the node."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ManualRemediationSpec = ManualRemediationSpec()
+    status: ManualRemediationStatus = ManualRemediationStatus()
+
+
+class TemplatedSpec(Wire):
+    spec: Annotated[ManualRemediationSpec, about("The spec of each remediation made from this.")] = (
+        ManualRemediationSpec()
+    )
+
+
+class ManualRemediationTemplateSpec(Wire):
+    template: Annotated[TemplatedSpec, about("What each remediation starts as.")] = TemplatedSpec()
+
+
+class ManualRemediationTemplate(Wire):
+    """From which health checks make ManualRemediations."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ManualRemediationTemplateSpec = ManualRemediationTemplateSpec()

@@ -1,0 +1,26 @@
+"""Durations as people write them: "90s", "5m", "1h30m"."""
+
+import re
+from datetime import timedelta
+from typing import Final
+
+DURATION_PATTERN: Final = r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
+_DURATION: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+
+def parse_duration(text: str) -> timedelta:
+    """Raises ValueError for what the pattern of the API would refuse, and for the empty string."""
+    found = _DURATION.fullmatch(text)
+    if not text or found is None:
+        raise ValueError(f"{text!r} is not a duration; write it like 90s, 5m or 1h30m")
+    hours, minutes, seconds = (int(part) if part else 0 for part in found.groups())
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+
+
+def print_duration(value: timedelta) -> str:
+    """The shortest form that parses back to the same whole seconds."""
+    seconds = int(value.total_seconds())
+    hours, rest = divmod(seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    parts = ((hours, "h"), (minutes, "m"), (seconds, "s"))
+    return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"

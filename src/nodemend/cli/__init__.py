@@ -1,0 +1,1 @@
+"""`kubectl mend`: what a person types."""

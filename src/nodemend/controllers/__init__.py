@@ -1,0 +1,1 @@
+"""Gather, decide, act: one package a controller."""

@@ -1,0 +1,1 @@
+"""Everything that can declare a node dead. Pure: facts in, verdict out."""

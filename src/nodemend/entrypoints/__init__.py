@@ -1,0 +1,1 @@
+"""The programs we ship: each wires settings, shells and controllers together."""

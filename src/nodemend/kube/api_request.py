@@ -1,0 +1,176 @@
+"""Requests to the API server as values. Building one touches nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from nodemend.api.group_versions import Resource
+
+
+class Method(StrEnum):
+    GET = "GET"
+    POST = "POST"
+    PUT = "PUT"
+    PATCH = "PATCH"
+    DELETE = "DELETE"
+
+
+class Content(StrEnum):
+    """What a body is. A patch's kind stands in its content type."""
+
+    JSON = "application/json"
+    MERGE_PATCH = "application/merge-patch+json"
+    JSON_PATCH = "application/json-patch+json"
+    APPLY_PATCH = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request, complete but for host and credentials. `path` is percent-encoded."""
+
+    method: Method
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    content: Content = Content.JSON
+
+    @property
+    def target(self) -> str:
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+    @property
+    def writes(self) -> bool:
+        return self.method is not Method.GET
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """The very object, in the very version, that a decision was made on."""
+
+    uid: str
+    version: str
+
+
+def get(resource: Resource, name: str, namespace: str = "") -> Request:
+    """A linearizable read: no resourceVersion is named, so the server asks its store."""
+    return Request(Method.GET, item_path(resource, name, namespace))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects of a resource: all of them, unless narrowed."""
+
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+    @property
+    def query(self) -> tuple[tuple[str, str], ...]:
+        named = (("labelSelector", self.labels), ("fieldSelector", self.fields))
+        return tuple((key, value) for key, value in named if value)
+
+
+EVERYTHING = Selection()
+
+
+def list_page(resource: Resource, of: Selection, *, limit: int, token: str = "") -> Request:
+    """One page of a consistent list; `token` continues an earlier one."""
+    query = (("limit", str(limit)), *of.query)
+    if token:
+        query = (*query, ("continue", token))
+    return Request(Method.GET, collection_path(resource, of.namespace), query)
+
+
+def watch(resource: Resource, of: Selection, *, version: str, seconds: int) -> Request:
+    """Changes after `version`, with bookmarks; the server ends it after `seconds`."""
+    query = (
+        ("watch", "true"),
+        ("allowWatchBookmarks", "true"),
+        ("resourceVersion", version),
+        ("timeoutSeconds", str(seconds)),
+        *of.query,
+    )
+    return Request(Method.GET, collection_path(resource, of.namespace), query)
+
+
+def watch_list(resource: Resource, of: Selection, *, seconds: int) -> Request:
+    """The present objects as a stream, closed by a marked bookmark, then changes."""
+    query = (
+        ("watch", "true"),
+        ("allowWatchBookmarks", "true"),
+        ("sendInitialEvents", "true"),
+        ("resourceVersionMatch", "NotOlderThan"),
+        ("timeoutSeconds", str(seconds)),
+        *of.query,
+    )
+    return Request(Method.GET, collection_path(resource, of.namespace), query)
+
+
+def create(resource: Resource, body: object, namespace: str = "", *, manager: str) -> Request:
+    query = (("fieldManager", manager),)
+    return Request(Method.POST, collection_path(resource, namespace), query, msgspec.json.encode(body))
+
+
+def merge_patch(  # noqa: PLR0913 - an address, a change, its condition and its author
+    resource: Resource,
+    name: str,
+    namespace: str = "",
+    *,
+    change: Mapping[str, object],
+    only_if: Precondition,
+    manager: str,
+    subresource: str = "",
+) -> Request:
+    """Change the named fields of exactly the object that was read; anything else is a conflict."""
+    metadata = dict(_mapping(change.get("metadata")))
+    metadata |= {"uid": only_if.uid, "resourceVersion": only_if.version}
+    body = msgspec.json.encode({**change, "metadata": metadata})
+    path = item_path(resource, name, namespace, subresource)
+    return Request(Method.PATCH, path, (("fieldManager", manager),), body, Content.MERGE_PATCH)
+
+
+def apply(
+    resource: Resource,
+    name: str,
+    namespace: str = "",
+    *,
+    fields: Mapping[str, object],
+    manager: str,
+    subresource: str = "",
+) -> Request:
+    """Own the named fields whole. Never for Node taints: they are one list with many authors."""
+    body = msgspec.json.encode({"apiVersion": resource.api_version, "kind": resource.kind, **fields})
+    query = (("fieldManager", manager), ("force", "true"))
+    path = item_path(resource, name, namespace, subresource)
+    return Request(Method.PATCH, path, query, body, Content.APPLY_PATCH)
+
+
+def delete(resource: Resource, name: str, namespace: str = "", *, only_if: Precondition) -> Request:
+    options = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": only_if.uid, "resourceVersion": only_if.version},
+    }
+    return Request(Method.DELETE, item_path(resource, name, namespace), (), msgspec.json.encode(options))
+
+
+def collection_path(resource: Resource, namespace: str = "") -> str:
+    root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    return f"{root}{inside}/{resource.plural}"
+
+
+def item_path(resource: Resource, name: str, namespace: str = "", subresource: str = "") -> str:
+    below = f"/{subresource}" if subresource else ""
+    return f"{collection_path(resource, namespace)}/{quote(name, safe='')}{below}"
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return value
+    raise TypeError(f"metadata is {type(value).__name__}, not a mapping")

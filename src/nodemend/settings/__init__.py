@@ -1,0 +1,1 @@
+"""Environment and flags, parsed once into frozen values."""

@@ -1,0 +1,1 @@
+"""Names of what we log, count and report."""

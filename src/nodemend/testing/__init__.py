@@ -1,0 +1,1 @@
+"""The simulated world: scheduler, clocks, network, API server, kubelets, people. Seeded and replayable."""
