@@ -1,0 +1,122 @@
+"""Simulated links to the API server: delay, loss, resets, and requests whose fate nobody learns."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Protocol
+
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
+from nodemend.testing.processes import SimulatedProcess
+
+
+class ServedWatch(Protocol):
+    """The server's end of a stream."""
+
+    def take(self) -> list[bytes]: ...
+
+    @property
+    def ended(self) -> str | None: ...
+
+    def subscribe(self, callback: Callable[[], None]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Endpoint(Protocol):
+    """One account's way into a server. Each call happens at one instant."""
+
+    def handle(self, request: Request) -> Answer: ...
+
+    def watch(self, request: Request) -> ServedWatch | Answer: ...
+
+
+class Fate(Enum):
+    """What the network does to one request."""
+
+    DELIVERED = auto()
+    REFUSED = auto()  # no connection: certainly not applied
+    LOST = auto()  # swallowed on the way there
+    REPLY_LOST = auto()  # applied, and nobody hears of it
+    RESET = auto()  # applied, and the connection breaks instead of an answer
+    LATE = auto()  # applied after the sender has given up
+
+
+@dataclass(frozen=True, slots=True)
+class LinkQuality:
+    """Chances of each fate, and delays in true seconds one way."""
+
+    delay: tuple[float, float] = (0.001, 0.02)
+    refused: float = 0.0
+    lost: float = 0.0
+    reply_lost: float = 0.0
+    reset: float = 0.0
+    late: float = 0.0
+
+    def draw(self, chance: random.Random) -> Fate:
+        point = chance.random()
+        fates = (
+            (self.refused, Fate.REFUSED),
+            (self.lost, Fate.LOST),
+            (self.reply_lost, Fate.REPLY_LOST),
+            (self.reset, Fate.RESET),
+            (self.late, Fate.LATE),
+        )
+        for share, fate in fates:
+            if point < share:
+                return fate
+            point -= share
+        return Fate.DELIVERED
+
+
+class CrashPoint(Enum):
+    """Where in a write a process dies."""
+
+    BEFORE = auto()
+    AFTER_COMMIT = auto()
+    AFTER_REPLY = auto()
+
+
+CrashPlan = Callable[[Request], CrashPoint | None]
+
+
+def no_crash(_request: Request) -> None:
+    return None
+
+
+class Link:
+    """The path from one process to its endpoint, in both directions. `up` and `down` can each be cut."""
+
+    def __init__(self, process: SimulatedProcess, endpoint: Endpoint, quality: LinkQuality) -> None:
+        self.process = process
+        self.endpoint = endpoint
+        self.quality = quality
+        self.up = True
+        self.down = True
+        self.crash_plan: CrashPlan = no_crash
+        self.faults: dict[Fate, int] = {}
+        self._chance = process.scheduler.chance(f"link of {process.name}")
+
+    def delay(self) -> float:
+        return self._chance.uniform(*self.quality.delay)
+
+    def late_by(self) -> float:
+        return self._chance.uniform(1.0, 60.0)
+
+    def draw(self) -> Fate:
+        fate = self.quality.draw(self._chance)
+        if fate is not Fate.DELIVERED:
+            self.faults[fate] = self.faults.get(fate, 0) + 1
+        return fate
+
+    def cut(self, *, up: bool = True, down: bool = True) -> None:
+        self.up, self.down = self.up and not up, self.down and not down
+
+    def heal(self) -> None:
+        self.up = self.down = True
+
+
+def worse(quality: LinkQuality, by: float) -> LinkQuality:
+    """The same link with every kind of loss at the chance `by`, for campaigns that turn one knob."""
+    return replace(quality, refused=by, lost=by / 2, reply_lost=by, reset=by, late=by / 2)
