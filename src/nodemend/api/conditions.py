@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
+from nodemend.api import name_formats
 from nodemend.api.wire import Wire, about
 
 
@@ -16,11 +17,19 @@ class ConditionStatus(StrEnum):
 class Condition(Wire):
     """One fact about an object, with its reason."""
 
-    type: Annotated[str, about("Which fact.", min_length=1, max_length=316)]
+    type: Annotated[
+        str,
+        about("Which fact.", min_length=1, max_length=316, rules=(name_formats.CONDITION_TYPE,)),
+    ]
     status: Annotated[ConditionStatus, about("Whether it holds.")]
     reason: Annotated[str, about("Why, in one CamelCase word.", min_length=1, max_length=1024)]
     last_transition_time: Annotated[
-        str, about("When the status last changed.", extra_json_schema={"format": "date-time"})
+        str,
+        about(
+            "When the status last changed.",
+            extra_json_schema={"format": "date-time"},
+            example="2026-01-31T12:00:00Z",
+        ),
     ]
     message: Annotated[str, about("Why, for a person.", max_length=32768)] = ""
     observed_generation: Annotated[int, about("The generation of the spec this speaks of.", ge=0)] = 0
@@ -39,16 +48,5 @@ def merged(old: Iterable[Condition], new: Iterable[Condition]) -> tuple[Conditio
     for condition in new:
         known = before.get(condition.type)
         kept = known.last_transition_time if known and known.status == condition.status else None
-        before[condition.type] = _at(condition, kept) if kept else condition
+        before[condition.type] = condition.but(last_transition_time=kept) if kept else condition
     return tuple(before[type_] for type_ in sorted(before))
-
-
-def _at(condition: Condition, transition: str) -> Condition:
-    return Condition(
-        type=condition.type,
-        status=condition.status,
-        reason=condition.reason,
-        message=condition.message,
-        observed_generation=condition.observed_generation,
-        last_transition_time=transition,
-    )

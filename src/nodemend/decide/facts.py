@@ -1,0 +1,73 @@
+"""What was observed. That something could not be read is a fact of its own, and never means absent."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.remediation_policy import Mode, Pause
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Present(Generic[T]):
+    """Read just now, from the API server itself and not from a cache."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The API server says that there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Nobody knows."""
+
+    why: str
+
+
+Seen = Present[T] | Absent | Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    key: str
+    effect: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """One Node object in one version."""
+
+    name: str
+    uid: str
+    version: str
+    boot_id: str
+    ready: ConditionStatus
+    taints: tuple[Taint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFacts:
+    """The kubelet's Lease, and for how long we ourselves have seen it unchanged."""
+
+    renew_time: str
+    lasts: float
+    unchanged_for: float
+
+    @property
+    def silent(self) -> bool:
+        """By our own clock alone: the kubelet's may be wrong, and a wrong one would make it look dead."""
+        return self.unchanged_for >= self.lasts
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFacts:
+    """What the cluster allows."""
+
+    mode: Mode
+    pause: Pause | None
+    max_concurrent: int

@@ -1,0 +1,162 @@
+"""Every hold in words: what holds, and what would change it."""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from nodemend.decide.holds import (
+    BootUnknown,
+    CannotRead,
+    Deposed,
+    DryRun,
+    HoldReason,
+    KubeletSpeaks,
+    NodeReady,
+    NoKubeletLease,
+    NotBackYet,
+    NoWord,
+    OtherRemediation,
+    Paused,
+    TooManyAtOnce,
+    ViewStale,
+    WordContradicted,
+    WordExpired,
+    WordForOther,
+    WordOutlived,
+    WordUndated,
+    WorkloadsLeaving,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """For a person: what holds, and what would change it."""
+
+    sentence: str
+    next_step: str
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.next_step}"
+
+
+def explain(reason: HoldReason) -> Explanation:
+    match reason:
+        case NoWord() | WordForOther() | WordOutlived() | WordExpired() | WordUndated() | WordContradicted():
+            return _explain_word(reason)
+        case DryRun() | Paused() | TooManyAtOnce() | OtherRemediation():
+            return _explain_guard(reason)
+        case ViewStale() | CannotRead() | Deposed():
+            return _explain_sight(reason)
+        case (
+            NoKubeletLease()
+            | BootUnknown()
+            | KubeletSpeaks()
+            | NodeReady()
+            | WorkloadsLeaving()
+            | NotBackYet()
+        ):
+            return _explain_node(reason)
+        case _:
+            assert_never(reason)
+
+
+def _explain_word(
+    reason: NoWord | WordForOther | WordOutlived | WordExpired | WordUndated | WordContradicted,
+) -> Explanation:
+    again = "Take it back with `kubectl mend confirm NODE --withdraw`, look again, and confirm again."
+    match reason:
+        case NoWord(node):
+            return Explanation(
+                f"Waiting for a person to make {node} harmless and to say so.",
+                f"Switch it off, then run `kubectl mend confirm {node} --reason ...`.",
+            )
+        case WordForOther(what, said, actual):
+            return Explanation(f"The word given names {what} {said}, but this is {actual}.", again)
+        case WordOutlived(said, actual):
+            return Explanation(
+                f"The kubelet renewed its Lease at {actual}; whoever vouched had seen {said}. It is alive.",
+                again,
+            )
+        case WordExpired(age, limit):
+            return Explanation(f"The word is {age:.0f} s old; it is good for {limit:.0f} s.", again)
+        case WordUndated():
+            return Explanation("The API server does not tell when the word was given.", again)
+        case WordContradicted(by, boot_id):
+            return Explanation(
+                f"Boot {boot_id}, which {by} vouched to be down, speaks again. Its workloads may run twice.",
+                "Switch the node off now; then find out which copy of its data is right.",
+            )
+        case _:
+            assert_never(reason)
+
+
+def _explain_guard(reason: DryRun | Paused | TooManyAtOnce | OtherRemediation) -> Explanation:
+    match reason:
+        case DryRun(policy_exists):
+            said = "The RemediationPolicy says DryRun" if policy_exists else "There is no RemediationPolicy"
+            return Explanation(f"{said}: nothing is done, only told.", "Set its mode to Act to remediate.")
+        case Paused(by, why):
+            return Explanation(
+                f"Paused by {by or 'somebody'}: {why}.", "`kubectl mend resume` ends the pause."
+            )
+        case TooManyAtOnce(others, limit):
+            return Explanation(
+                f"{others} other nodes are under remediation, and the limit is {limit}.",
+                "It goes on when one of them is done, or when maxConcurrent is raised.",
+            )
+        case OtherRemediation(holder):
+            return Explanation(f"{holder} is at work on this node.", "It goes on when that one has ended.")
+        case _:
+            assert_never(reason)
+
+
+def _explain_sight(reason: ViewStale | CannotRead | Deposed) -> Explanation:
+    match reason:
+        case ViewStale(age, limit):
+            return Explanation(
+                f"Our view of the cluster is {age:.0f} s old; at most {limit:.0f} s is trusted.",
+                "It goes on when the API server answers our watches again.",
+            )
+        case Deposed(ours, theirs):
+            return Explanation(
+                f"Leadership {theirs} is at work here, and we are {ours}.",
+                "Nothing to do: the later one goes on.",
+            )
+        case CannotRead(what, why):
+            return Explanation(f"Cannot read {what}: {why}.", "It goes on when the API server answers.")
+        case _:
+            assert_never(reason)
+
+
+def _explain_node(
+    reason: NoKubeletLease | BootUnknown | KubeletSpeaks | NodeReady | WorkloadsLeaving | NotBackYet,
+) -> Explanation:
+    match reason:
+        case NoKubeletLease(node):
+            return Explanation(
+                f"Node {node} has no Lease, so nothing tells whether its kubelet is silent.",
+                "It goes on when the kubelet has made its Lease, or when the Node is deleted.",
+            )
+        case BootUnknown(node):
+            return Explanation(
+                f"Node {node} reports no boot ID, so no evidence could name the boot that must end.",
+                "Delete this remediation and repair the node's kubelet by hand.",
+            )
+        case KubeletSpeaks(silent_for, needed):
+            return Explanation(
+                f"The kubelet's Lease has been silent for {silent_for:.0f} s of the {needed:.0f} s needed.",
+                "It goes on when the Lease stays silent.",
+            )
+        case NodeReady(node):
+            return Explanation(f"Node {node} reports Ready: its kubelet is at work.", "Nothing is released.")
+        case WorkloadsLeaving(pods, attachments):
+            return Explanation(
+                f"{pods} pods and {attachments} volumes are still on the node.",
+                "It goes on when they are gone.",
+            )
+        case NotBackYet(node):
+            return Explanation(
+                f"Waiting for {node} to be Ready on a new boot.",
+                f"Start the machine, or delete the Node {node} if it will not come back.",
+            )
+        case _:
+            assert_never(reason)

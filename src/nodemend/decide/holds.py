@@ -1,0 +1,164 @@
+"""Why we refuse for now. Each reason carries its numbers; hold_explanations says them in words."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """The cluster's policy is absent or says DryRun."""
+
+    policy_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyAtOnce:
+    others: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class ViewStale:
+    """Our own picture of the cluster is too old to act on."""
+
+    age: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class CannotRead:
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deposed:
+    """A later leadership has written here: it is at work, not we."""
+
+    ours: int
+    theirs: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRemediation:
+    """Somebody else is at work on this very node."""
+
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class BootUnknown:
+    """The Node reports no boot ID, so no evidence could name the boot that must end."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletSpeaks:
+    """Its Lease is fresh, or has not yet been seen silent for long enough."""
+
+    silent_for: float
+    needed: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoKubeletLease:
+    """Without its Lease nothing tells whether the kubelet is silent."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoWord:
+    """Nobody has vouched yet."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordForOther:
+    """The word names another node or another boot."""
+
+    what: str
+    said: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordOutlived:
+    """The kubelet renewed its Lease after the person looked."""
+
+    said: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordExpired:
+    age: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class WordUndated:
+    """When it was given cannot be told, so neither can whether it is still good."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReady:
+    """The Node reports Ready: whatever was said, its kubelet is at work."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordContradicted:
+    """The very boot that was vouched for spoke again after its workloads had been released."""
+
+    by: str
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadsLeaving:
+    pods: int
+    attachments: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotBackYet:
+    node: str
+
+
+HoldReason = (
+    DryRun
+    | Paused
+    | TooManyAtOnce
+    | ViewStale
+    | CannotRead
+    | Deposed
+    | OtherRemediation
+    | BootUnknown
+    | KubeletSpeaks
+    | NoKubeletLease
+    | NoWord
+    | WordForOther
+    | WordOutlived
+    | WordExpired
+    | WordUndated
+    | NodeReady
+    | WordContradicted
+    | WorkloadsLeaving
+    | NotBackYet
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Refuse for now."""
+
+    reason: HoldReason

@@ -1,0 +1,54 @@
+"""Evidence E5: whether a person's word may be believed now."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.manual_remediation import Confirmation
+from nodemend.decide.facts import LeaseFacts, NodeFacts
+from nodemend.decide.holds import (
+    HoldReason,
+    KubeletSpeaks,
+    NodeReady,
+    NoWord,
+    WordExpired,
+    WordForOther,
+    WordOutlived,
+    WordUndated,
+)
+
+GOOD_FOR: Final = 600.0
+"""Seconds. After that the person's look at the machine is too old to rest a release on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """The word stands, at this moment, for this boot of this node."""
+
+    word: Confirmation
+
+
+def weigh(
+    word: Confirmation | None, age: float | None, node: NodeFacts, lease: LeaseFacts
+) -> Believed | HoldReason:
+    """Whether to believe that the boot which `node` reports has ended.
+
+    `age` is the larger of what the API server's clock and our own say; None when neither can tell.
+    """
+    if word is None:
+        return NoWord(node.name)
+    if word.node_uid != node.uid:
+        return WordForOther("node", word.node_uid, node.uid)
+    if word.boot_id != node.boot_id:
+        return WordForOther("boot", word.boot_id, node.boot_id)
+    if word.last_renew_time != lease.renew_time:
+        return WordOutlived(word.last_renew_time, lease.renew_time)
+    if not lease.silent:
+        return KubeletSpeaks(lease.unchanged_for, lease.lasts)
+    if node.ready is ConditionStatus.TRUE:
+        return NodeReady(node.name)
+    if age is None:
+        return WordUndated()
+    if age > GOOD_FOR:
+        return WordExpired(age, GOOD_FOR)
+    return Believed(word)

@@ -1,0 +1,109 @@
+"""What a ManualRemediation's status says after each step."""
+
+from nodemend.api.conditions import Condition, ConditionStatus, merged
+from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
+from nodemend.decide.hold_explanations import explain
+from nodemend.decide.holds import Hold
+from nodemend.decide.manual_remediation_steps import (
+    Close,
+    ForgetEvidence,
+    ForgetTaint,
+    MarkReleased,
+    RecordEvidence,
+    RecordTarget,
+    ReportLeft,
+    ReportSilence,
+    Stamp,
+)
+
+StatusStep = (
+    Stamp
+    | RecordTarget
+    | ReportSilence
+    | RecordEvidence
+    | ReportLeft
+    | MarkReleased
+    | ForgetTaint
+    | ForgetEvidence
+    | Close
+    | Hold
+)
+
+
+def after(
+    status: ManualRemediationStatus, step: StatusStep, *, epoch: int, generation: int, now: str
+) -> ManualRemediationStatus:
+    """The status that makes `step` true, with its conditions. `now` is for people only."""
+    changed = _changed(status, step, epoch).but(observed_generation=generation)
+    why = _why(step)
+    new = (
+        Condition(
+            type=type_,
+            status=ConditionStatus.TRUE if holds else ConditionStatus.FALSE,
+            reason=reason,
+            message=changed.message,
+            observed_generation=generation,
+            last_transition_time=now,
+        )
+        for type_, holds, reason in _conditions(changed, why)
+    )
+    return changed.but(conditions=merged(status.conditions, new))
+
+
+def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
+    """Whether the status already names this kind of hold: its numbers alone are not worth a write."""
+    return any(
+        condition.type == "Processing" and condition.reason == _why(hold) for condition in status.conditions
+    )
+
+
+def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> ManualRemediationStatus:
+    match step:
+        case Stamp():
+            return status.but(epoch=epoch)
+        case RecordTarget(node_uid, boot_id):
+            return status.but(
+                node_uid=node_uid, boot_id=boot_id, last_renew_time="", phase=Phase.AWAITING_WORD
+            )
+        case ReportSilence(renew_time):
+            return status.but(last_renew_time=renew_time)
+        case RecordEvidence(evidence):
+            return status.but(evidence=evidence, tainted=True, phase=Phase.RELEASING, message="")
+        case ReportLeft(left):
+            return status.but(pods_left=left.pods, attachments_left=left.attachments)
+        case MarkReleased():
+            return status.but(released=True, pods_left=0, attachments_left=0, phase=Phase.RECOVERING)
+        case ForgetTaint():
+            return status.but(tainted=False)
+        case ForgetEvidence(why):
+            return status.but(
+                evidence=None, tainted=False, phase=Phase.AWAITING_WORD, message=str(explain(why))
+            )
+        case Close(node_gone):
+            message = "The Node is gone." if node_gone else "The node is back on a new boot."
+            return status.but(phase=Phase.SUCCEEDED, message=message)
+        case Hold(reason):
+            return status.but(message=str(explain(reason)))
+
+
+def _why(step: StatusStep) -> str:
+    """One CamelCase word for conditions and events."""
+    match step:
+        case Hold(reason) | ForgetEvidence(reason):
+            return type(reason).__name__
+        case Close(node_gone):
+            return "NodeGone" if node_gone else "Recovered"
+        case _:
+            return "InProgress"
+
+
+def _conditions(status: ManualRemediationStatus, why: str) -> tuple[tuple[str, bool, str], ...]:
+    over = status.phase is Phase.SUCCEEDED
+    fenced = "HumanConfirmed" if status.evidence else "WaitingForEvidence"
+    leaving = "Leaving" if status.evidence else "WaitingForEvidence"
+    return (
+        ("Processing", not over, why),
+        ("Fenced", status.evidence is not None, fenced),
+        ("WorkloadReleased", status.released, "Gone" if status.released else leaving),
+        ("Succeeded", over, why if over else "InProgress"),
+    )

@@ -1,0 +1,92 @@
+"""Whether a node is healthy, by its conditions and for how long they have stood."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.node_health_check import Threshold
+from nodemend.api.quantities import parse_duration
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSeen:
+    """A node condition, with two measures of its age in seconds.
+
+    `seen_for` is ours: since we first saw this status, on our own clock. `written_for` is the difference
+    between our wall clock and the time that stands in the condition.
+    """
+
+    type: str
+    status: ConditionStatus
+    seen_for: float
+    written_for: float
+
+    @property
+    def age(self) -> float:
+        """The smaller of the two: no clock that jumps can make a condition older than we saw it."""
+        return max(0.0, min(self.seen_for, self.written_for))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A threshold and the condition that meets it."""
+
+    type: str
+    status: ConditionStatus
+    age: float
+    period: float
+
+    @property
+    def remaining(self) -> float:
+        return max(0.0, self.period - self.age)
+
+
+@dataclass(frozen=True, slots=True)
+class Healthy:
+    ready_for: float
+    """Seconds for which it has been Ready; 0 when no Ready condition says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """Unhealthy, but not yet for long enough."""
+
+    match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Unhealthy:
+    match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    why: str
+
+
+NodeHealth = Healthy | Suspect | Unhealthy | Unjudged
+
+
+def judge(thresholds: Sequence[Threshold], conditions: Iterable[ConditionSeen]) -> NodeHealth:
+    """The gravest verdict that any threshold gives; of several deadlines, the nearest."""
+    seen = {condition.type: condition for condition in conditions}
+    if not seen:
+        return Unjudged("the node reports no conditions yet")
+    matches = [match for threshold in thresholds if (match := _meet(threshold, seen))]
+    if not matches:
+        return Healthy(_ready_for(seen.get("Ready")))
+    nearest = min(matches, key=lambda match: (match.remaining, match.type))
+    return Unhealthy(nearest) if nearest.remaining == 0 else Suspect(nearest)
+
+
+def _meet(threshold: Threshold, seen: dict[str, ConditionSeen]) -> Match | None:
+    condition = seen.get(threshold.type)
+    if condition is None or condition.status is not threshold.status:
+        return None
+    return Match(
+        threshold.type, threshold.status, condition.age, parse_duration(threshold.period).total_seconds()
+    )
+
+
+def _ready_for(ready: ConditionSeen | None) -> float:
+    return ready.age if ready is not None and ready.status is ConditionStatus.TRUE else 0.0

@@ -1,0 +1,76 @@
+"""What a health check asks for one target: create a remediation, withdraw it, or leave things as they are."""
+
+from dataclasses import dataclass
+
+from nodemend.decide.holds import Hold, OtherRemediation
+from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.storm_guard import Go
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The remediation that exists for a target."""
+
+    holder: str
+    ours: bool
+    ending: bool
+    # Something was released, or may have been: only the remediator knows when it is over.
+    committed: bool
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Nothing to do; look again after `again_in` seconds, or when something changes."""
+
+    again_in: float | None = None
+
+
+Request = Create | Withdraw | Leave | Hold
+
+
+def decide(health: NodeHealth, existing: Open | None, guarded: Go | Hold, healthy_delay: float) -> Request:
+    if existing is None:
+        return _without(health, guarded)
+    if not existing.ours:
+        return Hold(OtherRemediation(existing.holder)) if isinstance(health, Unhealthy) else Leave()
+    if existing.ending:
+        return Leave()
+    return _with(health, existing, healthy_delay)
+
+
+def _without(health: NodeHealth, guarded: Go | Hold) -> Request:
+    match health:
+        case Unhealthy():
+            return guarded if isinstance(guarded, Hold) else Create()
+        case Suspect(match):
+            return Leave(match.remaining)
+        case Healthy() | Unjudged():
+            return Leave()
+
+
+def _with(health: NodeHealth, existing: Open, healthy_delay: float) -> Request:
+    """Clean-up is never held: a closed guard stops new work only."""
+    if existing.committed and not existing.finished:
+        return Leave()
+    match health:
+        case Healthy(ready_for) if ready_for > 0:
+            missing = healthy_delay - ready_for
+            return Withdraw() if missing <= 0 else Leave(missing)
+        case Unhealthy() if existing.finished:
+            # It healed one boot; what fails now is the next, and wants a remediation of its own.
+            return Withdraw()
+        case Healthy() | Unhealthy() | Unjudged():
+            return Leave()
+        case Suspect(match):
+            return Leave(match.remaining)

@@ -1,0 +1,289 @@
+"""The life of a ManualRemediation, step by step, and every way in which it refuses."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.unit.decide.worlds import (
+    ACTING,
+    AWAITING,
+    EVIDENCE,
+    OUR_TAINT,
+    RECOVERING,
+    RELEASED,
+    RELEASING,
+    SILENT_LEASE,
+    SILENT_NODE,
+    facts,
+    remediation,
+)
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.remediation_policy import Pause
+from nodemend.decide import holds
+from nodemend.decide.facts import Absent, PolicyFacts, Present, Unreadable
+from nodemend.decide.holds import Hold
+from nodemend.decide.manual_remediation import HeldBy, ManualFacts, decide
+from nodemend.decide.manual_remediation_steps import (
+    AddFinalizer,
+    Close,
+    Done,
+    DropFinalizer,
+    DropLock,
+    ForgetEvidence,
+    ForgetTaint,
+    Left,
+    MarkReleased,
+    RecordEvidence,
+    RecordTarget,
+    Release,
+    ReportLeft,
+    ReportSilence,
+    Stamp,
+    Step,
+    TakeLock,
+    Untaint,
+    VoidOnNode,
+)
+from nodemend.decide.release_gate import ReleaseTicket
+
+TAINTED_NODE = replace(SILENT_NODE, taints=(OUR_TAINT,), version="101")
+NEW_BOOT = replace(SILENT_NODE, boot_id="boot-2", version="102")
+BACK = replace(NEW_BOOT, ready=ConditionStatus.TRUE)
+RENEWED = replace(SILENT_LEASE, renew_time="12:05:00", unchanged_for=0.0)
+MARK = "rem-1.55"
+FRESH = ManualRemediationStatus()
+
+
+def awaiting(**changes: Any) -> ManualFacts:
+    return facts(remediation(AWAITING), **changes)
+
+
+def releasing(**changes: Any) -> ManualFacts:
+    return facts(remediation(RELEASING), **changes)
+
+
+def ending(status: ManualRemediationStatus, **changes: Any) -> ManualFacts:
+    return facts(remediation(status, deleting=True), **changes)
+
+
+STORY: list[tuple[str, ManualFacts, Step]] = [
+    (
+        "a new one is made safe to end",
+        replace(facts(remediation(FRESH)), remediation=remediation(FRESH).but(metadata=ObjectMeta())),
+        AddFinalizer(),
+    ),
+    ("then shut to earlier leaders", facts(remediation(FRESH)), Stamp()),
+    ("then bound to one boot", facts(remediation(FRESH.but(epoch=7))), RecordTarget("uid-1", "boot-1")),
+    ("then the node is locked", awaiting(lock=Absent()), TakeLock()),
+    (
+        "then the silence is told",
+        facts(remediation(AWAITING.but(last_renew_time=""))),
+        ReportSilence("12:00:00"),
+    ),
+    ("then it waits for a word", facts(remediation(AWAITING, word=None)), Hold(holds.NoWord("n1"))),
+    ("the word becomes evidence", awaiting(), RecordEvidence(EVIDENCE)),
+    (
+        "the evidence becomes a ticket",
+        releasing(),
+        Release(ReleaseTicket("n1", "uid-1", "100", "boot-1", 7, EVIDENCE)),
+    ),
+    ("what is left is told", releasing(node=Present(TAINTED_NODE)), ReportLeft(Left(2, 1))),
+    (
+        "and waited for",
+        facts(remediation(RELEASING.but(pods_left=2, attachments_left=1)), node=Present(TAINTED_NODE)),
+        Hold(holds.WorkloadsLeaving(2, 1)),
+    ),
+    ("all is gone", releasing(node=Present(TAINTED_NODE), left=Present(Left(0, 0))), MarkReleased()),
+    (
+        "the taint comes off at once",
+        facts(remediation(RELEASED), node=Present(TAINTED_NODE)),
+        Untaint(TAINTED_NODE),
+    ),
+    ("and is forgotten", facts(remediation(RELEASED)), ForgetTaint()),
+    ("then the node is awaited", facts(remediation(RECOVERING)), Hold(holds.NotBackYet("n1"))),
+    (
+        "up, but not Ready yet",
+        facts(remediation(RECOVERING), node=Present(NEW_BOOT)),
+        Hold(holds.NotBackYet("n1")),
+    ),
+    ("it is back", facts(remediation(RECOVERING), node=Present(BACK)), Close(node_gone=False)),
+    ("the lock is given back", facts(remediation(RECOVERING.but(phase=Phase.SUCCEEDED))), DropLock()),
+    ("and that is all", facts(remediation(RECOVERING.but(phase=Phase.SUCCEEDED)), lock=Absent()), Done()),
+]
+
+HELD: list[tuple[str, ManualFacts, Step]] = [
+    ("a later leader is at work", facts(remediation(AWAITING.but(epoch=8))), Hold(holds.Deposed(7, 8))),
+    (
+        "the Node cannot be read",
+        awaiting(node=Unreadable("timeout")),
+        Hold(holds.CannotRead("the Node", "timeout")),
+    ),
+    (
+        "the Node names no boot",
+        facts(remediation(FRESH.but(epoch=7)), node=Present(replace(SILENT_NODE, boot_id=""))),
+        Hold(holds.BootUnknown("n1")),
+    ),
+    (
+        "the lock cannot be read",
+        awaiting(lock=Unreadable("500")),
+        Hold(holds.CannotRead("the lock on the node", "500")),
+    ),
+    (
+        "another has the lock",
+        awaiting(lock=Present(HeldBy(ours=False, holder="NodeFence x"))),
+        Hold(holds.OtherRemediation("NodeFence x")),
+    ),
+    (
+        "another got the lock since",
+        releasing(lock=Present(HeldBy(ours=False, holder="NodeFence x"))),
+        Hold(holds.OtherRemediation("NodeFence x")),
+    ),
+    (
+        "the Lease cannot be read",
+        awaiting(lease=Unreadable("500")),
+        Hold(holds.CannotRead("the kubelet's Lease", "500")),
+    ),
+    ("there is no Lease", awaiting(lease=Absent()), Hold(holds.NoKubeletLease("n1"))),
+    ("the kubelet speaks again", awaiting(lease=Present(RENEWED)), ReportSilence("")),
+    (
+        "the word is for a Lease since renewed",
+        awaiting(
+            lease=Present(replace(RENEWED, unchanged_for=50.0)),
+            remediation=remediation(AWAITING.but(last_renew_time="12:05:00")),
+        ),
+        Hold(holds.WordOutlived("12:00:00", "12:05:00")),
+    ),
+    ("the word is too old", awaiting(word_age=601.0), Hold(holds.WordExpired(601.0, 600.0))),
+    (
+        "the policy cannot be read",
+        awaiting(policy=Unreadable("500")),
+        Hold(holds.CannotRead("the RemediationPolicy", "500")),
+    ),
+    ("no policy", awaiting(policy=Absent()), Hold(holds.DryRun(policy_exists=False))),
+    ("others are under way", awaiting(others=Present(1)), Hold(holds.TooManyAtOnce(1, 1))),
+    ("no policy any more", releasing(policy=Absent()), Hold(holds.DryRun(policy_exists=False))),
+    (
+        "the pods cannot be listed",
+        releasing(node=Present(TAINTED_NODE), left=Unreadable("500")),
+        Hold(holds.CannotRead("the node's pods and volumes", "500")),
+    ),
+    (
+        "the boot vouched for speaks after all",
+        facts(remediation(RECOVERING), node=Present(replace(SILENT_NODE, ready=ConditionStatus.TRUE))),
+        Hold(holds.WordContradicted("anna", "boot-1")),
+    ),
+]
+
+UNDONE: list[tuple[str, ManualFacts, Step]] = [
+    (
+        "a node that boots anew is bound anew",
+        awaiting(node=Present(NEW_BOOT)),
+        RecordTarget("uid-1", "boot-2"),
+    ),
+    (
+        "a Node replaced under its name is gone",
+        awaiting(node=Present(replace(SILENT_NODE, uid="uid-2"))),
+        Close(node_gone=True),
+    ),
+    ("a Node deleted is gone", awaiting(node=Absent()), Close(node_gone=True)),
+    (
+        "an outlived word is voided on the Node first",
+        releasing(lease=Present(RENEWED)),
+        VoidOnNode(SILENT_NODE, MARK),
+    ),
+    (
+        "and forgotten then",
+        releasing(lease=Present(RENEWED), void_mark=MARK),
+        ForgetEvidence(holds.WordOutlived("12:00:00", "12:05:00")),
+    ),
+    (
+        "an old mark does not count",
+        releasing(word_age=601.0, void_mark="rem-1.54"),
+        VoidOnNode(SILENT_NODE, MARK),
+    ),
+    (
+        "an expired one likewise",
+        releasing(word_age=601.0, void_mark=MARK),
+        ForgetEvidence(holds.WordExpired(601.0, 600.0)),
+    ),
+    (
+        "also while the guard holds",
+        releasing(word_age=601.0, void_mark=MARK, policy=Absent()),
+        ForgetEvidence(holds.WordExpired(601.0, 600.0)),
+    ),
+    (
+        "a word taken away by force",
+        facts(remediation(RELEASING, word=None), void_mark=MARK),
+        ForgetEvidence(holds.NoWord("n1")),
+    ),
+    (
+        "alive under our taint: off at once",
+        releasing(node=Present(TAINTED_NODE), lease=Present(RENEWED)),
+        Untaint(TAINTED_NODE, contradicted=True),
+    ),
+    (
+        "Ready under our taint: off at once",
+        releasing(node=Present(replace(TAINTED_NODE, ready=ConditionStatus.TRUE))),
+        Untaint(replace(TAINTED_NODE, ready=ConditionStatus.TRUE), contradicted=True),
+    ),
+    (
+        "a new boot under our taint: off at once",
+        releasing(node=Present(replace(TAINTED_NODE, boot_id="boot-2"))),
+        Untaint(replace(TAINTED_NODE, boot_id="boot-2")),
+    ),
+    ("a new boot before our taint needs none", releasing(node=Present(NEW_BOOT)), MarkReleased()),
+]
+
+ENDS: list[tuple[str, ManualFacts, Step]] = [
+    ("before anything", ending(AWAITING), DropLock()),
+    ("nothing is held", ending(AWAITING, lock=Absent()), DropFinalizer()),
+    ("another's lock stays", ending(AWAITING, lock=Present(HeldBy(ours=False, holder="x"))), DropFinalizer()),
+    (
+        "not knowing the lock",
+        ending(AWAITING, lock=Unreadable("500")),
+        Hold(holds.CannotRead("the lock on the node", "500")),
+    ),
+    (
+        "not knowing the Node",
+        ending(RELEASING, node=Unreadable("500")),
+        Hold(holds.CannotRead("the Node", "500")),
+    ),
+    ("with our taint on", ending(RELEASING, node=Present(TAINTED_NODE)), Untaint(TAINTED_NODE)),
+    ("a release may be under way", ending(RELEASING), VoidOnNode(SILENT_NODE, MARK)),
+    ("it cannot land any more", ending(RELEASING, void_mark=MARK), DropLock()),
+    ("released, taint on", ending(RELEASED, node=Present(TAINTED_NODE)), Untaint(TAINTED_NODE)),
+    ("released, taint off", ending(RELEASED), DropLock()),
+    (
+        "another Node took the name",
+        ending(RELEASING, node=Present(replace(TAINTED_NODE, uid="uid-2"))),
+        DropLock(),
+    ),
+    ("the Node is gone", ending(RELEASING, node=Absent()), DropLock()),
+    ("an earlier leader's is stamped first", ending(AWAITING.but(epoch=6)), Stamp()),
+]
+
+
+@pytest.mark.parametrize(
+    ("world", "expected"),
+    [pytest.param(world, step, id=name) for name, world, step in (*STORY, *HELD, *UNDONE, *ENDS)],
+)
+def test_next_step(world: ManualFacts, expected: Step) -> None:
+    assert decide(world) == expected
+
+
+def test_a_deleted_one_without_our_finalizer_is_not_touched() -> None:
+    bare = remediation(FRESH).but(metadata=ObjectMeta(deletion_timestamp="2026-01-01T00:00:00Z"))
+    assert decide(facts(bare)) == Done()
+
+
+def test_a_pause_holds_the_release_and_keeps_the_evidence() -> None:
+    paused = PolicyFacts(ACTING.mode, Pause(reason="switch swap", by="anna"), 1)
+    assert decide(releasing(policy=Present(paused))) == Hold(holds.Paused("anna", "switch swap"))
+
+
+def test_nobody_elses_taint_is_taken_for_ours() -> None:
+    theirs = replace(SILENT_NODE, taints=(replace(OUR_TAINT, value="nodeshutdown"),))
+    assert isinstance(decide(releasing(node=Present(theirs))), Release)

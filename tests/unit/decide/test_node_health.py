@@ -1,0 +1,66 @@
+"""Conditions and periods become a verdict."""
+
+import pytest
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.node_health_check import Threshold
+from nodemend.decide.node_health import (
+    ConditionSeen,
+    Healthy,
+    Match,
+    NodeHealth,
+    Suspect,
+    Unhealthy,
+    Unjudged,
+    judge,
+)
+
+TRUE, FALSE, UNKNOWN = ConditionStatus.TRUE, ConditionStatus.FALSE, ConditionStatus.UNKNOWN
+CUT_OFF = Threshold(type="Ready", status=UNKNOWN, period="5m")
+BROKEN = Threshold(type="Ready", status=FALSE, period="10m")
+DEADLOCK = Threshold(type="KernelDeadlock", status=TRUE, period="1m")
+ALL = (CUT_OFF, BROKEN, DEADLOCK)
+
+
+def seen(type_: str, status: ConditionStatus, seconds: float) -> ConditionSeen:
+    return ConditionSeen(type_, status, seen_for=seconds, written_for=seconds)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ([], Unjudged("the node reports no conditions yet")),
+        ([seen("Ready", TRUE, 90)], Healthy(90)),
+        ([seen("DiskPressure", TRUE, 90)], Healthy(0)),
+        ([seen("Ready", FALSE, 90)], Suspect(Match("Ready", FALSE, 90, 600))),
+        ([seen("Ready", UNKNOWN, 299.9)], Suspect(Match("Ready", UNKNOWN, 299.9, 300))),
+        ([seen("Ready", UNKNOWN, 300)], Unhealthy(Match("Ready", UNKNOWN, 300, 300))),
+        ([seen("Ready", UNKNOWN, 301)], Unhealthy(Match("Ready", UNKNOWN, 301, 300))),
+        # The nearest deadline of several counts.
+        (
+            [seen("Ready", UNKNOWN, 10), seen("KernelDeadlock", TRUE, 10)],
+            Suspect(Match("KernelDeadlock", TRUE, 10, 60)),
+        ),
+        (
+            [seen("Ready", UNKNOWN, 300), seen("KernelDeadlock", TRUE, 10)],
+            Unhealthy(Match("Ready", UNKNOWN, 300, 300)),
+        ),
+        ([seen("Ready", TRUE, 5), seen("KernelDeadlock", FALSE, 500)], Healthy(5)),
+    ],
+)
+def test_verdict(conditions: list[ConditionSeen], expected: NodeHealth) -> None:
+    assert judge(ALL, conditions) == expected
+
+
+@pytest.mark.parametrize(
+    ("seen_for", "written_for", "age"), [(10, 400, 10), (400, 10, 10), (50, -3600, 0), (0, 0, 0)]
+)
+def test_a_condition_is_no_older_than_we_saw_it_nor_than_is_written(
+    seen_for: float, written_for: float, age: float
+) -> None:
+    assert ConditionSeen("Ready", UNKNOWN, seen_for, written_for).age == age
+
+
+def test_a_suspect_has_a_deadline() -> None:
+    assert Match("Ready", UNKNOWN, 100, 300).remaining == 200
+    assert Match("Ready", UNKNOWN, 400, 300).remaining == 0

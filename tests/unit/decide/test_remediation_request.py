@@ -1,0 +1,52 @@
+"""What a check asks for a target."""
+
+from dataclasses import replace
+
+import pytest
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.decide import holds
+from nodemend.decide.holds import Hold
+from nodemend.decide.node_health import Healthy, Match, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.remediation_request import Create, Leave, Open, Request, Withdraw, decide
+from nodemend.decide.storm_guard import Go
+
+MATCH = Match("Ready", ConditionStatus.UNKNOWN, 400, 300)
+SICK = Unhealthy(MATCH)
+SUSPECT = Suspect(replace(MATCH, age=100))
+FINE = Healthy(60)
+OURS = Open("ManualRemediation n1", ours=True, ending=False, committed=False, finished=False)
+HELD = Hold(holds.DryRun(policy_exists=True))
+
+
+@pytest.mark.parametrize(
+    ("health", "existing", "guarded", "expected"),
+    [
+        (SICK, None, Go(), Create()),
+        (SICK, None, HELD, HELD),
+        (SUSPECT, None, Go(), Leave(200)),
+        (FINE, None, Go(), Leave()),
+        (Unjudged("x"), None, Go(), Leave()),
+        # One exists: it is withdrawn once the node has stayed healthy. A closed guard stops neither.
+        (SICK, OURS, Go(), Leave()),
+        (SUSPECT, OURS, Go(), Leave(200)),
+        (FINE, OURS, Go(), Withdraw()),
+        (FINE, OURS, HELD, Withdraw()),
+        (Healthy(30), OURS, Go(), Withdraw()),
+        (Healthy(29), OURS, Go(), Leave(1)),
+        (Healthy(0), OURS, Go(), Leave()),
+        (Unjudged("x"), OURS, Go(), Leave()),
+        # Something was released: only the remediator knows when it is over.
+        (FINE, replace(OURS, committed=True), Go(), Leave()),
+        (FINE, replace(OURS, committed=True, finished=True), Go(), Withdraw()),
+        (SICK, replace(OURS, finished=True), Go(), Withdraw()),
+        # It is ending already, or another's.
+        (FINE, replace(OURS, ending=True), Go(), Leave()),
+        (SICK, replace(OURS, ending=True), Go(), Leave()),
+        (SICK, replace(OURS, ours=False), Go(), Hold(holds.OtherRemediation("ManualRemediation n1"))),
+        (FINE, replace(OURS, ours=False), Go(), Leave()),
+        (SUSPECT, replace(OURS, ours=False), Go(), Leave()),
+    ],
+)
+def test_request(health: NodeHealth, existing: Open | None, guarded: Go | Hold, expected: Request) -> None:
+    assert decide(health, existing, guarded, healthy_delay=30) == expected

@@ -1,0 +1,73 @@
+"""Facts to start a story from: a silent node with a believed word, and what a test changes about it."""
+
+from dataclasses import replace
+from typing import Any
+
+from nodemend.api import keys
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.manual_remediation import (
+    Confirmation,
+    Evidence,
+    ManualRemediation,
+    ManualRemediationSpec,
+    ManualRemediationStatus,
+    Phase,
+)
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.remediation_policy import Mode
+from nodemend.decide.facts import LeaseFacts, NodeFacts, PolicyFacts, Present, Taint
+from nodemend.decide.manual_remediation import HeldBy, ManualFacts
+from nodemend.decide.manual_remediation_steps import Left
+
+OUR_TAINT = Taint("node.kubernetes.io/out-of-service", "NoExecute", "nodemend")
+SILENT_NODE = NodeFacts("n1", "uid-1", "100", "boot-1", ConditionStatus.UNKNOWN)
+SILENT_LEASE = LeaseFacts(renew_time="12:00:00", lasts=40.0, unchanged_for=60.0)
+ACTING = PolicyFacts(Mode.ACT, None, 1)
+WORD = Confirmation(
+    by="anna", reason="pulled the plug", node_uid="uid-1", boot_id="boot-1", last_renew_time="12:00:00"
+)
+EVIDENCE = Evidence(
+    class_="E5",
+    node_uid="uid-1",
+    boot_id="boot-1",
+    by="anna",
+    reason="pulled the plug",
+    last_renew_time="12:00:00",
+)
+AWAITING = ManualRemediationStatus(
+    epoch=7, phase=Phase.AWAITING_WORD, node_uid="uid-1", boot_id="boot-1", last_renew_time="12:00:00"
+)
+RELEASING = AWAITING.but(evidence=EVIDENCE, tainted=True, phase=Phase.RELEASING)
+RELEASED = RELEASING.but(released=True, phase=Phase.RECOVERING)
+RECOVERING = RELEASED.but(tainted=False)
+
+
+def remediation(
+    status: ManualRemediationStatus, *, word: Confirmation | None = WORD, deleting: bool = False
+) -> ManualRemediation:
+    metadata = ObjectMeta(
+        name="n1",
+        namespace="nodemend-system",
+        uid="rem-1",
+        resource_version="55",
+        finalizers=(keys.SAFE_END,),
+        deletion_timestamp="2026-01-01T00:00:00Z" if deleting else None,
+    )
+    return ManualRemediation(metadata=metadata, spec=ManualRemediationSpec(confirmation=word), status=status)
+
+
+def facts(about: ManualRemediation, **changes: Any) -> ManualFacts:
+    """All is well for a release, but for what `changes` say."""
+    usual = ManualFacts(
+        remediation=about,
+        epoch=7,
+        node=Present(SILENT_NODE),
+        void_mark="",
+        lease=Present(SILENT_LEASE),
+        lock=Present(HeldBy(ours=True, holder="ManualRemediation n1")),
+        policy=Present(ACTING),
+        others=Present(0),
+        left=Present(Left(2, 1)),
+        word_age=5.0,
+    )
+    return replace(usual, **changes)
