@@ -36,6 +36,7 @@ class ObjectMeta(Wire):
     annotations: dict[str, str] = {}
     finalizers: tuple[str, ...] = ()
     owner_references: tuple[OwnerReference, ...] = ()
+    managed_fields: tuple[ManagedFields, ...] = ()
 
     @property
     def deleting(self) -> bool:

@@ -6,8 +6,9 @@ Every step is at most one write. A crash between any two leaves a state that thi
       -> RecordEvidence -> Release -> (hold until pods and volumes are gone) -> MarkReleased
       -> Untaint -> ForgetTaint -> (hold until Ready on a new boot) -> Close -> DropLock
 
-Evidence that no longer stands is undone in this order: VoidOnNode, then ForgetEvidence. The first raises the
-Node's version, so that a release write still under way meets a conflict; only then may the second forget it.
+Evidence that no longer stands is undone in this order: VoidOnNode, ForgetEvidence, ClearVoidMark. The first
+raises the Node's version, so that a release write still under way meets a conflict; only then may the second
+forget it.
 """
 
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from nodemend.decide.holds import (
 from nodemend.decide.human_word import Believed, weigh
 from nodemend.decide.manual_remediation_steps import (
     AddFinalizer,
+    ClearVoidMark,
     Close,
     Done,
     DropFinalizer,
@@ -58,10 +60,11 @@ OUR_TAINT = Taint(keys.OUT_OF_SERVICE, keys.NO_EXECUTE, keys.OUR_TAINT_VALUE)
 
 @dataclass(frozen=True, slots=True)
 class HeldBy:
-    """Who has the lock on the node."""
+    """Who has the lock on the node. `orphaned` when the holder itself is certainly gone."""
 
     ours: bool
     holder: str
+    orphaned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ def _pursue(facts: ManualFacts, node: NodeFacts) -> Step:
     match facts.lock:
         case Unreadable(why):
             return Hold(CannotRead("the lock on the node", why))
-        case Absent():
+        case Absent() | Present(HeldBy(orphaned=True)):
             return TakeLock()
         case Present(HeldBy(ours=False, holder=holder)):
             return Hold(OtherRemediation(holder))
@@ -135,6 +138,8 @@ def _before_release(facts: ManualFacts, node: NodeFacts) -> Step:
         case Present(lease):
             believed = weigh(facts.remediation.spec.confirmation, facts.word_age, node, lease)
             recorded = facts.remediation.status.evidence
+            if recorded is None and _marked(facts):
+                return ClearVoidMark(node)
             if recorded is None:
                 return _await_word(facts, lease, believed)
             return _release(facts, node, recorded, believed)
@@ -159,9 +164,7 @@ def _release(
     if isinstance(believed, Believed):
         return gate
     # The evidence itself no longer stands: waiting would not bring it back.
-    if facts.void_mark != _mark(facts):
-        return VoidOnNode(node, _mark(facts))
-    return ForgetEvidence(believed)
+    return _void(facts, node, believed)
 
 
 def _clear_out(facts: ManualFacts, node: NodeFacts, evidence: Evidence) -> Step:
@@ -207,8 +210,10 @@ def _end(facts: ManualFacts) -> Step:
         case Present(node) if status.evidence is not None and node.uid == status.node_uid:
             if OUR_TAINT in node.taints:
                 return Untaint(node)
-            if not status.released and facts.void_mark != _mark(facts):
-                return VoidOnNode(node, _mark(facts))
+            if not status.released:
+                return _void(facts, node, None)
+        case Present(node) if _marked(facts):
+            return ClearVoidMark(node)
         case Present() | Absent():
             pass
     return _drop_lock_then(facts, DropFinalizer())
@@ -224,10 +229,15 @@ def _drop_lock_then(facts: ManualFacts, last: Done | DropFinalizer) -> Step:
             return last
 
 
-def _mark(facts: ManualFacts) -> str:
-    """Names this version of this remediation: evidence recorded later is not voided by it."""
+def _void(facts: ManualFacts, node: NodeFacts, why: HoldReason | None) -> Step:
+    # The mark names this version of this remediation: evidence recorded later is not voided by it.
     metadata = facts.remediation.metadata
-    return f"{metadata.uid}.{metadata.resource_version}"
+    mark = f"{metadata.uid}.{metadata.resource_version}"
+    return ForgetEvidence(why) if facts.void_mark == mark else VoidOnNode(node, mark)
+
+
+def _marked(facts: ManualFacts) -> bool:
+    return facts.void_mark.startswith(f"{facts.remediation.metadata.uid}.")
 
 
 def _evidence(believed: Believed) -> Evidence:

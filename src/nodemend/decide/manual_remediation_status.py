@@ -76,9 +76,8 @@ def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> M
         case ForgetTaint():
             return status.but(tainted=False)
         case ForgetEvidence(why):
-            return status.but(
-                evidence=None, tainted=False, phase=Phase.AWAITING_WORD, message=str(explain(why))
-            )
+            message = str(explain(why)) if why else ""
+            return status.but(evidence=None, tainted=False, phase=Phase.AWAITING_WORD, message=message)
         case Close(node_gone):
             message = "The Node is gone." if node_gone else "The node is back on a new boot."
             return status.but(phase=Phase.SUCCEEDED, message=message)
@@ -89,8 +88,10 @@ def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> M
 def _why(step: StatusStep) -> str:
     """One CamelCase word for conditions and events."""
     match step:
-        case Hold(reason) | ForgetEvidence(reason):
+        case Hold(reason):
             return type(reason).__name__
+        case ForgetEvidence(why):
+            return type(why).__name__ if why else "Stopping"
         case Close(node_gone):
             return "NodeGone" if node_gone else "Recovered"
         case _:

@@ -85,7 +85,16 @@ class VoidOnNode:
 
 @dataclass(frozen=True, slots=True)
 class ForgetEvidence:
-    why: HoldReason
+    """`why` it no longer stands; None when the remediation is ending and needs none."""
+
+    why: HoldReason | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClearVoidMark:
+    """The mark has done its work when it was written."""
+
+    node: NodeFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +131,7 @@ Step = (
     | ForgetTaint
     | VoidOnNode
     | ForgetEvidence
+    | ClearVoidMark
     | Close
     | DropLock
     | DropFinalizer

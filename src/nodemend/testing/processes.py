@@ -4,13 +4,10 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any
 
-from nodemend.testing.scheduler import Scheduler, Timer
-
-EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
-
+from nodemend.testing.scheduler import EPOCH, Scheduler, Timer
 
 class Cancelled(BaseException):
     """Thrown into a task at its await, as asyncio does with its own."""

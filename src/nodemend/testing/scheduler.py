@@ -8,7 +8,11 @@ import hashlib
 import heapq
 import random
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Final
+
+EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""When every simulated world begins."""
 
 Callback = Callable[[], None]
 
@@ -67,6 +71,10 @@ class Scheduler:
     def chance(self, purpose: str) -> random.Random:
         """A stream of chance of its own, so that drawing more for one purpose shifts no other."""
         return random.Random(f"{self._seed}/{purpose}")
+
+    def wall(self) -> datetime:
+        """The true time, by a clock that nobody has."""
+        return EPOCH + timedelta(seconds=self.now)
 
     def note(self, text: str) -> None:
         self.trace.note(self.now, text)

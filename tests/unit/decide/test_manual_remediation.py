@@ -28,6 +28,7 @@ from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation import HeldBy, ManualFacts, decide
 from nodemend.decide.manual_remediation_steps import (
     AddFinalizer,
+    ClearVoidMark,
     Close,
     Done,
     DropFinalizer,
@@ -78,6 +79,11 @@ STORY: list[tuple[str, ManualFacts, Step]] = [
     ("then shut to earlier leaders", facts(remediation(FRESH)), Stamp()),
     ("then bound to one boot", facts(remediation(FRESH.but(epoch=7))), RecordTarget("uid-1", "boot-1")),
     ("then the node is locked", awaiting(lock=Absent()), TakeLock()),
+    (
+        "an orphaned lock is taken over",
+        awaiting(lock=Present(HeldBy(ours=False, holder="x", orphaned=True))),
+        TakeLock(),
+    ),
     (
         "then the silence is told",
         facts(remediation(AWAITING.but(last_renew_time=""))),
@@ -178,6 +184,7 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
 ]
 
 UNDONE: list[tuple[str, ManualFacts, Step]] = [
+    ("a mark that has done its work goes", awaiting(void_mark="rem-1.54"), ClearVoidMark(SILENT_NODE)),
     (
         "a node that boots anew is bound anew",
         awaiting(node=Present(NEW_BOOT)),
@@ -253,9 +260,11 @@ ENDS: list[tuple[str, ManualFacts, Step]] = [
     ),
     ("with our taint on", ending(RELEASING, node=Present(TAINTED_NODE)), Untaint(TAINTED_NODE)),
     ("a release may be under way", ending(RELEASING), VoidOnNode(SILENT_NODE, MARK)),
-    ("it cannot land any more", ending(RELEASING, void_mark=MARK), DropLock()),
+    ("it cannot land any more", ending(RELEASING, void_mark=MARK), ForgetEvidence(None)),
     ("released, taint on", ending(RELEASED, node=Present(TAINTED_NODE)), Untaint(TAINTED_NODE)),
     ("released, taint off", ending(RELEASED), DropLock()),
+    ("the mark is taken off", ending(AWAITING, void_mark=MARK), ClearVoidMark(SILENT_NODE)),
+    ("another's mark stays", ending(AWAITING, void_mark="rem-2.1"), DropLock()),
     (
         "another Node took the name",
         ending(RELEASING, node=Present(replace(TAINTED_NODE, uid="uid-2"))),

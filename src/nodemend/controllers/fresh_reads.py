@@ -1,0 +1,77 @@
+"""Facts straight from the API server: linearizable reads, with not knowing as one of the answers."""
+
+from collections.abc import Callable
+from typing import TypeVar, assert_never
+
+from nodemend.api import keys
+from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, Resource
+from nodemend.api.node import Node
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.decide.facts import Absent, NodeFacts, PolicyFacts, Present, Seen, Taint, Unreadable
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_outcome import Ok, ReadOutcome, Reason, Refused, ServerFault, Undecodable, Unreachable
+from nodemend.kube.api_request import get
+from nodemend.kube.ports import Runtime
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+READ_WITHIN = 5.0
+WRITE_WITHIN = 5.0
+
+
+class Reader:
+    """Reads objects one at a time, each within a few seconds."""
+
+    def __init__(self, client: ApiClient, runtime: Runtime) -> None:
+        self.client = client
+        self.runtime = runtime
+
+    @property
+    def deadline(self) -> float:
+        return self.runtime.monotonic() + READ_WITHIN
+
+    async def get(self, resource: Resource, name: str, kind: type[T], namespace: str = "") -> ReadOutcome[T]:
+        return await self.client.read(get(resource, name, namespace), kind, deadline=self.deadline)
+
+    async def node(self, name: str) -> Seen[Node]:
+        return seen(await self.get(NODE, name, Node))
+
+    async def policy(self) -> Seen[PolicyFacts]:
+        found = await self.get(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
+        return project(seen(found), policy_facts)
+
+
+def seen(outcome: ReadOutcome[T]) -> Seen[T]:
+    match outcome:
+        case Ok(value):
+            return Present(value)
+        case Refused(reason=Reason.NOT_FOUND):
+            return Absent()
+        case Refused(message=why) | Unreachable(why) | ServerFault(message=why) | Undecodable(why):
+            return Unreadable(why)
+        case _:
+            assert_never(outcome)
+
+
+def project(fact: Seen[T], into: Callable[[T], V]) -> Seen[V]:
+    return Present(into(fact.value)) if isinstance(fact, Present) else fact
+
+
+def value_of(fact: Seen[T]) -> T | None:
+    return fact.value if isinstance(fact, Present) else None
+
+
+def node_facts(node: Node) -> NodeFacts:
+    return NodeFacts(
+        name=node.metadata.name,
+        uid=node.metadata.uid,
+        version=node.metadata.resource_version,
+        boot_id=node.status.node_info.boot_id,
+        ready=node.ready,
+        taints=tuple(Taint(taint.key, taint.effect, taint.value) for taint in node.spec.taints),
+    )
+
+
+def policy_facts(policy: RemediationPolicy) -> PolicyFacts:
+    return PolicyFacts(policy.spec.mode, policy.spec.pause, policy.spec.max_concurrent)

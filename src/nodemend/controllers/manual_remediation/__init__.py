@@ -1,0 +1,1 @@
+"""Serves ManualRemediation: waits for a person's word, releases, closes."""

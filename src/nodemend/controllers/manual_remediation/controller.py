@@ -1,0 +1,103 @@
+"""Gather, decide, act: at most one write a pass, and the next pass reads everything anew."""
+
+from typing import Protocol
+
+from nodemend.api.group_versions import MANUAL_REMEDIATION
+from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.timestamps import print_time
+from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
+from nodemend.controllers.manual_remediation.act import request_for
+from nodemend.controllers.manual_remediation.gather import Gathered, Gatherer
+from nodemend.decide import holds
+from nodemend.decide import manual_remediation_steps as steps
+from nodemend.decide.holds import Hold
+from nodemend.decide.manual_remediation import decide
+from nodemend.decide.manual_remediation_status import tells
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_outcome import (
+    Acknowledged,
+    Ok,
+    Reason,
+    Refused,
+    Undecodable,
+    Unknown,
+    WriteOutcome,
+)
+from nodemend.kube.api_reply import Unsent
+from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
+
+AT_ONCE = RequeueAfter(0.0)
+LOOK_AGAIN = 10.0
+LOOK_SOON = 2.0
+
+
+class Recorder(Protocol):
+    """Told of every step that was taken and every hold, for events, logs and metrics."""
+
+    def took(self, remediation: ManualRemediation, step: steps.Step) -> None: ...
+
+    def held(self, remediation: ManualRemediation, hold: Hold) -> None: ...
+
+
+class ManualRemediationController:
+    """Serves one leadership. `client` must refuse writes once that is over."""
+
+    def __init__(
+        self, reader: Reader, client: ApiClient, recorder: Recorder, *, epoch: int, system_namespace: str
+    ) -> None:
+        self._reader = reader
+        self._client = client
+        self._recorder = recorder
+        self._epoch = epoch
+        self._namespace = system_namespace
+        self._gatherer = Gatherer(reader, system_namespace)
+
+    async def reconcile(self, key: tuple[str, str]) -> Outcome:
+        namespace, name = key
+        outcome = await self._reader.get(MANUAL_REMEDIATION, name, ManualRemediation, namespace)
+        match outcome:
+            case Ok(remediation, server_time):
+                gathered = await self._gatherer.gather(remediation, server_time, self._epoch)
+                return await self._act(gathered, decide(gathered.facts))
+            case Refused(reason=Reason.NOT_FOUND):
+                return Done()
+            case failure:
+                return Retry(str(failure))
+
+    async def _act(self, gathered: Gathered, step: steps.Step) -> Outcome:
+        remediation = gathered.facts.remediation
+        if isinstance(step, Hold):
+            self._recorder.held(remediation, step)
+            if isinstance(step.reason, holds.Deposed):
+                return Done()
+            if tells(remediation.status, step):
+                return RequeueAfter(_again_in(step))
+        now = print_time(self._reader.runtime.wall())
+        request = request_for(gathered, step, namespace=self._namespace, now=now)
+        if request is None:
+            return Done()
+        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
+        return self._judge(gathered, step, await self._client.write(request, Acknowledged, deadline=deadline))
+
+    def _judge(self, gathered: Gathered, step: steps.Step, outcome: WriteOutcome[Acknowledged]) -> Outcome:
+        match outcome:
+            case Ok():
+                if not isinstance(step, Hold):
+                    self._recorder.took(gathered.facts.remediation, step)
+                return RequeueAfter(_again_in(step)) if isinstance(step, Hold) else AT_ONCE
+            case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):
+                # Somebody wrote first: what we decided on is out of date. Read everything anew, never retry.
+                return AT_ONCE
+            case Unknown(why) | Undecodable(why) | Unsent(why) | Refused(message=why):
+                return Retry(why)
+
+
+def _again_in(hold: Hold) -> float:
+    """Watches wake us for what we watch; the rest is looked at again."""
+    match hold.reason:
+        case holds.KubeletSpeaks(silent_for, needed):
+            return min(LOOK_AGAIN, max(needed - silent_for, LOOK_SOON))
+        case holds.WorkloadsLeaving() | holds.CannotRead():
+            return LOOK_SOON
+        case _:
+            return LOOK_AGAIN

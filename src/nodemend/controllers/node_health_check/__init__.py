@@ -1,0 +1,1 @@
+"""Serves NodeHealthCheck: judges nodes, asks for remediations, withdraws them."""

@@ -1,0 +1,169 @@
+"""The controllers that Kubernetes itself runs, as far as they decide where a process may start.
+
+Node lifecycle (a silent node turns Unknown), taint eviction, pod collection on out-of-service and vanished
+nodes, attach and detach, one StatefulSet a workload, and the scheduler. Periods are those of the real ones.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import LEASE, NODE, POD, VOLUME_ATTACHMENT
+from nodemend.api.timestamps import print_time
+from nodemend.kube.api_request import Selection
+from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.scheduler import Scheduler
+
+MONITOR_EVERY: Final = 5.0
+GRACE: Final = 40.0
+COLLECT_EVERY: Final = 20.0
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+WORKLOAD_NAMESPACE: Final = "default"
+
+
+class Engine:
+    """Runs them all on the true clock."""
+
+    def __init__(self, api: Direct, scheduler: Scheduler, workloads: Iterable[str]) -> None:
+        self._api = api
+        self._scheduler = scheduler
+        self._workloads = tuple(workloads)
+        self._seen: dict[str, tuple[str, float]] = {}
+
+    def start(self) -> None:
+        self._every(MONITOR_EVERY, self._monitor_nodes)
+        self._every(1.0, self._evict)
+        self._every(COLLECT_EVERY, self._collect_pods)
+        self._every(1.0, self._detach)
+        self._every(1.0, self._keep_workloads)
+
+    def _every(self, seconds: float, work: Callable[[], None]) -> None:
+        def again() -> None:
+            work()
+            self._scheduler.after(seconds, again)
+
+        self._scheduler.after(seconds, again)
+
+    def _monitor_nodes(self) -> None:
+        """Silence is judged by this controller's own clock, as the real one does."""
+        now = self._scheduler.now
+        leases = self._api.list(LEASE, Selection(namespace=keys.KUBELET_LEASE_NAMESPACE))
+        for lease in leases:
+            name, renewed = lease["metadata"]["name"], lease["spec"].get("renewTime", "")
+            if self._seen.get(name, ("", 0.0))[0] != renewed:
+                self._seen[name] = (renewed, now)
+        for node in self._api.list(NODE):
+            name = node["metadata"]["name"]
+            silent = now - self._seen.get(name, ("", now))[1] > GRACE
+            if silent and _ready(node) != "Unknown":
+                self._turn_unknown(node)
+            self._set_taint(node, UNREACHABLE, present=_ready(node) == "Unknown")
+
+    def _turn_unknown(self, node: Object) -> None:
+        now = print_time(self._scheduler.wall())
+        changed = [
+            {**condition, "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
+            for condition in node["status"].get("conditions", ())
+        ]
+        name = node["metadata"]["name"]
+        self._api.patch(NODE, name, {"status": {"conditions": changed}}, at=("", "status"))
+        self._scheduler.note(f"{name} turns Unknown")
+
+    def _set_taint(self, node: Object, key: str, *, present: bool) -> None:
+        taints = node["spec"].get("taints", [])
+        if any(taint["key"] == key for taint in taints) == present:
+            return
+        kept = [taint for taint in taints if taint["key"] != key]
+        wanted = [*kept, {"key": key, "effect": keys.NO_EXECUTE}] if present else kept
+        version = node["metadata"]["resourceVersion"]
+        change = {"metadata": {"resourceVersion": version}, "spec": {"taints": wanted or None}}
+        # A conflict is no harm: it is tried again at the next look.
+        self._api.try_patch(NODE, node["metadata"]["name"], change)
+
+    def _evict(self) -> None:
+        """Only the out-of-service taint: what an unreachable one evicts stays until its kubelet agrees."""
+        for node in self._nodes_out_of_service():
+            for pod in self._pods_on(node["metadata"]["name"]):
+                if not pod["metadata"].get("deletionTimestamp"):
+                    self._api.delete(POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
+
+    def _collect_pods(self) -> None:
+        names = {node["metadata"]["name"] for node in self._api.list(NODE)}
+        for node in self._nodes_out_of_service():
+            if _ready(node) != "True":
+                self._force_away(self._pods_on(node["metadata"]["name"]), terminating_only=True)
+        orphans = [pod for pod in self._api.list(POD) if pod["spec"].get("nodeName", "") not in {"", *names}]
+        self._force_away(orphans, terminating_only=False)
+
+    def _force_away(self, pods: Iterable[Object], *, terminating_only: bool) -> None:
+        for pod in pods:
+            metadata = pod["metadata"]
+            if metadata.get("deletionTimestamp") or not terminating_only:
+                self._scheduler.note(f"{metadata['name']} is removed by force from {pod['spec']['nodeName']}")
+                self._api.delete(POD, metadata["name"], metadata["namespace"], grace=0)
+
+    def _detach(self) -> None:
+        """A volume leaves a node when no pod there uses it; it goes to the node where its pod is bound."""
+        bound = {
+            (pod["metadata"]["name"], pod["spec"]["nodeName"])
+            for pod in self._api.list(POD)
+            if pod["spec"].get("nodeName")
+        }
+        attached = {
+            (_volume(attachment), attachment["spec"]["nodeName"]): attachment["metadata"]["name"]
+            for attachment in self._api.list(VOLUME_ATTACHMENT)
+        }
+        for where in attached.keys() - bound:
+            self._api.delete(VOLUME_ATTACHMENT, attached[where])
+        taken = {volume for volume, _ in attached}
+        for volume, node in sorted(bound - attached.keys()):
+            if volume not in taken:
+                self._api.create(VOLUME_ATTACHMENT, _attachment(volume, node))
+
+    def _keep_workloads(self) -> None:
+        """The StatefulSet controller and the scheduler in one: a pod is made where there is room for it."""
+        existing = {pod["metadata"]["name"] for pod in self._api.list(POD)}
+        for name in self._workloads:
+            if name not in existing and (node := self._fit()):
+                self._api.create(POD, _pod(name, node), WORKLOAD_NAMESPACE)
+                self._scheduler.note(f"{name} is bound to {node}")
+
+    def _fit(self) -> str | None:
+        fit = [
+            node["metadata"]["name"]
+            for node in self._api.list(NODE)
+            if _ready(node) == "True" and not node["spec"].get("taints")
+        ]
+        return min(fit, key=lambda name: (len(self._pods_on(name)), name), default=None)
+
+    def _nodes_out_of_service(self) -> list[Object]:
+        return [
+            node
+            for node in self._api.list(NODE)
+            if any(taint["key"] == keys.OUT_OF_SERVICE for taint in node["spec"].get("taints", ()))
+        ]
+
+    def _pods_on(self, node: str) -> list[Object]:
+        return self._api.list(POD, Selection(fields=f"spec.nodeName={node}"))
+
+
+def _ready(node: Object) -> str:
+    conditions = node.get("status", {}).get("conditions", ())
+    return next((condition["status"] for condition in conditions if condition["type"] == "Ready"), "Unknown")
+
+
+def _volume(attachment: Object) -> str:
+    name: str = attachment["spec"]["source"]["persistentVolumeName"]
+    return name
+
+
+def _attachment(volume: str, node: str) -> Object:
+    return {
+        "metadata": {"name": f"{volume}.{node}"},
+        "spec": {"attacher": "csi.test", "nodeName": node, "source": {"persistentVolumeName": volume}},
+    }
+
+
+def _pod(name: str, node: str) -> Object:
+    container = {"name": "main", "image": "simulated"}
+    return {"metadata": {"name": name}, "spec": {"nodeName": node, "containers": [container]}}

@@ -1,0 +1,147 @@
+"""Machines: power, boots, kubelets, and the processes that pods become. The ground truth of a run.
+
+A kubelet that is cut off goes on running its processes: that is the danger all of this exists for.
+"""
+
+from collections.abc import Callable
+
+from nodemend.api import keys
+from nodemend.api.group_versions import LEASE, NODE, POD
+from nodemend.api.micro_time import print_micro_time
+from nodemend.api.timestamps import print_time
+from nodemend.kube.api_request import Selection
+from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.scheduler import Scheduler
+
+RENEW_EVERY = 10.0
+LEASE_LASTS = 40
+SYNC_EVERY = 2.0
+BOOT_TAKES = 20.0
+
+Started = Callable[["Machine", str], None]
+
+
+class Machine:
+    """One machine, and the kubelet on it."""
+
+    def __init__(self, name: str, api: Direct, scheduler: Scheduler, started: Started) -> None:
+        self.name = name
+        self.powered = True
+        self.connected = True
+        self.hung = False
+        self.boots = 1
+        self.running: dict[str, str] = {}
+        self._api = api
+        self._scheduler = scheduler
+        self._started = started
+        self._chance = scheduler.chance(f"machine {name}")
+        self._up_since = 0.0
+        self._registered_boot = ""
+
+    @property
+    def boot_id(self) -> str:
+        return f"{self.name}-boot-{self.boots}"
+
+    @property
+    def kubelet_works(self) -> bool:
+        booted = self._scheduler.now >= self._up_since
+        return self.powered and booted and self.connected and not self.hung
+
+    def start(self) -> None:
+        self._register()
+        self._scheduler.after(self._chance.uniform(0, RENEW_EVERY), self._renew_loop)
+        self._scheduler.after(self._chance.uniform(0, SYNC_EVERY), self._sync_loop)
+
+    def power_off(self) -> None:
+        """At once, as when the plug is pulled: every process of this boot is gone."""
+        self._scheduler.note(f"{self.name} loses power")
+        self.powered = False
+        self.running.clear()
+
+    def power_on(self) -> None:
+        if self.powered:
+            return
+        self.boots += 1
+        self.powered, self.hung = True, False
+        self._up_since = self._scheduler.now + self._chance.uniform(BOOT_TAKES / 2, BOOT_TAKES)
+        self._scheduler.note(f"{self.name} boots as {self.boot_id}")
+
+    def _renew_loop(self) -> None:
+        if self.kubelet_works:
+            self._renew()
+        self._scheduler.after(RENEW_EVERY, self._renew_loop)
+
+    def _renew(self) -> None:
+        now = print_micro_time(self._scheduler.wall())
+        spec = {"holderIdentity": self.name, "leaseDurationSeconds": LEASE_LASTS, "renewTime": now}
+        at = (keys.KUBELET_LEASE_NAMESPACE, "")
+        if self._api.patch(LEASE, self.name, {"spec": spec}, at=at) is None:
+            body = {"metadata": {"name": self.name}, "spec": spec}
+            self._api.create(LEASE, body, keys.KUBELET_LEASE_NAMESPACE)
+
+    def _register(self) -> None:
+        if self._api.get(NODE, self.name) is None:
+            labels = {"kubernetes.io/hostname": self.name}
+            self._api.create(NODE, {"metadata": {"name": self.name, "labels": labels}})
+        self._renew()
+        self._report()
+
+    def _report(self) -> None:
+        """Ready, and which boot this is. The kubelet writes it when something changed."""
+        node = self._api.get(NODE, self.name)
+        if node is None:
+            return
+        status = node.get("status", {})
+        ready = next((c for c in status.get("conditions", ()) if c["type"] == "Ready"), None)
+        same_boot = status.get("nodeInfo", {}).get("bootID") == self.boot_id
+        if ready is not None and ready["status"] == "True" and same_boot:
+            return
+        now = print_time(self._scheduler.wall())
+        condition = {
+            "type": "Ready",
+            "status": "True",
+            "reason": "KubeletReady",
+            "message": "kubelet is posting ready status",
+            "lastHeartbeatTime": now,
+            "lastTransitionTime": now,
+        }
+        others = [c for c in status.get("conditions", ()) if c["type"] != "Ready"]
+        change = {
+            "status": {"conditions": [*others, condition], "nodeInfo": node_info(self.name, self.boot_id)}
+        }
+        self._api.patch(NODE, self.name, change, at=("", "status"))
+
+    def _sync_loop(self) -> None:
+        if self.kubelet_works:
+            self._sync()
+        self._scheduler.after(SYNC_EVERY, self._sync_loop)
+
+    def _sync(self) -> None:
+        """First the pods, then the report: a real kubelet may start containers before it says Ready."""
+        if self._registered_boot != self.boot_id and self._api.get(NODE, self.name) is None:
+            self._register()
+        bound = self._api.list(POD, Selection(fields=f"spec.nodeName={self.name}"))
+        for pod in bound:
+            self._settle(pod)
+        alive = {pod["metadata"]["uid"] for pod in bound}
+        self.running = {uid: who for uid, who in self.running.items() if uid in alive}
+        self._registered_boot = self.boot_id
+        self._report()
+
+    def _settle(self, pod: Object) -> None:
+        metadata = pod["metadata"]
+        if metadata.get("deletionTimestamp"):
+            self.running.pop(metadata["uid"], None)
+            self._api.delete(POD, metadata["name"], metadata["namespace"], grace=0)
+        elif metadata["uid"] not in self.running:
+            self.running[metadata["uid"]] = metadata["name"]
+            self._started(self, metadata["name"])
+
+
+def node_info(name: str, boot_id: str) -> Object:
+    same = dict.fromkeys(
+        ("kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion", "kubeProxyVersion"),
+        "simulated",
+    )
+    identity = {"machineID": name, "systemUUID": name, "bootID": boot_id}
+    return {**same, **identity, "operatingSystem": "linux", "architecture": "amd64"}
