@@ -35,13 +35,15 @@ def after(
 ) -> ManualRemediationStatus:
     """The status that makes `step` true, with its conditions. `now` is for people only."""
     changed = _changed(status, step, epoch).but(observed_generation=generation)
+    if isinstance(step, Stamp):
+        return changed
     why = _why(step)
     new = (
         Condition(
             type=type_,
             status=ConditionStatus.TRUE if holds else ConditionStatus.FALSE,
             reason=reason,
-            message=changed.message,
+            message=changed.message if type_ == "Processing" else "",
             observed_generation=generation,
             last_transition_time=now,
         )
@@ -51,8 +53,11 @@ def after(
 
 
 def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
-    """Whether the status already names this kind of hold: its numbers alone are not worth a write."""
-    return any(
+    """Whether a write would tell nothing new: the kind of hold is named already, or all is over.
+
+    Numbers that change are not worth a write each.
+    """
+    return status.phase is Phase.SUCCEEDED or any(
         condition.type == "Processing" and condition.reason == _why(hold) for condition in status.conditions
     )
 
@@ -72,7 +77,9 @@ def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> M
         case ReportLeft(left):
             return status.but(pods_left=left.pods, attachments_left=left.attachments)
         case MarkReleased():
-            return status.but(released=True, pods_left=0, attachments_left=0, phase=Phase.RECOVERING)
+            return status.but(
+                released=True, pods_left=0, attachments_left=0, phase=Phase.RECOVERING, message=""
+            )
         case ForgetTaint():
             return status.but(tainted=False)
         case ForgetEvidence(why):

@@ -10,21 +10,11 @@ from nodemend.api.quantities import parse_duration
 
 @dataclass(frozen=True, slots=True)
 class ConditionSeen:
-    """A node condition, with two measures of its age in seconds.
-
-    `seen_for` is ours: since we first saw this status, on our own clock. `written_for` is the difference
-    between our wall clock and the time that stands in the condition.
-    """
+    """A node condition, and for how many seconds we ourselves have seen just this transition of it."""
 
     type: str
     status: ConditionStatus
     seen_for: float
-    written_for: float
-
-    @property
-    def age(self) -> float:
-        """The smaller of the two: no clock that jumps can make a condition older than we saw it."""
-        return max(0.0, min(self.seen_for, self.written_for))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +74,9 @@ def _meet(threshold: Threshold, seen: dict[str, ConditionSeen]) -> Match | None:
     if condition is None or condition.status is not threshold.status:
         return None
     return Match(
-        threshold.type, threshold.status, condition.age, parse_duration(threshold.period).total_seconds()
+        threshold.type, threshold.status, condition.seen_for, parse_duration(threshold.period).total_seconds()
     )
 
 
 def _ready_for(ready: ConditionSeen | None) -> float:
-    return ready.age if ready is not None and ready.status is ConditionStatus.TRUE else 0.0
+    return ready.seen_for if ready is not None and ready.status is ConditionStatus.TRUE else 0.0

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Protocol
+from typing import Final, Protocol
 
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
@@ -68,6 +68,9 @@ class LinkQuality:
                 return fate
             point -= share
         return Fate.DELIVERED
+
+
+GOOD_LINK: Final = LinkQuality()
 
 
 class CrashPoint(Enum):

@@ -9,6 +9,7 @@ from typing import Any
 
 from nodemend.testing.scheduler import EPOCH, Scheduler, Timer
 
+
 class Cancelled(BaseException):
     """Thrown into a task at its await, as asyncio does with its own."""
 
@@ -119,8 +120,8 @@ class SimulatedTask:
     def _end(self, error: Exception | None) -> None:
         self.done = True
         self.error = error
-        if error is not None and not self._joiners:
-            self._process.unjoined_failures.append((self.name, error))
+        if error is not None:
+            self._process.failed_tasks.append(self)
         for joiner, parking in self._joiners:
             joiner.wake(parking, None)
 
@@ -168,11 +169,16 @@ class SimulatedProcess:
         self.clock = clock
         self.alive = True
         self.running: SimulatedTask | None = None
-        self.unjoined_failures: list[tuple[str, Exception]] = []
+        self.failed_tasks: list[SimulatedTask] = []
         self.scheduler = scheduler
         self._chance = scheduler.chance(f"process {name}")
         self._tasks: list[SimulatedTask] = []
         self._resumes_at = 0.0
+
+    @property
+    def unjoined_failures(self) -> list[tuple[str, BaseException]]:
+        """What tasks raised that nobody has asked for yet."""
+        return [(task.name, task.error) for task in self.failed_tasks if task.error is not None]
 
     @property
     def current(self) -> SimulatedTask:

@@ -23,7 +23,7 @@ ALL = (CUT_OFF, BROKEN, DEADLOCK)
 
 
 def seen(type_: str, status: ConditionStatus, seconds: float) -> ConditionSeen:
-    return ConditionSeen(type_, status, seen_for=seconds, written_for=seconds)
+    return ConditionSeen(type_, status, seconds)
 
 
 @pytest.mark.parametrize(
@@ -50,15 +50,6 @@ def seen(type_: str, status: ConditionStatus, seconds: float) -> ConditionSeen:
 )
 def test_verdict(conditions: list[ConditionSeen], expected: NodeHealth) -> None:
     assert judge(ALL, conditions) == expected
-
-
-@pytest.mark.parametrize(
-    ("seen_for", "written_for", "age"), [(10, 400, 10), (400, 10, 10), (50, -3600, 0), (0, 0, 0)]
-)
-def test_a_condition_is_no_older_than_we_saw_it_nor_than_is_written(
-    seen_for: float, written_for: float, age: float
-) -> None:
-    assert ConditionSeen("Ready", UNKNOWN, seen_for, written_for).age == age
 
 
 def test_a_suspect_has_a_deadline() -> None:

@@ -120,7 +120,7 @@ class Gatherer:
             return Unreadable(str(pods))
         if not isinstance(volumes, Ok):
             return Unreadable(str(volumes))
-        waited_for = sum(_must_leave(pod) for pod in pods.value.items)
+        waited_for = sum(must_leave(pod) for pod in pods.value.items)
         return Present(Left(waited_for, sum(v.spec.node_name == name for v in volumes.value.items)))
 
 
@@ -128,7 +128,8 @@ def lock_name(node_uid: str) -> str:
     return f"node-{node_uid}"
 
 
-def _must_leave(pod: Pod) -> bool:
+def must_leave(pod: Pod) -> bool:
+    """Whether a release waits for this pod: it runs, and does not tolerate our taint."""
     declared = (Toleration(t.key, t.operator or "Equal", t.value, t.effect) for t in pod.spec.tolerations)
     over = pod.status.phase in ("Succeeded", "Failed")
     return not over and not tolerates(declared, OUR_TAINT)

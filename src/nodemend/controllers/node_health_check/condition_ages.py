@@ -1,4 +1,4 @@
-"""Since when each node condition has stood, by our own clock."""
+"""Since when each node condition has stood, by our own clock and nobody else's."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,48 +9,48 @@ from nodemend.decide.node_health import ConditionSeen
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A condition as the node's record has it. `changed_at` is the time written in it, seconds since 1970."""
+    """A condition as the node's record has it. `transition` names its last change, and is no clock to us."""
 
     type: str
     status: str
-    changed_at: float
+    transition: object
 
 
 class ConditionAges:
-    """Remembers when we first saw each status. A node that is told to be forgotten starts anew."""
+    """Remembers when we first saw each transition. A node that is forgotten starts anew.
+
+    A condition that left its status and came back while we were not looking shows another transition time,
+    and so starts anew too.
+    """
 
     def __init__(self) -> None:
-        self._since: dict[str, dict[str, tuple[str, float]]] = {}
+        self._since: dict[str, dict[str, tuple[Reported, float]]] = {}
 
     def observe(self, uid: str, conditions: Iterable[Reported], now: float) -> None:
-        """Must be told of every change of a record, so that a status that came back starts anew."""
+        """Must be told of every change of a record."""
         known = self._since.get(uid, {})
         self._since[uid] = {
-            condition.type: (
-                known[condition.type]
-                if known.get(condition.type, ("", 0.0))[0] == condition.status
-                else (condition.status, now)
-            )
+            condition.type: (condition, _since(known.get(condition.type), condition, now))
             for condition in conditions
         }
 
     def forget(self, uid: str) -> None:
         self._since.pop(uid, None)
 
-    def ages(
-        self, uid: str, conditions: Iterable[Reported], *, now: float, wall: float
-    ) -> tuple[ConditionSeen, ...]:
-        """`now` on the clock of `observe`, `wall` in seconds since 1970."""
+    def ages(self, uid: str, conditions: Iterable[Reported], now: float) -> tuple[ConditionSeen, ...]:
         known = self._since.get(uid, {})
         return tuple(
             ConditionSeen(
                 type=condition.type,
                 status=_status(condition.status),
-                seen_for=now - known.get(condition.type, ("", now))[1],
-                written_for=wall - condition.changed_at,
+                seen_for=now - _since(known.get(condition.type), condition, now),
             )
             for condition in conditions
         )
+
+
+def _since(known: tuple[Reported, float] | None, condition: Reported, now: float) -> float:
+    return known[1] if known is not None and known[0] == condition else now
 
 
 def _status(said: str) -> ConditionStatus:

@@ -23,6 +23,8 @@ from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
 
 LOOK_AGAIN = 10.0
 REPORT_AT_MOST_EVERY = 1.0
+A_MOMENT = 0.02
+"""A deadline may be a rounding error away: without a pause we would ask for it again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,10 @@ class Recorder(Protocol):
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None: ...
 
     def asked(self, target: Target, request: Create | Withdraw) -> None: ...
+
+    def counted(self, check: str, ledger: Ledger | None) -> None:
+        """Where the targets of a check stand; None when the check is gone."""
+        ...
 
 
 class NodeHealthCheckController:
@@ -79,9 +85,9 @@ class NodeHealthCheckController:
         self._strike_elsewhere(name, target.check.metadata.name if target else None)
         if target is None:
             return Done()
-        runtime = self._reader.runtime
-        health = gather.judge_target(target, self._ages, runtime)
-        guarded = gather.guard_from_view(self._view, target, runtime.monotonic())
+        now = self._reader.runtime.monotonic()
+        health = gather.judge_target(target, self._ages, now)
+        guarded = gather.guard_from_view(self._view, target, now)
         existing = gather.open_remediation(self._view, target)
         request = decide(health, existing, guarded, gather.healthy_delay(target))
         # The book is written before the deed: a deed that fails is tried again, and the book still stands.
@@ -95,7 +101,7 @@ class NodeHealthCheckController:
             case Withdraw():
                 write = await self._second_look.before_withdraw(target)
             case Leave(again_in):
-                return Done() if again_in is None else RequeueAfter(again_in)
+                return Done() if again_in is None else RequeueAfter(max(again_in, A_MOMENT))
             case Hold():
                 return RequeueAfter(LOOK_AGAIN)
             case _:
@@ -123,10 +129,12 @@ class NodeHealthCheckController:
         check = self._view.checks.get(name)
         if check is None:
             self._ledgers.pop(name, None)
+            self._recorder.counted(name, None)
             return Done()
         runtime = self._reader.runtime
         guarded = gather.guard_any(self._view, runtime.monotonic())
         ledger = self._ledgers.get(name, Ledger())
+        self._recorder.counted(name, ledger)
         status = report.status_of(check, ledger, guarded, print_time(runtime.wall()))
         if status == check.status:
             return Done()

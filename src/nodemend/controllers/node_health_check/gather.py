@@ -19,7 +19,6 @@ from nodemend.decide.remediation_request import Open
 from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import ObjectCache
-from nodemend.kube.ports import Runtime
 
 VIEW_GOOD_FOR = 90.0
 """Seconds without a sign from the API server after which our view is stale: a bookmark comes each minute."""
@@ -33,6 +32,11 @@ class View:
     checks: ObjectCache[NodeHealthCheck]
     remediations: ObjectCache[ManualRemediation]
     policies: ObjectCache[RemediationPolicy]
+
+    @property
+    def synced(self) -> bool:
+        caches = (self.nodes, self.checks, self.remediations, self.policies)
+        return all(cache.synced_at is not None for cache in caches)
 
     def age(self, now: float) -> float:
         """Of the oldest of them."""
@@ -65,20 +69,13 @@ def find_target(view: View, name: str) -> Target | None:
     return Target(node, mine[0], tuple(check.metadata.name for check in mine[1:]))
 
 
-def judge_target(target: Target, ages: ConditionAges, runtime: Runtime) -> NodeHealth:
-    seen = ages.ages(
-        target.node.uid, reported(target.node), now=runtime.monotonic(), wall=runtime.wall().timestamp()
-    )
-    return judge(target.check.spec.thresholds, seen)
+def judge_target(target: Target, ages: ConditionAges, now: float) -> NodeHealth:
+    return judge(target.check.spec.thresholds, ages.ages(target.node.uid, reported(target.node), now))
 
 
 def reported(node: NodeRecord) -> tuple[Reported, ...]:
     return tuple(
-        Reported(
-            condition.type,
-            condition.status,
-            condition.last_transition_time.timestamp() if condition.last_transition_time else float("inf"),
-        )
+        Reported(condition.type, condition.status, condition.last_transition_time)
         for condition in node.conditions
     )
 

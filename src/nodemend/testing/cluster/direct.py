@@ -1,6 +1,7 @@
 """The API server for those parts of the world that never fail: plain objects in, plain objects out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -15,7 +16,9 @@ from nodemend.kube.api_request import (
     Selection,
     collection_path,
     item_path,
+    watch,
 )
+from nodemend.testing.network import ServedWatch
 
 Object = dict[str, Any]
 
@@ -24,6 +27,23 @@ class Server(Protocol):
     """What the world asks of the simulated API server."""
 
     def handle(self, request: Request) -> Answer: ...
+
+    def watch(self, request: Request) -> ServedWatch | Answer: ...
+
+
+class News:
+    """Whether anything has happened to some objects since one last asked. It spares looking twice."""
+
+    def __init__(self, openers: Iterable[Callable[[], ServedWatch]]) -> None:
+        self._openers = tuple(openers)
+        self._watches: list[ServedWatch] = []
+
+    def any(self) -> bool:
+        taken = [watch.take() for watch in self._watches]
+        if self._watches and all(watch.ended is None for watch in self._watches):
+            return any(taken)
+        self._watches = [reopen() for reopen in self._openers]
+        return True
 
 
 class RefusedError(AssertionError):
@@ -44,6 +64,16 @@ class Direct:
         answer = self._server.handle(Request(Method.GET, collection_path(resource, of.namespace), of.query))
         items: list[Object] = _object(answer)["items"]
         return items
+
+    def news(self, *places: tuple[Resource, Selection]) -> News:
+        return News([partial(self._watch, resource, of) for resource, of in places])
+
+    def _watch(self, resource: Resource, of: Selection) -> ServedWatch:
+        forever = 10_000_000
+        opened = self._server.watch(watch(resource, of, version="", seconds=forever))
+        if isinstance(opened, Answer):
+            raise RefusedError(f"{opened.status}: no watch on {resource}")
+        return opened
 
     def create(self, resource: Resource, body: Mapping[str, Any], namespace: str = "") -> Object:
         full = {"apiVersion": resource.api_version, "kind": resource.kind, **body}

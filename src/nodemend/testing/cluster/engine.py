@@ -10,7 +10,7 @@ from typing import Final
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, POD, VOLUME_ATTACHMENT
 from nodemend.api.timestamps import print_time
-from nodemend.kube.api_request import Selection
+from nodemend.kube.api_request import EVERYTHING, Selection
 from nodemend.testing.cluster.direct import Direct, Object
 from nodemend.testing.scheduler import Scheduler
 
@@ -29,13 +29,18 @@ class Engine:
         self._scheduler = scheduler
         self._workloads = tuple(workloads)
         self._seen: dict[str, tuple[str, float]] = {}
+        self._news = api.news((NODE, EVERYTHING), (POD, EVERYTHING), (VOLUME_ATTACHMENT, EVERYTHING))
 
     def start(self) -> None:
         self._every(MONITOR_EVERY, self._monitor_nodes)
-        self._every(1.0, self._evict)
         self._every(COLLECT_EVERY, self._collect_pods)
-        self._every(1.0, self._detach)
-        self._every(1.0, self._keep_workloads)
+        self._every(1.0, self._follow)
+
+    def _follow(self) -> None:
+        if self._news.any():
+            self._evict()
+            self._detach()
+            self._keep_workloads()
 
     def _every(self, seconds: float, work: Callable[[], None]) -> None:
         def again() -> None:
@@ -132,7 +137,7 @@ class Engine:
         fit = [
             node["metadata"]["name"]
             for node in self._api.list(NODE)
-            if _ready(node) == "True" and not node["spec"].get("taints")
+            if _ready(node) == "True" and not _repels(node)
         ]
         return min(fit, key=lambda name: (len(self._pods_on(name)), name), default=None)
 
@@ -150,6 +155,10 @@ class Engine:
 def _ready(node: Object) -> str:
     conditions = node.get("status", {}).get("conditions", ())
     return next((condition["status"] for condition in conditions if condition["type"] == "Ready"), "Unknown")
+
+
+def _repels(node: Object) -> bool:
+    return any(taint["effect"] != "PreferNoSchedule" for taint in node["spec"].get("taints", ()))
 
 
 def _volume(attachment: Object) -> str:

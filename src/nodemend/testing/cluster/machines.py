@@ -37,6 +37,11 @@ class Machine:
         self._chance = scheduler.chance(f"machine {name}")
         self._up_since = 0.0
         self._registered_boot = ""
+        self._behind = False
+        self._news = api.news(
+            (POD, Selection(fields=f"spec.nodeName={name}")),
+            (NODE, Selection(fields=f"metadata.name={name}")),
+        )
 
     @property
     def boot_id(self) -> str:
@@ -112,7 +117,9 @@ class Machine:
         self._api.patch(NODE, self.name, change, at=("", "status"))
 
     def _sync_loop(self) -> None:
-        if self.kubelet_works:
+        changed = self._news.any() or self._behind
+        self._behind = changed and not self.kubelet_works
+        if self.kubelet_works and (changed or self._registered_boot != self.boot_id):
             self._sync()
         self._scheduler.after(SYNC_EVERY, self._sync_loop)
 

@@ -1,0 +1,159 @@
+"""The checker: watches nodes and checks, judges, asks for remediations. One program, over its ports."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.node_health_check.condition_ages import ConditionAges
+from nodemend.controllers.node_health_check.controller import (
+    CheckKey,
+    Key,
+    NodeHealthCheckController,
+    Recorder,
+    TargetKey,
+)
+from nodemend.controllers.node_health_check.gather import View, reported
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
+from nodemend.kube.node_record import NodeRecord, node_records
+from nodemend.kube.object_cache import Change
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.projection import Projection, Wire, whole
+from nodemend.kube.reconcile_loop import LoopObserver, ReconcileLoop
+from nodemend.kube.reflector import Reflector
+from nodemend.kube.reflector_loop import run_reflector
+from nodemend.kube.reflector_steps import ReflectorTimings
+from nodemend.kube.running_together import run_together
+from nodemend.kube.write_gate import WriteGate
+
+W = TypeVar("W", bound=Wire)
+R = TypeVar("R")
+
+_LOOK_FOR_SYNC_EVERY = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class CheckerObservers:
+    """Who is told what, for logs, metrics and events."""
+
+    election: ElectionObserver
+    loop: LoopObserver[Key]
+    recorder: Recorder
+
+
+class Checker:
+    """Every replica watches; the leader judges and asks."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        transport: Transport,
+        election: ElectionSettings,
+        observers: CheckerObservers,
+        timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
+    ) -> None:
+        self._runtime = runtime
+        self._transport = transport
+        self._election = election
+        self._observers = observers
+        self._timings = timings
+        self._ages = ConditionAges()
+        self._loop: ReconcileLoop[Key] | None = None
+        self._nodes = self._reflect(node_records())
+        self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
+        self._remediations = self._reflect(whole(MANUAL_REMEDIATION, ManualRemediation))
+        self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
+        self.view = View(
+            self._nodes.cache, self._checks.cache, self._remediations.cache, self._policies.cache
+        )
+
+    @property
+    def synced(self) -> bool:
+        return self.view.synced
+
+    async def run(self) -> None:
+        """Until cancelled, or until something of it fails."""
+        await run_together(
+            self._runtime,
+            {
+                "nodes": self._keep(self._nodes, self._nodes_changed),
+                "checks": self._keep(self._checks, self._checks_changed),
+                "remediations": self._keep(self._remediations, self._remediations_changed),
+                "policies": self._keep(self._policies, self._policies_changed),
+                "election": lead(
+                    self._runtime, self._transport, self._election, self._work, self._observers.election
+                ),
+            },
+        )
+
+    async def _work(self, leadership: Leadership) -> None:
+        while not self.synced:
+            await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
+        client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
+        controller = NodeHealthCheckController(
+            self.view,
+            self._ages,
+            Reader(client, self._runtime),
+            client,
+            self._observers.recorder,
+            self._ask_later,
+        )
+        # One worker: the guard counts what is open, and two creations at once could both find room for one.
+        loop = ReconcileLoop(
+            self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=1
+        )
+        self._loop = loop
+        try:
+            self._ask_for(*self._everything())
+            await loop.run()
+        finally:
+            self._loop = None
+
+    def _reflect(self, projection: Projection[W, R]) -> Reflector[W, R]:
+        return Reflector(projection, chance=self._runtime.random, timings=self._timings)
+
+    async def _keep(self, reflector: Reflector[W, R], changed: Callable[[Sequence[Change[R]]], None]) -> None:
+        await run_reflector(reflector, self._transport, self._runtime, changed)
+
+    def _everything(self) -> Iterator[Key]:
+        yield from self._every_check()
+        yield from (TargetKey(node.name) for node in self.view.nodes.all())
+
+    def _every_check(self) -> Iterator[Key]:
+        return (CheckKey(check.metadata.name) for check in self.view.checks.all())
+
+    def _ask_later(self, key: Key, after: float) -> None:
+        if self._loop is not None:
+            self._loop.add(key, after)
+
+    def _ask_for(self, *keys: Key) -> None:
+        for key in keys:
+            self._ask_later(key, 0.0)
+
+    def _nodes_changed(self, changes: Sequence[Change[NodeRecord]]) -> None:
+        now = self._runtime.monotonic()
+        for change in changes:
+            if change.new is not None:
+                self._ages.observe(change.new.uid, reported(change.new), now)
+            elif change.old is not None:
+                self._ages.forget(change.old.uid)
+            self._ask_for(TargetKey(change.key))
+
+    def _checks_changed(self, changes: Sequence[Change[NodeHealthCheck]]) -> None:
+        """Who is whose target may have changed, unless only the status did."""
+        for change in changes:
+            self._ask_for(CheckKey(change.key))
+        if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
+            self._ask_for(*self._everything())
+
+    def _remediations_changed(self, changes: Sequence[Change[ManualRemediation]]) -> None:
+        self._ask_for(*(TargetKey(change.key.rpartition("/")[2]) for change in changes))
+        self._ask_for(*self._every_check())
+
+    def _policies_changed(self, _changes: Sequence[Change[RemediationPolicy]]) -> None:
+        self._ask_for(*self._everything())

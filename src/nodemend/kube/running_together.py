@@ -1,0 +1,37 @@
+"""Several works that live and die together: the first to end ends the others."""
+
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from nodemend.kube.ports import Runtime, Task
+
+
+async def run_together(runtime: Runtime, works: Mapping[str, Coroutine[Any, Any, None]]) -> None:
+    """Run all until one ends or this is cancelled; then cancel and join the rest.
+
+    Raises what the first one raised. None of them runs any more when this returns.
+    """
+    ended = runtime.signal()
+
+    async def tell(work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        finally:
+            ended.set()
+
+    tasks = [runtime.spawn(tell(work), name) for name, work in works.items()]
+    try:
+        await ended.wait()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await _join_all(tasks)
+
+
+async def _join_all(tasks: list[Task]) -> None:
+    """Join every one, also when an earlier one raises; then that is raised."""
+    if tasks:
+        try:
+            await tasks[0].join()
+        finally:
+            await _join_all(tasks[1:])

@@ -1,0 +1,101 @@
+"""Replicas of our programs in the simulated world: started, crashed, started again."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from nodemend.controllers.checker import Checker, CheckerObservers
+from nodemend.controllers.remediator import Remediator, RemediatorObservers
+from nodemend.kube.leader_loop import ElectionSettings, Unobserved, WorkOverranError
+from nodemend.kube.leader_record import LeaseAddress
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.testing.network import Endpoint, Link, LinkQuality
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+from nodemend.testing.transport import SimulatedTransport
+
+Program = Callable[[Runtime, Transport, str], Coroutine[Any, Any, None]]
+
+
+class Silent:
+    """An observer and recorder that tells nobody."""
+
+    def took(self, *_: object) -> None: ...
+
+    def held(self, *_: object) -> None: ...
+
+    def judged(self, *_: object) -> None: ...
+
+    def asked(self, *_: object) -> None: ...
+
+    def counted(self, *_: object) -> None: ...
+
+    def finished(self, *_: object) -> None: ...
+
+    def overflowed(self) -> None: ...
+
+    def crashed(self, key: object, error: Exception, seconds: float) -> None:
+        """Our own code raised: never an acceptable outcome in a simulation."""
+        raise AssertionError(f"reconcile of {key} raised {error!r}") from error
+
+
+def election(lease: str, candidate: str, namespace: str) -> ElectionSettings:
+    return ElectionSettings(lease=LeaseAddress(lease, namespace), candidate=candidate)
+
+
+def checker(runtime: Runtime, transport: Transport, name: str) -> Coroutine[Any, Any, None]:
+    observers = CheckerObservers(Unobserved(), Silent(), Silent())
+    return Checker(runtime, transport, election("nodemend-checker", name, "nodemend-system"), observers).run()
+
+
+def remediator(runtime: Runtime, transport: Transport, name: str) -> Coroutine[Any, Any, None]:
+    observers = RemediatorObservers(Unobserved(), Silent(), Silent())
+    settings = election("nodemend-remediator", name, "nodemend-system")
+    return Remediator(runtime, transport, settings, observers).run()
+
+
+class OnStart(Protocol):
+    def __call__(self, replica: "Replica") -> None: ...
+
+
+class Replica:
+    """One Pod of ours: whatever ends its process, another is started after a while."""
+
+    def __init__(
+        self, scheduler: Scheduler, name: str, program: Program, endpoint: Endpoint, quality: LinkQuality
+    ) -> None:
+        self.name = name
+        self.quality = quality
+        self.starts = 0
+        self.clock = HostClock()
+        self._scheduler = scheduler
+        self._program = program
+        self._endpoint = endpoint
+        self._chance = scheduler.chance(f"replica {name}")
+        self.on_start: OnStart | None = None
+        self.process: SimulatedProcess
+        self.link: Link
+        self.start()
+
+    def start(self) -> None:
+        self.starts += 1
+        self.process = SimulatedProcess(self._scheduler, f"{self.name}.{self.starts}", self.clock)
+        self.link = Link(self.process, self._endpoint, self.quality)
+        if self.on_start is not None:
+            self.on_start(self)
+        transport = SimulatedTransport(self.link)
+        self.process.spawn(self._live(self.process, transport), "program")
+        self._scheduler.note(f"{self.process.name} starts")
+
+    def watch_over(self) -> None:
+        """Start it again when it has died, as a kubelet does."""
+        if not self.process.alive:
+            self.start()
+        self._scheduler.after(self._chance.uniform(2.0, 12.0), self.watch_over)
+
+    async def _live(self, process: SimulatedProcess, transport: SimulatedTransport) -> None:
+        try:
+            await self._program(process, transport, process.name)
+        except WorkOverranError as overran:
+            # What the real program does: it exits at once, and is started again.
+            self._scheduler.note(f"{process.name} exits: {overran}")
+        process.crash()

@@ -1,0 +1,160 @@
+"""One simulated cluster with Nodemend in it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION_TEMPLATE,
+    NODE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_POLICY,
+)
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
+from nodemend.testing.api_server.admission import ADMIN, User
+from nodemend.testing.api_server.our_rules import our_rules
+from nodemend.testing.api_server.policies import CHECKER, REMEDIATOR
+from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
+from nodemend.testing.api_server.watching import SimulatedWatch
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.engine import Engine
+from nodemend.testing.cluster.machines import Machine
+from nodemend.testing.cluster.people import Admin
+from nodemend.testing.cluster.replicas import Replica, checker, remediator
+from nodemend.testing.network import GOOD_LINK, LinkQuality
+from nodemend.testing.scheduler import Scheduler
+
+DEFINITIONS: Final = tuple(definition_of(custom) for custom in CUSTOM_RESOURCES)
+TEMPLATE: Final = "call-somebody"
+CHECK: Final = "all-nodes"
+FOREIGN_TAINT: Final = {"key": "example.com/theirs", "value": "keep", "effect": "PreferNoSchedule"}
+
+Witness = Callable[[str, Request, Answer], None]
+
+
+class Account:
+    """One user's way into the server, with witnesses to every write that it commits."""
+
+    def __init__(self, server: SimulatedApiServer, user: User) -> None:
+        self.user = user
+        self.witnesses: list[Witness] = []
+        self._server = server
+
+    def handle(self, request: Request) -> Answer:
+        answer = self._server.handle(request, self.user)
+        if request.writes and answer.status < 300:
+            for witness in self.witnesses:
+                witness(self.user.name, request, answer)
+        return answer
+
+    def watch(self, request: Request) -> SimulatedWatch | Answer:
+        return self._server.watch(request, self.user)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How large a world is, and how its links behave."""
+
+    machines: int = 3
+    workloads: int = 2
+    replicas: int = 2
+    quality: LinkQuality = GOOD_LINK
+    people: bool = True
+
+
+class World:
+    """Everything there is. `started` is told of each process that a machine starts."""
+
+    def __init__(
+        self,
+        seed: int | str,
+        shape: Shape,
+        started: Callable[[Machine, str], None] = lambda machine, workload: None,
+        *,
+        keep_trace: bool = False,
+    ) -> None:
+        self.scheduler = Scheduler(seed, keep_trace=keep_trace)
+        self.server = SimulatedApiServer(
+            self.scheduler.wall,
+            definitions=DEFINITIONS,
+            rules=our_rules(),
+            namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
+        )
+        self.admin_api = Direct(Account(self.server, ADMIN))
+        self.machines = {
+            name: Machine(name, self.admin_api, self.scheduler, started)
+            for name in (f"node-{number}" for number in range(1, shape.machines + 1))
+        }
+        self.workloads = tuple(f"db-{number}" for number in range(shape.workloads))
+        self.engine = Engine(self.admin_api, self.scheduler, self.workloads)
+        self.checker = Account(self.server, User(CHECKER))
+        self.remediator = Account(self.server, User(REMEDIATOR))
+        self._begin(shape)
+        self.replicas = [
+            Replica(self.scheduler, f"{role}-{number}", program, account, shape.quality)
+            for role, program, account in (
+                ("checker", checker, self.checker),
+                ("remediator", remediator, self.remediator),
+            )
+            for number in range(shape.replicas)
+        ]
+        for replica in self.replicas:
+            replica.watch_over()
+
+    def _begin(self, shape: Shape) -> None:
+        for machine in self.machines.values():
+            machine.start()
+            self.admin_api.patch(NODE, machine.name, {"spec": {"taints": [FOREIGN_TAINT]}})
+        self.engine.start()
+        if shape.people:
+            person = Direct(Account(self.server, User("anna")))
+            Admin("anna", person, self.scheduler, self.machines).start()
+        self.admin_api.create(
+            REMEDIATION_POLICY, {"metadata": {"name": keys.POLICY_NAME}, "spec": {"mode": "Act"}}
+        )
+        template = {"metadata": {"name": TEMPLATE}, "spec": {"template": {"spec": {"instructions": "go"}}}}
+        self.admin_api.create(MANUAL_REMEDIATION_TEMPLATE, template, keys.SYSTEM_NAMESPACE)
+        self.admin_api.create(NODE_HEALTH_CHECK, {"metadata": {"name": CHECK}, "spec": check_spec()})
+        self._tick()
+        self._collect_garbage()
+
+    def _tick(self) -> None:
+        """The server's own chores: bookmarks, ends of watches."""
+        self.server.tick()
+        self.scheduler.after(1.0, self._tick)
+
+    def _collect_garbage(self) -> None:
+        self.server.collect_garbage()
+        self.scheduler.after(5.0, self._collect_garbage)
+
+    def run(self, until: float) -> None:
+        self.scheduler.run(until)
+
+    def close(self) -> None:
+        """End every process, so that nothing of this world is left to be cleaned up by chance."""
+        for replica in self.replicas:
+            replica.process.crash()
+
+
+def check_spec() -> dict[str, object]:
+    return {
+        "selector": {},
+        "thresholds": [
+            {"type": "Ready", "status": "Unknown", "period": "60s"},
+            {"type": "Ready", "status": "False", "period": "60s"},
+        ],
+        "remedies": [
+            {
+                "template": {
+                    "apiVersion": MANUAL_REMEDIATION_TEMPLATE.api_version,
+                    "kind": MANUAL_REMEDIATION_TEMPLATE.kind,
+                    "name": TEMPLATE,
+                    "namespace": keys.SYSTEM_NAMESPACE,
+                }
+            }
+        ],
+        "healthyDelay": "10s",
+    }

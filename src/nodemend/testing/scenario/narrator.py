@@ -1,0 +1,76 @@
+"""Tells what happens in a simulated cluster: one line for each thing that somebody would want to know."""
+
+from typing import Any
+
+import msgspec
+
+from nodemend.api import keys
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Method, Request
+from nodemend.testing.cluster.machines import Machine
+from nodemend.testing.cluster.world import World
+
+Object = dict[str, Any]
+
+
+class Narrator:
+    """Listens to our accounts' writes and to the machines."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._world: World | None = None
+        self._said: dict[str, str] = {}
+        self._tainted: set[str] = set()
+
+    def listen(self, world: World) -> None:
+        self._world = world
+        world.checker.witnesses.append(self._heard)
+        world.remediator.witnesses.append(self._heard)
+
+    def tell(self, what: str) -> None:
+        now = int(self._world.scheduler.now) if self._world else 0
+        self.lines.append(f"{now // 60:02}:{now % 60:02}  {what}")
+
+    def started(self, machine: Machine, workload: str) -> None:
+        self.tell(f"{workload} runs on {machine.name}")
+
+    def _heard(self, _user: str, request: Request, answer: Answer) -> None:
+        kind = request.path.split("/")
+        if "manualremediations" in kind:
+            self._heard_remediation(request, msgspec.json.decode(answer.body))
+        elif "nodes" in kind:
+            self._heard_node(msgspec.json.decode(answer.body))
+        elif "nodehealthchecks" in kind:
+            self._heard_check(msgspec.json.decode(answer.body))
+
+    def _heard_remediation(self, request: Request, now: Object) -> None:
+        name = request.path.rstrip("/").removesuffix("/status").rpartition("/")[2]
+        if request.method is Method.POST:
+            self.tell(f"remediation of {now['metadata']['name']} is asked for")
+        elif request.method is Method.DELETE:
+            self.tell(f"remediation of {name} is withdrawn")
+        else:
+            status = now.get("status") or {"phase": "New"}
+            said = f"{status['phase']}: {status.get('message', '')}".rstrip(": ")
+            self._say(f"remediation of {name}", said)
+
+    def _heard_node(self, node: Object) -> None:
+        name = node["metadata"]["name"]
+        on = any(taint.get("value") == keys.OUR_TAINT_VALUE for taint in node["spec"].get("taints", ()))
+        if on and name not in self._tainted:
+            self._tainted.add(name)
+            self.tell(f"RELEASE {name}: out of service")
+        elif not on and name in self._tainted:
+            self._tainted.discard(name)
+            self.tell(f"the taint is off {name}")
+
+    def _heard_check(self, check: Object) -> None:
+        for report in (check.get("status") or {}).get("reports", ()):
+            said = f"{report['verdict']} {report.get('message', '')}".rstrip()
+            self._say(f"check: {report['name']}", said)
+
+    def _say(self, about: str, said: str) -> None:
+        """Once, until something else is said about the same."""
+        if self._said.get(about) != said:
+            self._said[about] = said
+            self.tell(f"{about}: {said}")

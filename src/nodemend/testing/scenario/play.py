@@ -1,0 +1,129 @@
+"""Plays a scenario and tells what happened."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.world import Account, Shape, World
+from nodemend.testing.scenario.narrator import Narrator
+from nodemend.testing.scenario.reader import Scenario, ScenarioError
+
+SEED: Final = "scenario"
+Deed = Callable[["Stage", str], None]
+
+
+class Stage:
+    """A world in which incidents happen."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.narrator = Narrator()
+        shape = Shape(machines=scenario.nodes, workloads=scenario.workloads, replicas=1, people=False)
+        self.world = World(SEED, shape, self.narrator.started)
+        self.narrator.listen(self.world)
+        self.anna = Direct(Account(self.world.server, User("anna")))
+        for order, incident in enumerate(scenario.incidents):
+            deed, about = _find(incident.words)
+            # Those of the same second happen in the order in which they are written.
+            when = incident.at.total_seconds() + order * 1e-6
+            self.world.scheduler.at(when, self._incident(incident.words, deed, about))
+
+    def _incident(self, words: str, deed: Deed, about: str) -> Callable[[], None]:
+        def happen() -> None:
+            self.narrator.tell(f"* {words}")
+            deed(self, about)
+
+        return happen
+
+
+def play(scenario: Scenario) -> tuple[str, ...]:
+    stage = Stage(scenario)
+    try:
+        stage.world.run(scenario.until.total_seconds())
+    finally:
+        stage.world.close()
+    return tuple(stage.narrator.lines)
+
+
+def _cut_off(stage: Stage, node: str) -> None:
+    stage.world.machines[node].connected = False
+
+
+def _connect(stage: Stage, node: str) -> None:
+    stage.world.machines[node].connected = True
+
+
+def _power_off(stage: Stage, node: str) -> None:
+    stage.world.machines[node].power_off()
+
+
+def _power_on(stage: Stage, node: str) -> None:
+    stage.world.machines[node].connected = True
+    stage.world.machines[node].power_on()
+
+
+def _vouch(stage: Stage, node: str) -> None:
+    """As `kubectl mend confirm` does: repeats what the status shows."""
+    remediation = stage.anna.get(MANUAL_REMEDIATION, node, keys.SYSTEM_NAMESPACE)
+    if remediation is None:
+        stage.narrator.tell(f"refused: there is no remediation of {node}")
+        return
+    status = remediation["status"]
+    word = {
+        "by": "anna",
+        "reason": "I switched it off",
+        **{field: status.get(field, "") for field in ("nodeUID", "bootID", "lastRenewTime")},
+    }
+    _write_word(stage, node, word)
+
+
+def _withdraw(stage: Stage, node: str) -> None:
+    _write_word(stage, node, None)
+
+
+def _write_word(stage: Stage, node: str, word: dict[str, str] | None) -> None:
+    at = (keys.SYSTEM_NAMESPACE, "")
+    answer = stage.anna.try_patch(MANUAL_REMEDIATION, node, {"spec": {"confirmation": word}}, at=at)
+    if answer.status != 200:
+        stage.narrator.tell(f"refused: {answer.status}")
+
+
+def _delete_node(stage: Stage, node: str) -> None:
+    stage.world.admin_api.delete(NODE, node)
+
+
+def _set_mode(stage: Stage, mode: str) -> None:
+    stage.world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"mode": mode}})
+
+
+def _pause(stage: Stage, reason: str) -> None:
+    change = {"spec": {"pause": {"reason": reason, "by": "anna"}}}
+    stage.anna.patch(REMEDIATION_POLICY, keys.POLICY_NAME, change)
+
+
+def _resume(stage: Stage, _nothing: str) -> None:
+    stage.anna.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": None}})
+
+
+_DEEDS: Final[tuple[tuple[re.Pattern[str], Deed], ...]] = (
+    (re.compile(r"(\S+) is cut off"), _cut_off),
+    (re.compile(r"(\S+) is connected again"), _connect),
+    (re.compile(r"(?:anna switches )?(\S+) (?:off|loses power)"), _power_off),
+    (re.compile(r"(?:anna switches )?(\S+) (?:on|is switched on)"), _power_on),
+    (re.compile(r"anna vouches for (\S+)"), _vouch),
+    (re.compile(r"anna takes back her word for (\S+)"), _withdraw),
+    (re.compile(r"anna deletes the Node (\S+)"), _delete_node),
+    (re.compile(r"the mode is (DryRun|Act)"), _set_mode),
+    (re.compile(r"anna pauses everything: (.+)"), _pause),
+    (re.compile(r"anna resumes()"), _resume),
+)
+
+
+def _find(words: str) -> tuple[Deed, str]:
+    for pattern, deed in _DEEDS:
+        if found := pattern.fullmatch(words):
+            return deed, found[1]
+    raise ScenarioError(f"nobody knows how to do {words!r}")

@@ -1,0 +1,148 @@
+"""What goes wrong in a run: drawn from its seed, counted as it happens."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from nodemend.api import keys
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.kube.api_request import Request
+from nodemend.testing.cluster.machines import Machine
+from nodemend.testing.cluster.replicas import Replica
+from nodemend.testing.cluster.world import World
+from nodemend.testing.network import GOOD_LINK, CrashPoint, LinkQuality, worse
+
+FAULTS_CEASE = 1500.0
+"""Simulated seconds. After that nothing goes wrong any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """How bad a run is."""
+
+    quality: LinkQuality
+    crash_every: int
+    machine_faults: int
+
+    @classmethod
+    def draw(cls, chance: random.Random) -> "Weather":
+        losses = chance.choice((0.0, 0.01, 0.05, 0.15))
+        slow = chance.choice((0.02, 0.02, 0.5))
+        quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
+        return cls(quality, chance.choice((0, 3, 8, 20)), chance.randint(1, 4))
+
+
+class Faults:
+    """Makes them happen."""
+
+    def __init__(self, world: World, weather: Weather, policy_changed: Callable[[], None]) -> None:
+        self.counts: Counter[str] = Counter()
+        self._world = world
+        self._weather = weather
+        self._policy_changed = policy_changed
+        self._chance = world.scheduler.chance("faults")
+
+    def plan(self) -> None:
+        for replica in self._world.replicas:
+            replica.clock.rate = self._chance.uniform(0.999, 1.001)
+            replica.on_start = self._arm
+            self._arm(replica)
+        machines = list(self._world.machines.values())
+        for _ in range(self._weather.machine_faults):
+            self._at_some_time(lambda: self._break(self._chance.choice(machines)))
+        for _ in range(self._chance.randint(0, 6)):
+            self._at_some_time(self._disturb)
+        self._world.scheduler.at(FAULTS_CEASE, self._cease)
+
+    def _at_some_time(self, fault: Callable[[], None]) -> None:
+        self._world.scheduler.at(self._chance.uniform(20.0, FAULTS_CEASE - 300.0), fault)
+
+    def _arm(self, replica: Replica) -> None:
+        """Every so many writes one crashes, at one of three points."""
+        every = self._weather.crash_every
+        if not every or self._world.scheduler.now >= FAULTS_CEASE:
+            return
+
+        def plan(_request: Request) -> CrashPoint | None:
+            if self._world.scheduler.now >= FAULTS_CEASE or self._chance.random() >= 1 / every:
+                return None
+            point = self._chance.choice(tuple(CrashPoint))
+            self.counts[f"crash {point.name.lower()}"] += 1
+            return point
+
+        replica.link.crash_plan = plan
+
+    def _break(self, machine: Machine) -> None:
+        kind = self._chance.choice(("power", "hang", "cut"))
+        self.counts[f"machine {kind}"] += 1
+        self._world.scheduler.note(f"fault: {kind} of {machine.name}")
+        heals_after = self._chance.choice((30.0, 120.0, 400.0, 2000.0))
+        if kind == "power":
+            machine.power_off()
+        elif kind == "hang":
+            machine.hung = True
+        else:
+            machine.connected = False
+        self._world.scheduler.after(heals_after, lambda: self._heal(machine))
+
+    def _heal(self, machine: Machine) -> None:
+        """Only what nobody has taken in hand: a machine that a person switched off is theirs to switch on."""
+        machine.hung, machine.connected = False, True
+        if self._nobody_attends(machine):
+            machine.power_on()
+
+    def _nobody_attends(self, machine: Machine) -> bool:
+        return all(
+            remediation["metadata"]["name"] != machine.name
+            for remediation in self._world.admin_api.list(MANUAL_REMEDIATION)
+        )
+
+    def _disturb(self) -> None:
+        replica = self._chance.choice(self._world.replicas)
+        disturbance = self._chance.choice(
+            (self._pause, self._cut, self._step_clock, self._compact, self._pause_policy, self._touch_nodes)
+        )
+        self.counts[disturbance.__name__.strip("_").replace("_", " ")] += 1
+        self._world.scheduler.note(f"fault: {disturbance.__name__} {replica.name}")
+        disturbance(replica)
+
+    def _pause(self, replica: Replica) -> None:
+        replica.process.pause(self._chance.choice((1.0, 8.0, 20.0, 90.0)))
+
+    def _cut(self, replica: Replica) -> None:
+        link = replica.link
+        link.cut(up=self._chance.random() < 0.7, down=self._chance.random() < 0.7)
+        self._world.scheduler.after(self._chance.uniform(5.0, 120.0), link.heal)
+
+    def _step_clock(self, replica: Replica) -> None:
+        replica.clock.wall_error = timedelta(seconds=self._chance.choice((-86400.0, -60.0, 60.0, 86400.0)))
+
+    def _compact(self, _replica: Replica) -> None:
+        self._world.server.compact()
+        self._world.server.break_watches()
+
+    def _pause_policy(self, _replica: Replica) -> None:
+        self._set_pause({"reason": "a look at the switch", "by": "admin"})
+        self._world.scheduler.after(self._chance.uniform(20.0, 300.0), lambda: self._set_pause(None))
+
+    def _set_pause(self, pause: dict[str, str] | None) -> None:
+        self._world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": pause}})
+        self._policy_changed()
+
+    def _touch_nodes(self, _replica: Replica) -> None:
+        """Somebody else writes to every Node: what we read of them is out of date."""
+        for name in self._world.machines:
+            label = {"metadata": {"labels": {"touched": str(self._chance.randrange(10**6))}}}
+            self._world.admin_api.patch(NODE, name, label)
+
+    def _cease(self) -> None:
+        for replica in self._world.replicas:
+            replica.quality = GOOD_LINK
+            replica.link.quality = GOOD_LINK
+            replica.link.heal()
+            for fate, times in replica.link.faults.items():
+                self.counts[f"request {fate.name.lower()}"] += times
+        for machine in self._world.machines.values():
+            self._heal(machine)

@@ -1,0 +1,176 @@
+"""What must hold in every simulated run of the walking path, watched at every write.
+
+The numbers are those of SAFETY.md.
+"""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from nodemend.api import keys
+from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, NODE, POD, REMEDIATION_POLICY
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Method, Request, Selection
+from nodemend.testing.cluster.machines import Machine
+from nodemend.testing.cluster.world import FOREIGN_TAINT, World
+
+POLICY_READ_WITHIN = 15.0
+LATEST_ARRIVAL = 61.0
+
+
+class InvariantBrokenError(AssertionError):
+    """The one thing that must never happen."""
+
+
+class Invariants:
+    """Stands beside a world and sees everything."""
+
+    def __init__(self) -> None:
+        self.releases = 0
+        self.starts: Counter[str] = Counter()
+        self._released_words: Counter[str] = Counter()
+        self._allowed: list[tuple[float, bool]] = []
+        self._world: World | None = None
+
+    def watch(self, world: World) -> None:
+        self._world = world
+        world.checker.witnesses.append(self._saw_write)
+        world.remediator.witnesses.append(self._saw_write)
+        self.note_policy()
+
+    @property
+    def world(self) -> World:
+        if self._world is None:
+            raise RuntimeError("watches no world yet")
+        return self._world
+
+    def started(self, machine: Machine, workload: str) -> None:
+        """I1: a process starts only where no other machine runs the same workload."""
+        self.starts[workload] += 1
+        others = [
+            other.name
+            for other in self.world.machines.values()
+            if other is not machine and workload in other.running.values()
+        ]
+        if others:
+            raise InvariantBrokenError(f"I1: {workload} starts on {machine.name} while {others} run it")
+
+    def note_policy(self) -> None:
+        """To be told after every change of the policy: I5 asks what it said when."""
+        policy = self.world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+        spec = policy["spec"] if policy else {}
+        self._allowed.append((self.world.scheduler.now, spec.get("mode") == "Act" and "pause" not in spec))
+
+    def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
+        self._has_preconditions(request)
+        if request.method is Method.PATCH and request.path.startswith("/api/v1/nodes/"):
+            node = msgspec.json.decode(answer.body)
+            body = msgspec.json.decode(request.body)
+            if _asks_for_our_taint(body) and _our_taint_is_on(node):
+                self._saw_release(node)
+
+    def _has_preconditions(self, request: Request) -> None:
+        """I3: whatever changes a Node, or deletes anything, names the object and its version."""
+        if request.method is Method.DELETE:
+            conditions = msgspec.json.decode(request.body).get("preconditions", {})
+        elif request.method is Method.PATCH and "/api/v1/nodes/" in request.path:
+            conditions = msgspec.json.decode(request.body)["metadata"]
+        else:
+            return
+        if not conditions.get("uid") or not conditions.get("resourceVersion"):
+            raise InvariantBrokenError(f"I3: {request.method} {request.path} without preconditions")
+
+    def _saw_release(self, node: dict[str, Any]) -> None:
+        self.releases += 1
+        uid, boot = node["metadata"]["uid"], node["status"]["nodeInfo"]["bootID"]
+        claims = [
+            remediation
+            for remediation in self.world.admin_api.list(MANUAL_REMEDIATION)
+            if (remediation.get("status") or {}).get("nodeUID") == uid
+            and "evidence" in remediation["status"]
+            and not remediation["status"].get("released")
+        ]
+        if len(claims) != 1:
+            raise InvariantBrokenError(f"I4: {len(claims)} remediations release {node['metadata']['name']}")
+        evidence = claims[0]["status"]["evidence"]
+        if evidence["class"] != "E5" or (evidence["nodeUID"], evidence["bootID"]) != (uid, boot):
+            raise InvariantBrokenError(f"I2: released boot {boot} on evidence {evidence}")
+        self._holds_the_lock(claims[0])
+        self._was_allowed(node["metadata"]["name"])
+        self._only_once(claims[0])
+
+    def _holds_the_lock(self, remediation: dict[str, Any]) -> None:
+        name = f"node-{remediation['status']['nodeUID']}"
+        lock = self.world.admin_api.get(LEASE, name, keys.SYSTEM_NAMESPACE)
+        if lock is None or lock["spec"].get("holderIdentity") != remediation["metadata"]["uid"]:
+            raise InvariantBrokenError(f"I4: {remediation['metadata']['name']} releases without the lock")
+
+    def _was_allowed(self, node: str) -> None:
+        """I5: the policy allowed it when it was last read, which is before the write was sent."""
+        oldest = self.world.scheduler.now - POLICY_READ_WITHIN - LATEST_ARRIVAL
+        before = [allowed for when, allowed in self._allowed if when <= oldest][-1:]
+        since = [allowed for when, allowed in self._allowed if when > oldest]
+        if not any((*before, *since)):
+            raise InvariantBrokenError(f"I5: {node} was released while that was not allowed")
+
+    def _only_once(self, remediation: dict[str, Any]) -> None:
+        """I11: one word, one release, however often we crashed on the way."""
+        word = f"{remediation['metadata']['uid']}/{remediation['status']['evidence']['bootID']}"
+        self._released_words[word] += 1
+        if self._released_words[word] > 1:
+            raise InvariantBrokenError(f"I11: {word} was released {self._released_words[word]} times")
+
+    def settled(self) -> None:
+        """I8 and I14: faults have ceased long ago. Everything is well, and nothing of ours is left."""
+        world = self.world
+        left = world.admin_api.list(MANUAL_REMEDIATION)
+        if left:
+            said = [(one.get("status") or {}).get("message") for one in left]
+            raise InvariantBrokenError(f"I14: {_names(left)} not closed: {said}")
+        for node in world.admin_api.list(NODE):
+            self._is_clean(node)
+        locks = [
+            lease["metadata"]["name"]
+            for lease in world.admin_api.list(LEASE, Selection(namespace=keys.SYSTEM_NAMESPACE))
+            if lease["metadata"]["name"].startswith("node-")
+        ]
+        if locks:
+            raise InvariantBrokenError(f"I8: locks left behind: {locks}")
+        self._workloads_run()
+
+    def _is_clean(self, node: dict[str, Any]) -> None:
+        name = node["metadata"]["name"]
+        if _our_taint_is_on(node) or keys.RELEASE_VOIDED in node["metadata"].get("annotations", {}):
+            raise InvariantBrokenError(f"I8: something of ours is left on {name}")
+        if FOREIGN_TAINT not in node["spec"].get("taints", ()):
+            raise InvariantBrokenError(f"I8: another's taint is gone from {name}")
+        ready = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
+        if ready != ["True"]:
+            raise InvariantBrokenError(f"I14: {name} is not Ready")
+
+    def _workloads_run(self) -> None:
+        running = Counter(
+            workload for machine in self.world.machines.values() for workload in machine.running.values()
+        )
+        if running != Counter(self.world.workloads):
+            pods = [
+                (p["metadata"]["name"], p["spec"].get("nodeName")) for p in self.world.admin_api.list(POD)
+            ]
+            raise InvariantBrokenError(f"I14: running {dict(running)}, pods {pods}")
+
+
+def _our_taint_is_on(node: dict[str, Any]) -> bool:
+    return any(_is_ours(taint) for taint in node["spec"].get("taints", ()))
+
+
+def _asks_for_our_taint(body: dict[str, Any]) -> bool:
+    return any(_is_ours(taint) for taint in (body.get("spec") or {}).get("taints") or ())
+
+
+def _is_ours(taint: dict[str, Any]) -> bool:
+    return (taint["key"], taint.get("value")) == (keys.OUT_OF_SERVICE, keys.OUR_TAINT_VALUE)
+
+
+def _names(objects: list[dict[str, Any]]) -> list[str]:
+    return [one["metadata"]["name"] for one in objects]

@@ -1,0 +1,75 @@
+"""One seed, from its weather to its verdict."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
+from tests.simulation.walking_path.invariants import InvariantBrokenError, Invariants
+
+from nodemend.testing.cluster.world import Shape, World
+from nodemend.testing.scheduler import Scheduler
+
+SETTLED_BY = FAULTS_CEASE + 1500.0
+LOOK_EVERY = 150.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a seed showed."""
+
+    seed: int
+    broken: str
+    releases: int
+    faults: Counter[str]
+    digest: str
+    steps: int
+    simulated: float
+    lines: tuple[str, ...] = ()
+
+
+def play(seed: int, *, keep_trace: bool = False) -> Run:
+    weather = Weather.draw(Scheduler(seed).chance("weather"))
+    invariants = Invariants()
+    world = World(seed, Shape(quality=weather.quality), invariants.started, keep_trace=keep_trace)
+    invariants.watch(world)
+    faults = Faults(world, weather, invariants.note_policy)
+    faults.plan()
+    broken = ""
+    try:
+        world.run(FAULTS_CEASE)
+        _settle(world, invariants)
+        for replica in world.replicas:
+            _nothing_failed_unseen(replica.process.unjoined_failures)
+    except InvariantBrokenError as failure:
+        broken = str(failure)
+    finally:
+        world.close()
+    trace = world.scheduler.trace
+    return Run(
+        seed,
+        broken,
+        invariants.releases,
+        faults.counts,
+        trace.digest,
+        world.scheduler.steps,
+        world.scheduler.now,
+        tuple(trace.lines),
+    )
+
+
+def _settle(world: World, invariants: Invariants) -> None:
+    """Wait until all is well, and then as long again: well must also stay well."""
+    while world.scheduler.now < SETTLED_BY:
+        world.run(world.scheduler.now + LOOK_EVERY)
+        try:
+            invariants.settled()
+        except InvariantBrokenError:
+            continue
+        break
+    world.run(world.scheduler.now + LOOK_EVERY)
+    invariants.settled()
+
+
+def _nothing_failed_unseen(failures: list[tuple[str, BaseException]]) -> None:
+    if failures:
+        raise InvariantBrokenError(f"a task died unseen: {failures}")
