@@ -23,8 +23,8 @@ HOLDER: Final = "nodemend.io/holder"
 """Annotation on the lock of a node: who has it, for people. The lock itself goes by UID."""
 
 RELEASE_VOIDED: Final = "nodemend.io/release-voided"
-"""Annotation on a Node: a release was called off here. Writing it raises the Node's version, so that a release
-write which is still under way meets a conflict."""
+"""Annotation on a Node: a release was called off here. Writing it raises the Node's version, so that a
+release write which is still under way meets a conflict."""
 
 POLICY_NAME: Final = "cluster"
 """The one RemediationPolicy of a cluster."""

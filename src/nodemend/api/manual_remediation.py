@@ -1,13 +1,20 @@
 """ManualRemediation: a person makes the node harmless and says so; we release and close."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 
+from nodemend.api import manual_remediation_rules
 from nodemend.api.conditions import Condition
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Wire, about
+from nodemend.api.wire import Rule, Wire, about
+
+_NODE_UID: Final = "5f0c1d3e-0b6a-4c8e-9a53-6d2f1be3a7c4"
+_BOOT_ID: Final = "0d9a7c52-1c55-4f2b-8a43-7f6f6f0d5b11"
+_RENEW_TIME: Final = "2026-01-31T12:00:00.000000Z"
+_PERSON: Final = "anna@example.com"
+_REASON: Final = "I pulled both plugs of the machine in rack 7, unit 12"
 
 
 class Phase(StrEnum):
@@ -28,34 +35,66 @@ class Confirmation(Wire):
     """
 
     by: Annotated[
-        str, about("Who vouches: the user name of whoever writes this.", min_length=1, max_length=316)
+        str,
+        about(
+            "Who vouches: the user name of whoever writes this.",
+            min_length=1,
+            max_length=316,
+            example=_PERSON,
+        ),
     ]
-    reason: Annotated[str, about("How they know.", min_length=1, max_length=1024)]
-    node_uid: Annotated[str, about("Repeats status.nodeUID.", min_length=1, max_length=63)] = msgspec.field(
-        name="nodeUID"
-    )
-    boot_id: Annotated[str, about("Repeats status.bootID.", min_length=1, max_length=128)] = msgspec.field(
-        name="bootID"
-    )
+    reason: Annotated[str, about("How they know.", min_length=1, max_length=1024, example=_REASON)]
+    node_uid: Annotated[
+        str, about("Repeats status.nodeUID.", min_length=1, max_length=63, example=_NODE_UID)
+    ] = msgspec.field(name="nodeUID")
+    boot_id: Annotated[
+        str, about("Repeats status.bootID.", min_length=1, max_length=128, example=_BOOT_ID)
+    ] = msgspec.field(name="bootID")
     last_renew_time: Annotated[
-        str, about("Repeats status.lastRenewTime: the last sign of life they saw.", max_length=64)
+        str,
+        about(
+            "Repeats status.lastRenewTime: the last sign of life they saw.",
+            min_length=1,
+            max_length=64,
+            example=_RENEW_TIME,
+        ),
     ]
 
 
 class ManualRemediationSpec(Wire):
     instructions: Annotated[str, about("What the person who is called should do.", max_length=4096)] = ""
-    confirmation: Annotated[Confirmation | None, about("The word, once it is given.")] = None
+    confirmation: Annotated[
+        Confirmation | None,
+        about(
+            "The word, once it is given.",
+            rules=(Rule("self == oldSelf", "cannot be changed: withdraw the word, then give it anew"),),
+        ),
+    ] = None
 
 
 class Evidence(Wire):
     """Why we knew that the node was harmless."""
 
-    class_: Annotated[str, about("E1 to E5.", max_length=8)] = msgspec.field(name="class")
-    node_uid: Annotated[str, about("The node.", max_length=63)] = msgspec.field(name="nodeUID")
-    boot_id: Annotated[str, about("Its boot.", max_length=128)] = msgspec.field(name="bootID")
-    by: Annotated[str, about("Whose word it was.", max_length=316)] = ""
-    reason: Annotated[str, about("How they knew.", max_length=1024)] = ""
-    last_renew_time: Annotated[str, about("The last sign of life before it.", max_length=64)] = ""
+    class_: Annotated[
+        str,
+        about(
+            "E1 to E5.",
+            max_length=8,
+            extra_json_schema={"enum": ["E1", "E2", "E3", "E4", "E5"]},
+            example="E5",
+        ),
+    ] = msgspec.field(name="class")
+    node_uid: Annotated[str, about("The node.", min_length=1, max_length=63, example=_NODE_UID)] = (
+        msgspec.field(name="nodeUID")
+    )
+    boot_id: Annotated[str, about("Its boot.", min_length=1, max_length=128, example=_BOOT_ID)] = (
+        msgspec.field(name="bootID")
+    )
+    by: Annotated[str, about("Whose word it was.", max_length=316, example=_PERSON)] = ""
+    reason: Annotated[str, about("How they knew.", max_length=1024, example=_REASON)] = ""
+    last_renew_time: Annotated[
+        str, about("The last sign of life before it.", max_length=64, example=_RENEW_TIME)
+    ] = ""
 
 
 class ManualRemediationStatus(Wire):
@@ -63,28 +102,36 @@ class ManualRemediationStatus(Wire):
     epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
     phase: Annotated[Phase, about("Where it stands, for people.")] = Phase.PENDING
     message: Annotated[str, about("What it waits for, and what would change that.", max_length=1024)] = ""
-    node_uid: Annotated[str, about("The node under remediation.", max_length=63)] = msgspec.field(
-        name="nodeUID", default=""
+    node_uid: Annotated[str, about("The node under remediation.", max_length=63, example=_NODE_UID)] = (
+        msgspec.field(name="nodeUID", default="")
     )
-    boot_id: Annotated[str, about("The boot that must end.", max_length=128)] = msgspec.field(
-        name="bootID", default=""
+    boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=_BOOT_ID)] = (
+        msgspec.field(name="bootID", default="")
     )
     last_renew_time: Annotated[
         str, about("The kubelet's last sign of life, once it has been silent for long enough.", max_length=64)
     ] = ""
-    evidence: Annotated[Evidence | None, about("What the release rests on, recorded before it.")] = None
+    evidence: Annotated[
+        Evidence | None,
+        about(
+            "What the release rests on, recorded before it.",
+            rules=(Rule("self == oldSelf", "cannot be changed: it is recorded once"),),
+        ),
+    ] = None
     tainted: Annotated[bool, about("Our out-of-service taint was asked for and may be on the node.")] = False
     released: Annotated[bool, about("Its pods and volumes are gone from the node.")] = False
     pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
     attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
     conditions: Annotated[
         tuple[Condition, ...],
-        about("Processing, Fenced, WorkloadReleased, Recovered, Succeeded.", max_length=16),
+        about("Processing, Fenced, WorkloadReleased, Recovered, Succeeded.", max_length=16, keys=("type",)),
     ] = ()
 
 
 class ManualRemediation(Wire):
     """One attempt to heal one node by a person's hand. Named like the node."""
+
+    RULES: ClassVar = manual_remediation_rules.RULES
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ManualRemediationSpec = ManualRemediationSpec()
@@ -92,6 +139,16 @@ class ManualRemediation(Wire):
 
 
 class TemplatedSpec(Wire):
+    """A remediation to be."""
+
+    RULES: ClassVar = (
+        Rule(
+            "!self.?spec.?confirmation.hasValue()",
+            "must be absent from a template: nobody can vouch for a node that has not failed yet",
+            field=".spec.confirmation",
+        ),
+    )
+
     spec: Annotated[ManualRemediationSpec, about("The spec of each remediation made from this.")] = (
         ManualRemediationSpec()
     )

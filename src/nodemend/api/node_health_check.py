@@ -1,26 +1,59 @@
 """NodeHealthCheck: which nodes are watched, what counts as unhealthy, what is done about it."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
+from nodemend.api import name_formats
 from nodemend.api.conditions import Condition, ConditionStatus
 from nodemend.api.label_selector import LabelSelector
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.quantities import DURATION_PATTERN
-from nodemend.api.wire import Wire, about
+from nodemend.api.wire import Rule, Wire, about
+
+_Duration = Annotated[
+    str,
+    about(
+        "A duration, such as 5m.",
+        pattern=DURATION_PATTERN,
+        min_length=2,
+        max_length=16,
+        rules=(name_formats.DURATION,),
+        example="5m",
+    ),
+]
 
 
 class Threshold(Wire):
     """One way for a node to be unhealthy: a condition has a status for a period."""
 
-    type: Annotated[str, about("The node condition, such as Ready.", min_length=1, max_length=316)]
+    RULES: ClassVar = (
+        Rule(
+            "self.type != 'Ready' || self.status != 'True'",
+            "must be Unknown or False for the condition Ready: a node that is Ready is not unhealthy",
+            field=".status",
+        ),
+        Rule(
+            "self.type != 'Ready' || self.?acceptShortPeriod.orValue(false)"
+            f" || !self.period.matches('{DURATION_PATTERN}') || duration(self.period) >= duration('40s')",
+            "must be at least 40s for the condition Ready, or acceptShortPeriod must be true:"
+            " less is within the noise of heartbeats",
+            field=".period",
+        ),
+    )
+
+    type: Annotated[
+        str,
+        about(
+            "The node condition, such as Ready.",
+            min_length=1,
+            max_length=316,
+            rules=(name_formats.CONDITION_TYPE,),
+        ),
+    ]
     status: Annotated[
         ConditionStatus,
         about('The status that counts as unhealthy. A node that is cut off is "Unknown", not "False".'),
     ]
-    period: Annotated[
-        str,
-        about("How long it must last, such as 5m.", pattern=DURATION_PATTERN, min_length=2, max_length=16),
-    ]
+    period: Annotated[_Duration, about("How long it must last, such as 5m.")]
     accept_short_period: Annotated[
         bool, about("Allow less than 40s for Ready, which is within the noise of heartbeats.")
     ] = False
@@ -29,10 +62,57 @@ class Threshold(Wire):
 class TemplateReference(Wire):
     """The template from which remediations are made. They are created in its namespace."""
 
-    api_version: Annotated[str, about("Such as nodemend.io/v1alpha1.", min_length=1, max_length=317)]
-    kind: Annotated[str, about("Such as ManualRemediationTemplate.", min_length=1, max_length=63)]
-    name: Annotated[str, about("The template's name.", min_length=1, max_length=253)]
-    namespace: Annotated[str, about("The template's namespace.", min_length=1, max_length=63)]
+    RULES: ClassVar = (
+        Rule(
+            "self.kind.endsWith('Template')",
+            "must be the kind of a template, which ends in Template, such as ManualRemediationTemplate",
+            field=".kind",
+        ),
+        Rule(
+            "!self.kind.endsWith('Template') || self.kind in ['ManualRemediationTemplate']",
+            "must be ManualRemediationTemplate, the one kind of template that is supported so far",
+            field=".kind",
+        ),
+        Rule(
+            "self.apiVersion == 'nodemend.io/v1alpha1'",
+            "must be nodemend.io/v1alpha1, where the supported templates are",
+            field=".apiVersion",
+        ),
+    )
+
+    api_version: Annotated[
+        str,
+        about("Such as nodemend.io/v1alpha1.", min_length=1, max_length=317, example="nodemend.io/v1alpha1"),
+    ]
+    kind: Annotated[
+        str,
+        about(
+            "Such as ManualRemediationTemplate.",
+            min_length=1,
+            max_length=63,
+            example="ManualRemediationTemplate",
+        ),
+    ]
+    name: Annotated[
+        str,
+        about(
+            "The template's name.",
+            min_length=1,
+            max_length=253,
+            rules=(name_formats.OBJECT_NAME,),
+            example="call-the-admin",
+        ),
+    ]
+    namespace: Annotated[
+        str,
+        about(
+            "The template's namespace.",
+            min_length=1,
+            max_length=63,
+            rules=(name_formats.NAMESPACE_NAME,),
+            example="nodemend-system",
+        ),
+    ]
 
 
 class Remedy(Wire):
@@ -44,20 +124,17 @@ class Remedy(Wire):
 class NodeHealthCheckSpec(Wire):
     selector: Annotated[LabelSelector, about("The nodes this check watches. An empty selector is all nodes.")]
     thresholds: Annotated[
-        tuple[Threshold, ...], about("Any one of these makes a node unhealthy.", min_length=1, max_length=16)
+        tuple[Threshold, ...],
+        about(
+            "Any one of these makes a node unhealthy.", min_length=1, max_length=16, keys=("type", "status")
+        ),
     ]
     remedies: Annotated[
         tuple[Remedy, ...],
         about("What is done about an unhealthy node. One, for now.", min_length=1, max_length=1),
     ]
     healthy_delay: Annotated[
-        str,
-        about(
-            "How long a node must stay healthy before its remediation is withdrawn.",
-            pattern=DURATION_PATTERN,
-            min_length=2,
-            max_length=16,
-        ),
+        _Duration, about("How long a node must stay healthy before its remediation is withdrawn.")
     ] = "30s"
 
 
@@ -75,10 +152,12 @@ class NodeHealthCheckStatus(Wire):
     healthy: Annotated[int, about("Of these, healthy.", ge=0)] = 0
     remediating: Annotated[int, about("Of these, under remediation.", ge=0)] = 0
     reports: Annotated[
-        tuple[TargetReport, ...], about("The nodes that are not healthy, at most 50 of them.", max_length=50)
+        tuple[TargetReport, ...],
+        about("The nodes that are not healthy, at most 50 of them.", max_length=50, keys=("name",)),
     ] = ()
     conditions: Annotated[
-        tuple[Condition, ...], about("Ready, RemediationAllowed, Paused, DryRun.", max_length=16)
+        tuple[Condition, ...],
+        about("Ready, RemediationAllowed, Paused, DryRun.", max_length=16, keys=("type",)),
     ] = ()
 
 

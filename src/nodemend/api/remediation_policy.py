@@ -1,11 +1,12 @@
 """RemediationPolicy: what the whole cluster allows Nodemend to do."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
+from nodemend.api import keys
 from nodemend.api.conditions import Condition
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Wire, about
+from nodemend.api.wire import Rule, Wire, about
 
 
 class Mode(StrEnum):
@@ -32,11 +33,20 @@ class RemediationPolicySpec(Wire):
 
 class RemediationPolicyStatus(Wire):
     observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
-    conditions: Annotated[tuple[Condition, ...], about("Ready, Paused, DryRun.", max_length=16)] = ()
+    conditions: Annotated[
+        tuple[Condition, ...], about("Ready, Paused, DryRun.", max_length=16, keys=("type",))
+    ] = ()
 
 
 class RemediationPolicy(Wire):
     """The cluster-wide guard. There is one, and its name is `cluster`."""
+
+    RULES: ClassVar = (
+        Rule(
+            f"self.metadata.name == '{keys.POLICY_NAME}'",
+            f"a cluster has one RemediationPolicy: metadata.name must be {keys.POLICY_NAME}",
+        ),
+    )
 
     metadata: ObjectMeta = ObjectMeta()
     spec: RemediationPolicySpec = RemediationPolicySpec()

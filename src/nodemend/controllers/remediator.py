@@ -59,6 +59,11 @@ class Remediator:
     def synced(self) -> bool:
         return self.remediations.synced_at is not None
 
+    @property
+    def waiting(self) -> int:
+        """Keys in the queue, 0 while another replica leads."""
+        return self._loop.status().waiting if self._loop is not None else 0
+
     async def run(self) -> None:
         """Until cancelled, or until something of it fails."""
         await run_together(

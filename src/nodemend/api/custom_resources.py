@@ -1,0 +1,152 @@
+"""Our kinds as the API server shall know them: names, columns, schema."""
+
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api import group_versions
+from nodemend.api.crd_schema import schema_of_kind
+from nodemend.api.group_versions import Resource
+from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationTemplate
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.wire import Wire
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column of `kubectl get`; a `wide` one only with -o wide."""
+
+    name: str
+    path: str
+    description: str
+    type: str = "string"
+    wide: bool = False
+
+
+class CustomResource(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of ours. Objects may be selected by the `selectable` fields."""
+
+    resource: Resource
+    type: type[Wire]
+    short_names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    selectable: tuple[str, ...] = ()
+
+    @property
+    def has_status(self) -> bool:
+        return "status" in self.type.__struct_fields__
+
+
+_AGE: Final = Column("Age", ".metadata.creationTimestamp", "How long ago it was created.", "date")
+
+CUSTOM_RESOURCES: Final = (
+    CustomResource(
+        resource=group_versions.NODE_HEALTH_CHECK,
+        type=NodeHealthCheck,
+        short_names=("nhc",),
+        columns=(
+            Column("Targets", ".status.targets", "Nodes selected.", "integer"),
+            Column("Healthy", ".status.healthy", "Of these, healthy.", "integer"),
+            Column("Remediating", ".status.remediating", "Of these, under remediation.", "integer"),
+            Column(
+                "Allowed",
+                '.status.conditions[?(@.type=="RemediationAllowed")].status',
+                "Whether a new remediation may begin now.",
+            ),
+            Column(
+                "Why",
+                '.status.conditions[?(@.type=="RemediationAllowed")].message',
+                "Why it may or may not.",
+                wide=True,
+            ),
+            _AGE,
+        ),
+    ),
+    CustomResource(
+        resource=group_versions.REMEDIATION_POLICY,
+        type=RemediationPolicy,
+        short_names=("rpol",),
+        columns=(
+            Column("Mode", ".spec.mode", "DryRun or Act."),
+            Column("At-Once", ".spec.maxConcurrent", "How many remediations may run at once.", "integer"),
+            Column("Paused", ".spec.pause.reason", "Why it is paused, if it is."),
+            Column("Paused-By", ".spec.pause.by", "Who paused it.", wide=True),
+            _AGE,
+        ),
+    ),
+    CustomResource(
+        resource=group_versions.MANUAL_REMEDIATION,
+        type=ManualRemediation,
+        short_names=("mrem",),
+        columns=(
+            Column("Phase", ".status.phase", "Where it stands."),
+            Column("Confirmed-By", ".spec.confirmation.by", "Who vouches that the node is down."),
+            Column("Released", ".status.released", "Its workloads have left the node.", "boolean"),
+            Column("Message", ".status.message", "What it waits for.", wide=True),
+            _AGE,
+        ),
+        selectable=(".status.phase",),
+    ),
+    CustomResource(
+        resource=group_versions.MANUAL_REMEDIATION_TEMPLATE,
+        type=ManualRemediationTemplate,
+        short_names=("mremt",),
+        columns=(
+            Column(
+                "Instructions", ".spec.template.spec.instructions", "What the person shall do.", wide=True
+            ),
+            _AGE,
+        ),
+    ),
+)
+
+
+def definition_of(custom: CustomResource) -> dict[str, Any]:
+    """The CustomResourceDefinition, as JSON would show it."""
+    resource = custom.resource
+    return {
+        "apiVersion": group_versions.CUSTOM_RESOURCE_DEFINITION.api_version,
+        "kind": group_versions.CUSTOM_RESOURCE_DEFINITION.kind,
+        "metadata": {
+            "name": f"{resource.plural}.{resource.group}",
+            "labels": {"app.kubernetes.io/part-of": "nodemend"},
+        },
+        "spec": {
+            "group": resource.group,
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "names": {
+                "kind": resource.kind,
+                "listKind": f"{resource.kind}List",
+                "plural": resource.plural,
+                "singular": resource.kind.lower(),
+                "shortNames": list(custom.short_names),
+                "categories": ["nodemend"],
+            },
+            "versions": [_version(custom)],
+        },
+    }
+
+
+def _version(custom: CustomResource) -> dict[str, Any]:
+    version: dict[str, Any] = {
+        "name": custom.resource.version,
+        "served": True,
+        "storage": True,
+        "additionalPrinterColumns": [_column(column) for column in custom.columns],
+        "schema": {"openAPIV3Schema": schema_of_kind(custom.type)},
+    }
+    if custom.has_status:
+        version["subresources"] = {"status": {}}
+    if custom.selectable:
+        version["selectableFields"] = [{"jsonPath": path} for path in custom.selectable]
+    return version
+
+
+def _column(column: Column) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "name": column.name,
+        "type": column.type,
+        "jsonPath": column.path,
+        "description": column.description,
+    }
+    return written | {"priority": 1} if column.wide else written

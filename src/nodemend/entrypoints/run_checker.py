@@ -1,0 +1,47 @@
+"""`nodemend-checker`: watches nodes, judges them, asks for remediations."""
+
+from nodemend.api import keys
+from nodemend.api.remediation_policy import Mode
+from nodemend.controllers.checker import Checker, CheckerObservers
+from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
+from nodemend.entrypoints.controller_shell import Surroundings, run_controller
+from nodemend.settings.command_shell import controller_command
+from nodemend.settings.controller_settings import ControllerSettings
+from nodemend.telemetry.election_telemetry import ElectionTelemetry
+from nodemend.telemetry.loop_telemetry import LoopTelemetry
+
+NAME = "nodemend-checker"
+
+
+def build(around: Surroundings) -> Checker:
+    log, metrics, now = around.log, around.metrics, around.runtime.monotonic
+    checker = Checker(
+        around.runtime,
+        around.transport,
+        around.election,
+        CheckerObservers(
+            ElectionTelemetry(log, metrics),
+            LoopTelemetry("node_health_check", log, metrics),
+            NodeHealthCheckRecorder(log, metrics, around.events.record),
+        ),
+    )
+    view, readings = checker.view, metrics.readings
+    readings.follow_cache("nodes", lambda: view.nodes.age(now()))
+    readings.follow_cache("nodehealthchecks", lambda: view.checks.age(now()))
+    readings.follow_cache("manualremediations", lambda: view.remediations.age(now()))
+    readings.follow_cache("remediationpolicies", lambda: view.policies.age(now()))
+    readings.follow_queue("node_health_check", lambda: checker.waiting)
+
+    def mode_and_pause() -> tuple[Mode, bool]:
+        policy = view.policies.get(keys.POLICY_NAME)
+        return (policy.spec.mode, policy.spec.pause is not None) if policy else (Mode.DRY_RUN, False)
+
+    readings.follow_policy(mode_and_pause)
+    return checker
+
+
+def _run(settings: ControllerSettings) -> int:
+    return run_controller(NAME, build, settings)
+
+
+main = controller_command(NAME, "Watches nodes and asks for the remediation of those that are sick.", _run)

@@ -1,0 +1,176 @@
+"""The chart by Helm itself, on a real API server."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import yaml
+
+from controlplane.api import Api, ApiError
+from controlplane.credentials import User
+from controlplane.run import ControlPlane
+from controlplane.settings import Settings
+from controlplane.waiting import wait_until
+from generate.helm_program import run_helm
+from generate.outputs import CHART, render_chart
+from nodemend.api.keys import SYSTEM_NAMESPACE
+
+pytestmark = pytest.mark.real
+
+POLICY = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
+BREAK_GLASS = User("fire-brigade", ("system:masters", "nodemend:break-glass"))
+OUT_OF_SERVICE = {"key": "node.kubernetes.io/out-of-service", "value": "nodemend", "effect": "NoExecute"}
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    settings = Settings(controller_manager=False, scheduler=False, users=(BREAK_GLASS,))
+    with ControlPlane(settings) as plane:
+        yield plane
+
+
+def helm(plane: ControlPlane, *arguments: str) -> str:
+    where = ("--kubeconfig", str(plane.kubeconfig), "--namespace", SYSTEM_NAMESPACE)
+    return run_helm(*arguments, *where)
+
+
+def test_a_release_lives_and_leaves_your_settings_alone(plane: ControlPlane) -> None:
+    notes = helm(plane, "install", "nodemend", str(CHART), "--create-namespace")
+    assert notes.rstrip().endswith("kubectl mend check")
+    assert "It only says what it would do" in notes
+    assert plane.api.get(POLICY)["spec"]["mode"] == "DryRun"
+
+    plane.api.patch(POLICY, {"spec": {"mode": "Act"}})
+    assert "It ACTS" in helm(plane, "upgrade", "nodemend", str(CHART))
+    assert plane.api.get(POLICY)["spec"]["mode"] == "Act"
+
+    helm(plane, "uninstall", "nodemend")
+    assert plane.api.get(POLICY)["spec"]["mode"] == "Act"
+    policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+    assert plane.api.list(policies) == []
+
+    helm(plane, "install", "nodemend", str(CHART))
+    assert plane.api.get(POLICY)["spec"]["mode"] == "Act"
+    helm(plane, "uninstall", "nodemend")
+
+
+def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlane) -> None:
+    helm(
+        plane,
+        "install",
+        "nodemend",
+        str(CHART),
+        "--create-namespace",
+        "--set",
+        "outOfServiceTaint.restrict=true",
+    )
+    plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
+    remediator = plane.client_with(plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-remediator"))
+
+    wait_until("the policy is active", partial(_is_refused, plane.api), within=30.0)
+
+    for api in (remediator, plane.client("fire-brigade")):
+        _taint(api, add=True)
+        # It stands in nobody's way once it is there.
+        plane.api.patch("/api/v1/nodes/node-1", {"metadata": {"labels": {"seen": "yes"}}})
+        _taint(api, add=False)
+    with pytest.raises(ApiError, match="on evidence, or by a member of the group nodemend:break-glass"):
+        _taint(plane.api, add=True)
+    helm(plane, "uninstall", "nodemend")
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("replics=3", "Additional property replics is not allowed"),
+        ("image.registry=x", "image: Additional property registry is not allowed"),
+        ("remediationPolicy.mode=On", "remediationPolicy.mode"),
+        ("remediationPolicy.maxConcurrent=0", "remediationPolicy.maxConcurrent"),
+        ("image.digest=latest", "image.digest"),
+    ],
+)
+def test_a_value_that_means_nothing_is_refused(setting: str, says: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        render_chart(setting)
+
+    assert says in refused.value.stderr
+
+
+def test_every_value_is_in_the_schema_and_has_a_default() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    schema = json.loads((CHART / "values.schema.json").read_text())
+
+    assert _keys(values) == _schema_keys(schema, schema["definitions"]) - {"global"}
+
+
+def test_alerts_and_monitors_are_made_on_request() -> None:
+    text = render_chart("prometheusRule.enabled=true", "serviceMonitor.enabled=true")
+    kinds = {document["kind"]: document for document in yaml.safe_load_all(text) if document}
+
+    assert kinds["PrometheusRule"]["spec"] == yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
+    (endpoint,) = kinds["ServiceMonitor"]["spec"]["endpoints"]
+    assert endpoint == {"port": "metrics", "interval": "30s", "honorLabels": True}
+
+
+def test_the_way_out_can_be_narrowed_to_the_api_server() -> None:
+    text = render_chart("networkPolicy.apiServerCIDRs={10.0.0.0/28}")
+    (policy,) = (d for d in yaml.safe_load_all(text) if d and d["kind"] == "NetworkPolicy")
+    names, api_server = policy["spec"]["egress"]
+
+    assert {port["port"] for port in names["ports"]} == {53}
+    assert api_server["to"] == [{"ipBlock": {"cidr": "10.0.0.0/28"}}]
+    assert {port["port"] for port in api_server["ports"]} == {443, 6443}
+
+
+def test_every_switch_takes_its_objects_away() -> None:
+    switches = {
+        "crds.install": "CustomResourceDefinition",
+        "networkPolicy.enabled": "NetworkPolicy",
+        "flowSchema.enabled": "FlowSchema",
+        "remediationPolicy.create": "RemediationPolicy",
+    }
+    text = render_chart(*(f"{switch}=false" for switch in switches))
+
+    assert not {document["kind"] for document in yaml.safe_load_all(text) if document} & set(
+        switches.values()
+    )
+
+
+def test_the_chart_is_in_order() -> None:
+    assert "1 chart(s) linted, 0 chart(s) failed" in run_helm("lint", "--strict", str(CHART))
+
+
+def _taint(api: Api, *, add: bool) -> None:
+    now = api.get("/api/v1/nodes/node-1")["spec"].get("taints", [])
+    others = [taint for taint in now if taint["key"] != OUT_OF_SERVICE["key"]]
+    api.patch("/api/v1/nodes/node-1", {"spec": {"taints": [*others, OUT_OF_SERVICE] if add else others}})
+
+
+def _is_refused(api: Api) -> bool:
+    try:
+        _taint(api, add=True)
+    except ApiError:
+        return True
+    _taint(api, add=False)
+    return False
+
+
+def _keys(values: dict[str, Any], path: str = "") -> set[str]:
+    found = set()
+    for key, value in values.items():
+        found.add(f"{path}{key}")
+        if isinstance(value, dict) and key not in ("requests", "limits"):
+            found |= _keys(value, f"{path}{key}.")
+    return found
+
+
+def _schema_keys(schema: dict[str, Any], definitions: dict[str, Any], path: str = "") -> set[str]:
+    found = set()
+    for key, below in schema.get("properties", {}).items():
+        found.add(f"{path}{key}")
+        target = definitions[below["$ref"].rpartition("/")[2]] if "$ref" in below else below
+        found |= _schema_keys(target, definitions, f"{path}{key}.")
+    return found

@@ -1,0 +1,135 @@
+"""Our CustomResourceDefinitions on a real API server: accepted, complete, lossless."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.unit.api.full_samples import BY_KIND, full_sample, schema_of
+from tests.unit.api.sample_objects import leaves
+
+from controlplane.api import Api, ApiError
+from controlplane.run import ControlPlane
+from controlplane.settings import Settings
+from controlplane.waiting import wait_until
+from generate.outputs import CRDS, INSTALL, ROOT
+from nodemend.api.custom_resources import CUSTOM_RESOURCES, CustomResource
+from nodemend.kube.api_request import collection_path, item_path
+
+pytestmark = pytest.mark.real
+
+EXAMPLES = ROOT / "deploy" / "examples"
+# What cannot be in a spec from the beginning (tests/refusals).
+LATER = {"ManualRemediation": ("confirmation",)}
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    with ControlPlane(Settings(controller_manager=False, scheduler=False)) as plane:
+        plane.kubectl("apply", "--server-side", "-f", str(CRDS))
+        for custom in CUSTOM_RESOURCES:
+            wait_until(f"{custom.resource} is served", partial(_is_served, plane.api, custom))
+        yield plane
+
+
+@pytest.mark.parametrize("kind", BY_KIND)
+def test_every_field_is_kept_by_the_api_server(plane: ControlPlane, kind: str) -> None:
+    custom = BY_KIND[kind]
+    wanted = full_sample(kind)
+    namespace = "default" if custom.resource.namespaced else ""
+    name = "cluster" if kind == "RemediationPolicy" else "sample"
+    path = item_path(custom.resource, name, namespace)
+
+    first = {key: value for key, value in wanted["spec"].items() if key not in LATER.get(kind, ())}
+    header = {"apiVersion": custom.resource.api_version, "kind": kind, "metadata": {"name": name}}
+    strict = {"fieldValidation": "Strict"}
+    collection = collection_path(custom.resource, namespace)
+    written = plane.api.request("POST", collection, {**header, "spec": first}, query=strict)
+    if first != wanted["spec"]:
+        written = plane.api.request("PUT", path, {**written, "spec": wanted["spec"]}, query=strict)
+    if custom.has_status:
+        plane.api.request("PUT", f"{path}/status", {**written, "status": wanted["status"]}, query=strict)
+
+    stored = plane.api.get(path)
+    assert {key: stored.get(key) for key in wanted} == wanted
+
+
+def test_defaults_are_filled_in(plane: ControlPlane) -> None:
+    check = {
+        "apiVersion": "nodemend.io/v1alpha1",
+        "kind": "NodeHealthCheck",
+        "metadata": {"name": "defaults"},
+        "spec": {
+            "selector": {},
+            "thresholds": [{"type": "Ready", "status": "Unknown", "period": "5m"}],
+            "remedies": full_sample("NodeHealthCheck")["spec"]["remedies"],
+        },
+    }
+
+    assert plane.api.create(check)["spec"]["healthyDelay"] == "30s"
+
+
+def test_a_policy_without_a_spec_is_a_dry_run(plane: ControlPlane) -> None:
+    path = item_path(BY_KIND["RemediationPolicy"].resource, "cluster")
+    plane.api.delete(path)
+    policy = {
+        "apiVersion": "nodemend.io/v1alpha1",
+        "kind": "RemediationPolicy",
+        "metadata": {"name": "cluster"},
+    }
+
+    assert plane.api.create(policy)["spec"] == {"mode": "DryRun", "maxConcurrent": 1}
+
+
+def test_short_names_columns_and_categories_work_in_kubectl(plane: ControlPlane) -> None:
+    for custom in CUSTOM_RESOURCES:
+        for name in (*custom.short_names, custom.resource.kind.lower()):
+            wide = plane.kubectl("get", name, "-A", "-o", "wide")
+            assert all(column.name.upper() in wide for column in custom.columns)
+    assert "nodehealthcheck" in plane.kubectl("get", "nodemend", "-A")
+
+
+def test_remediations_can_be_selected_by_phase(plane: ControlPlane) -> None:
+    assert (
+        plane.kubectl("get", "mrem", "-A", "--field-selector", "status.phase=Releasing", "-o", "name") == ""
+    )
+
+
+def test_kubectl_explains_every_field(plane: ControlPlane) -> None:
+    for custom in CUSTOM_RESOURCES:
+        explained = plane.kubectl("explain", custom.resource.plural, "--recursive")
+        for part in ("spec", "status"):
+            schema = schema_of(custom.resource.kind)["properties"].get(part)
+            for leaf in leaves(schema, part) if schema else ():
+                assert leaf.removesuffix("[0]").split(".")[-1].removesuffix("[0]") in explained
+
+
+def test_the_plain_manifests_are_accepted_whole(plane: ControlPlane) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "nodemend-system"}}
+    plane.api.create(namespace)
+
+    said = plane.kubectl(
+        "apply", "--server-side", "--dry-run=server", "--force-conflicts", "-f", str(INSTALL)
+    )
+
+    kinds = {line.split("/")[0] for line in said.splitlines()}
+    assert {"deployment.apps", "validatingadmissionpolicy.admissionregistration.k8s.io", "flowschema"} <= {
+        kind.removesuffix(".flowcontrol.apiserver.k8s.io") for kind in kinds
+    }
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.stem)
+def test_the_examples_are_accepted(plane: ControlPlane, file: Path) -> None:
+    plane.kubectl("create", "namespace", f"for-{file.stem}")
+    text = file.read_text().replace("namespace: nodemend-system", f"namespace: for-{file.stem}")
+
+    plane.kubectl("apply", "--server-side", "--dry-run=server", "--force-conflicts", "-f", "-", stdin=text)
+
+
+def _is_served(api: Api, custom: CustomResource) -> bool:
+    try:
+        return api.find(collection_path(custom.resource)) is not None
+    except ApiError as error:
+        if error.status == 429:  # Its storage is being made.
+            return False
+        raise

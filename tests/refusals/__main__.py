@@ -1,0 +1,44 @@
+"""`python -m tests.refusals`: what a real API server with our manifests refuses, counted.
+
+Each refusal must come with words that name the field and say what is right. Beside them stand writes that are
+right and must pass. Exits 1 on a single miss.
+"""
+
+import sys
+
+from tests.refusals.bad_specs import BAD_SPECS, bad_specs
+from tests.refusals.installed_cluster import Cluster, installed_cluster
+from tests.refusals.nodes import nodes
+from tests.refusals.rights import rights
+from tests.refusals.statuses import statuses
+from tests.refusals.trial import Trial
+from tests.refusals.words import words
+
+# `nodes` ends with our accounts made cluster admins, so it comes last.
+CHAPTERS = (words, statuses, rights, bad_specs, nodes)
+
+
+def try_all(cluster: Cluster) -> Trial:
+    trial = Trial()
+    for chapter in CHAPTERS:
+        before = trial.refused, trial.accepted
+        chapter(cluster, trial)
+        refused, accepted = trial.refused - before[0], trial.accepted - before[1]
+        print(f"{chapter.__name__}: {refused} refused, {accepted} rightly accepted")
+    return trial
+
+
+def main() -> int:
+    with installed_cluster() as cluster:
+        trial = try_all(cluster)
+    for miss in trial.misses:
+        print(f"MISS {miss}")
+    print(
+        f"refusals: {trial.refused} refused with the right words ({len(BAD_SPECS)} bad specs among them), "
+        f"{trial.accepted} rightly accepted, {len(trial.misses)} misses"
+    )
+    return 1 if trial.misses else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,254 @@
+"""Specs that people write by mistake, and what they are told: which field, and what would be right."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from controlplane.api import collection
+from tests.refusals.installed_cluster import Cluster
+from tests.refusals.trial import Trial
+
+ABSENT: Final = object()
+
+_VERSION: Final = "nodemend.io/v1alpha1"
+_CHECK: Final = {
+    "apiVersion": _VERSION,
+    "kind": "NodeHealthCheck",
+    "metadata": {"name": "workers"},
+    "spec": {
+        "selector": {
+            "matchLabels": {"kubernetes.io/os": "linux"},
+            "matchExpressions": [{"key": "rack", "operator": "In", "values": ["a"]}],
+        },
+        "thresholds": [{"type": "Ready", "status": "Unknown", "period": "5m"}],
+        "remedies": [
+            {
+                "template": {
+                    "apiVersion": _VERSION,
+                    "kind": "ManualRemediationTemplate",
+                    "name": "call-the-admin",
+                    "namespace": "nodemend-system",
+                }
+            }
+        ],
+        "healthyDelay": "30s",
+    },
+}
+_POLICY: Final = {
+    "apiVersion": _VERSION,
+    "kind": "RemediationPolicy",
+    "metadata": {"name": "cluster"},
+    "spec": {"mode": "DryRun", "maxConcurrent": 1, "pause": {"reason": "storm"}},
+}
+_TEMPLATE: Final = {
+    "apiVersion": _VERSION,
+    "kind": "ManualRemediationTemplate",
+    "metadata": {"name": "call-the-admin", "namespace": "default"},
+    "spec": {"template": {"spec": {"instructions": "Pull both plugs."}}},
+}
+_REMEDIATION: Final = {
+    "apiVersion": _VERSION,
+    "kind": "ManualRemediation",
+    "metadata": {"name": "node-1", "namespace": "default"},
+    "spec": {"instructions": "Pull both plugs."},
+}
+_WORD: Final = {"by": "a", "reason": "b", "nodeUID": "c", "bootID": "d", "lastRenewTime": "e"}
+
+
+@dataclass(frozen=True, slots=True)
+class BadSpec:
+    """A good object with one thing wrong: the value at `path` (dots between, numbers into lists)."""
+
+    good: dict[str, Any]
+    path: str
+    value: object
+    says: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        shown = "left out" if self.value is ABSENT else repr(self.value)[:60]
+        return f"{self.good['kind']} with {self.path} {shown}"
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        bad = deepcopy(self.good)
+        *above, last = (int(part) if part.isdigit() else part for part in _parts(self.path))
+        place: Any = bad
+        for part in above:
+            place = place[part]
+        if self.value is ABSENT:
+            del place[last]
+        elif isinstance(place, list) and last == len(place):
+            place.append(self.value)
+        else:
+            place[last] = self.value
+        return bad
+
+
+def _parts(path: str) -> list[str]:
+    """Split at dots; a key that has dots itself stands last, after a slash at its beginning."""
+    before, slash, key = path.partition("./")
+    return [*before.split("."), key] if slash else before.split(".")
+
+
+def bad_specs(cluster: Cluster, trial: Trial) -> None:
+    """Tried without effect (dry run), as kubectl does: unknown fields are errors."""
+    chief = cluster.people["chief"]
+    query = {"dryRun": "All", "fieldValidation": "Strict"}
+    # The cluster's policy exists by now, and a name that is taken is refused before anything else.
+    cluster.plane.api.delete("/apis/nodemend.io/v1alpha1/remediationpolicies/cluster")
+    for good in (_CHECK, _POLICY, _TEMPLATE, _REMEDIATION):
+        trial.accepts(
+            f"a good {good['kind']}",
+            partial(chief.request, "POST", collection(good), good, query=query),
+        )
+    for bad in BAD_SPECS:
+        manifest = bad.manifest
+        trial.refuses(
+            bad.title,
+            partial(chief.request, "POST", collection(manifest), manifest, query=query),
+            *bad.says,
+        )
+
+
+def _check(path: str, value: object, *says: str) -> BadSpec:
+    return BadSpec(_CHECK, f"spec.{path}", value, says)
+
+
+def _threshold(field: str, value: object, *says: str) -> BadSpec:
+    return _check(f"thresholds.0.{field}", value, f"spec.thresholds[0].{field}", *says)
+
+
+def _demand(*says: str, **requirement: object) -> BadSpec:
+    return _check("selector.matchExpressions.0", requirement, "spec.selector.matchExpressions[0]", *says)
+
+
+def _template(field: str, value: object, *says: str) -> BadSpec:
+    return _check(f"remedies.0.template.{field}", value, f"spec.remedies[0].template.{field}", *says)
+
+
+def _policy(path: str, value: object, *says: str) -> BadSpec:
+    return BadSpec(_POLICY, f"spec.{path}", value, says)
+
+
+_REQUIRED: Final = "Required value"
+_DURATION: Final = "must be a duration longer than zero, such as 90s, 5m or 1h30m"
+_TRUE_FALSE_UNKNOWN: Final = 'supported values: "True", "False", "Unknown"'
+_READY: Final = {"type": "Ready", "status": "Unknown", "period": "5m"}
+_REMEDY: Final = _CHECK["spec"]["remedies"][0]  # type: ignore[index]
+
+_CHECKS: Final = (
+    BadSpec(_CHECK, "spec", ABSENT, ("spec", _REQUIRED)),
+    _check("selector", ABSENT, "spec.selector", _REQUIRED),
+    _check("selector", "all", "spec.selector", "must be of type object"),
+    _check("thresholds", ABSENT, "spec.thresholds", _REQUIRED),
+    _check("thresholds", [], "spec.thresholds", "at least 1 items"),
+    _check(
+        "thresholds",
+        [{"type": f"C{i}", "status": "True", "period": "5m"} for i in range(17)],
+        "spec.thresholds",
+        "at most 16 items",
+    ),
+    _check("thresholds.1", _READY, "spec.thresholds[1]", "Duplicate value", "Ready"),
+    _check("remedies", ABSENT, "spec.remedies", _REQUIRED),
+    _check("remedies", [], "spec.remedies", "at least 1 items"),
+    _check("remedies.1", _REMEDY, "spec.remedies", "at most 1 item"),
+    _check("tresholds", [], 'unknown field "spec.tresholds"'),
+    _check("healthyDelay", "soon", "spec.healthyDelay", _DURATION),
+    _check("healthyDelay", "0s", "spec.healthyDelay", _DURATION),
+    _check("healthyDelay", 30, "spec.healthyDelay", "must be of type string"),
+    _threshold("type", ABSENT, _REQUIRED),
+    _threshold("type", "", "at least 1 chars long"),
+    _threshold("type", "not ready", "must be the type of a condition, such as Ready"),
+    _threshold("status", ABSENT, _REQUIRED),
+    _threshold("status", "NotReady", _TRUE_FALSE_UNKNOWN),
+    _threshold("status", "unknown", _TRUE_FALSE_UNKNOWN),
+    _threshold("status", True, "must be of type string"),
+    _threshold("status", "True", "a node that is Ready is not unhealthy"),
+    _threshold("period", ABSENT, _REQUIRED),
+    _threshold("period", "5 min", _DURATION),
+    _threshold("period", "1.5h", _DURATION),
+    _threshold("period", "-5m", _DURATION),
+    _threshold("period", "30m1h", _DURATION),
+    _threshold("period", "0m", _DURATION),
+    _threshold("period", "1234567s", _DURATION),
+    _threshold("period", "5", "at least 2 chars long"),
+    _threshold("period", "99999999999999999s", "may not be more than 16"),
+    _threshold("period", 300, "must be of type string"),
+    _threshold("period", "39s", "must be at least 40s for the condition Ready", "acceptShortPeriod"),
+    _threshold("acceptShortPeriod", "yes", "must be of type boolean"),
+    _check("thresholds.0.timeout", "5m", 'unknown field "spec.thresholds[0].timeout"'),
+)
+_SELECTORS: Final = (
+    _demand(".key", _REQUIRED, operator="Exists"),
+    _demand(".operator", _REQUIRED, key="rack"),
+    _demand(
+        ".key", "must be a label key, such as topology.kubernetes.io/zone", key="my rack", operator="Exists"
+    ),
+    _demand(".operator", '"In", "NotIn", "Exists", "DoesNotExist"', key="rack", operator="Like"),
+    _demand(".values", "at least one value for the operators In and NotIn", key="rack", operator="In"),
+    _demand(
+        ".values",
+        "at least one value for the operators In and NotIn",
+        key="rack",
+        operator="NotIn",
+        values=[],
+    ),
+    _demand(".values", "must be empty for the operators Exists", key="rack", operator="Exists", values=["a"]),
+    _demand(".values", "must be empty for the operators", key="rack", operator="DoesNotExist", values=["a"]),
+    _demand(".values[1]", "must be a label value", key="rack", operator="In", values=["a", "-b"]),
+    _demand(".values[0]", "may not be more than 63", key="rack", operator="In", values=["a" * 64]),
+    _check("selector.matchLabels./my rack", "a", "spec.selector.matchLabels", "each key must be a label key"),
+    _check("selector.matchLabels./rack", "a b", "spec.selector.matchLabels[rack]", "must be a label value"),
+    _check(
+        "selector.matchLabels", {f"l{i}": "" for i in range(33)}, "spec.selector.matchLabels", "at most 32"
+    ),
+)
+_TEMPLATES_NAMED: Final = (
+    _check("remedies.0.template", ABSENT, "spec.remedies[0].template", _REQUIRED),
+    _template("apiVersion", "v1", "must be nodemend.io/v1alpha1"),
+    _template("apiVersion", "nodemend.io/v1", "must be nodemend.io/v1alpha1"),
+    _template("kind", "Pod", "must be the kind of a template, which ends in Template"),
+    _template("kind", "ManualRemediation", "must be the kind of a template, which ends in Template"),
+    _template("kind", "RebootTemplate", "must be ManualRemediationTemplate, the one kind"),
+    _template("name", ABSENT, _REQUIRED),
+    _template("name", "Call the admin", "must be the name of an object"),
+    _template("namespace", ABSENT, _REQUIRED),
+    _template("namespace", "nodemend.system", "must be the name of a namespace"),
+)
+_POLICIES: Final = (
+    BadSpec(_POLICY, "metadata.name", "default", ("metadata.name must be cluster",)),
+    _policy("mode", "Off", "spec.mode", '"DryRun", "Act"'),
+    _policy("mode", "act", "spec.mode", '"DryRun", "Act"'),
+    _policy("maxConcurrent", 0, "spec.maxConcurrent", "greater than or equal to 1"),
+    _policy("maxConcurrent", 100_001, "spec.maxConcurrent", "less than or equal to 100000"),
+    _policy("maxConcurrent", "10%", "spec.maxConcurrent", "must be of type integer"),
+    _policy("pause", True, "spec.pause", "must be of type object"),
+    _policy("pause.reason", ABSENT, "spec.pause.reason", _REQUIRED),
+    _policy("pause.reason", "", "spec.pause.reason", "at least 1 chars long"),
+    _policy("pause.until", "tomorrow", 'unknown field "spec.pause.until"'),
+    _policy("dryRun", False, 'unknown field "spec.dryRun"'),
+)
+_TEMPLATES: Final = (
+    BadSpec(
+        _TEMPLATE,
+        "spec.template.spec.confirmation",
+        _WORD,
+        ("spec.template.spec.confirmation", "must be absent from a template"),
+    ),
+    BadSpec(
+        _TEMPLATE,
+        "spec.template.spec.instructions",
+        "x" * 4097,
+        ("spec.template.spec.instructions", "may not be more than 4096"),
+    ),
+    BadSpec(_TEMPLATE, "spec.spec", {}, ('unknown field "spec.spec"',)),
+)
+_REMEDIATIONS: Final = (
+    BadSpec(_REMEDIATION, "spec.confirmation", _WORD, ("spec.confirmation", "must be absent from a new")),
+    BadSpec(_REMEDIATION, "spec.instructions", 7, ("spec.instructions", "must be of type string")),
+    BadSpec(_REMEDIATION, "spec.confirmed", True, ('unknown field "spec.confirmed"',)),
+)
+
+BAD_SPECS: Final = (*_CHECKS, *_SELECTORS, *_TEMPLATES_NAMED, *_POLICIES, *_TEMPLATES, *_REMEDIATIONS)

@@ -1,0 +1,165 @@
+"""A real API server with Nodemend's own manifests in it, and the accounts that they and their users have."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from controlplane.api import MERGE, Api, ApiError
+from controlplane.run import ControlPlane
+from controlplane.settings import Settings
+from controlplane.waiting import wait_until
+from generate.outputs import install_documents
+from nodemend.api.keys import SYSTEM_NAMESPACE
+
+REMEDIATIONS: Final = "/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations"
+POLICY: Final = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
+NODES: Final = "/api/v1/nodes"
+PEOPLE: Final = "people"
+_ACTIVE_WITHIN: Final = 30.0
+# Pods have no place on an API server alone.
+_NOT_INSTALLED: Final = ("Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy")
+
+_BINDINGS: Final = {
+    # Everybody is a service account, so that tokens are real. The last two have roles that we do not ship.
+    "viewer": "nodemend-viewer",
+    "operator": "nodemend-operator",
+    "anna": "nodemend-confirmer",
+    "berta": "nodemend-confirmer",
+    "chief": "cluster-admin",
+    "meddler": "meddler",
+    "requester": "requester",
+}
+_OTHER_ROLES: Final = {
+    # May write remediations by the verbs that Kubernetes knows, but has none of ours.
+    "meddler": ("get", "create", "update", "patch"),
+    "requester": ("create", "request"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Who can act on it. `plane.api` is the superuser, used only to set the scene."""
+
+    plane: ControlPlane
+    checker: Api
+    remediator: Api
+    people: dict[str, Api]
+
+    def user_name(self, person: str) -> str:
+        return f"system:serviceaccount:{PEOPLE}:{person}"
+
+
+@contextmanager
+def installed_cluster(settings: Settings | None = None) -> Iterator[Cluster]:
+    """Ready when every policy is seen to refuse."""
+    with ControlPlane(settings or Settings(controller_manager=False, scheduler=False)) as plane:
+        install(plane)
+        _make_people(plane)
+        cluster = Cluster(
+            plane=plane,
+            checker=_account(plane, SYSTEM_NAMESPACE, "nodemend-checker"),
+            remediator=_account(plane, SYSTEM_NAMESPACE, "nodemend-remediator"),
+            people={person: _account(plane, PEOPLE, person) for person in _BINDINGS},
+        )
+        _await_policies(cluster)
+        yield cluster
+
+
+def install(plane: ControlPlane) -> None:
+    """What deploy/manifests/install.yaml says, without what only a kubelet could run."""
+    documents = [document for document in install_documents() if document["kind"] not in _NOT_INSTALLED]
+    for document in documents:
+        plane.api.create(document)
+    kinds = [d for d in documents if d["kind"] == "CustomResourceDefinition"]
+    for kind in kinds:
+        path = f"/apis/nodemend.io/v1alpha1/{kind['spec']['names']['plural']}"
+        wait_until(f"{path} is served", partial(_is_served, plane.api, path), within=30.0)
+
+
+def _is_served(api: Api, path: str) -> bool:
+    try:
+        return api.find(path) is not None
+    except ApiError as error:
+        if error.status == 429:  # Its storage is being made.
+            return False
+        raise
+
+
+def remediation(name: str, **spec: object) -> dict[str, Any]:
+    return {
+        "apiVersion": "nodemend.io/v1alpha1",
+        "kind": "ManualRemediation",
+        "metadata": {"name": name, "namespace": "default", "labels": {"nodemend.io/check": "workers"}},
+        "spec": spec,
+    }
+
+
+def node(name: str, **spec: object) -> dict[str, Any]:
+    metadata = {"name": name, "labels": {"rack": "7"}, "annotations": {"team": "storage"}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec}
+
+
+def _make_people(plane: ControlPlane) -> None:
+    plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PEOPLE}})
+    for role, verbs in _OTHER_ROLES.items():
+        rule = {"apiGroups": ["nodemend.io"], "resources": ["manualremediations"], "verbs": list(verbs)}
+        plane.api.create(_rbac("ClusterRole", role, rules=[rule]))
+    for person, role in _BINDINGS.items():
+        account = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": person, "namespace": PEOPLE},
+        }
+        plane.api.create(account)
+        bind(plane, role, PEOPLE, person)
+
+
+def bind(plane: ControlPlane, role: str, namespace: str, account: str) -> str:
+    """Give an account a ClusterRole; returns the path of the binding."""
+    name = f"test-{account}-{role}"
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    role_ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}
+    plane.api.create(_rbac("ClusterRoleBinding", name, roleRef=role_ref, subjects=[subject]))
+    return f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{name}"
+
+
+def _rbac(kind: str, name: str, **content: object) -> dict[str, Any]:
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}, **content}
+
+
+def _account(plane: ControlPlane, namespace: str, name: str) -> Api:
+    return plane.client_with(plane.service_account_token(namespace, name))
+
+
+def _await_policies(cluster: Cluster) -> None:
+    """Policies take a moment to be heard of: try what each must refuse, without effect, until it does."""
+    cluster.plane.api.create(remediation("probe"))
+    cluster.plane.api.create(node("probe"))
+    chief, operator = cluster.people["chief"], cluster.people["operator"]
+    policy = {
+        "apiVersion": "nodemend.io/v1alpha1",
+        "kind": "RemediationPolicy",
+        "metadata": {"name": "cluster"},
+    }
+    cluster.plane.api.create(policy)
+    word = {"by": "x", "reason": "x", "nodeUID": "x", "bootID": "x", "lastRenewTime": "x"}
+    probes = (
+        ("nodemend-confirmation", chief, f"{REMEDIATIONS}/probe", {"spec": {"confirmation": word}}),
+        ("nodemend-remediations", chief, f"{REMEDIATIONS}/probe/status", {"status": {"epoch": 1}}),
+        ("nodemend-nodes", cluster.remediator, f"{NODES}/probe", {"metadata": {"labels": {"a": "b"}}}),
+        ("nodemend-settings", operator, POLICY, {"spec": {"mode": "Act"}}),
+    )
+    for name, api, path, change in probes:
+        wait_until(f"{name} is active", partial(_refused_by, name, api, path, change), within=_ACTIVE_WITHIN)
+    cluster.plane.api.delete(f"{REMEDIATIONS}/probe")
+    cluster.plane.api.delete(f"{NODES}/probe")
+
+
+def _refused_by(policy: str, api: Api, path: str, change: dict[str, Any]) -> bool:
+    try:
+        api.request("PATCH", path, change, content_type=MERGE, query={"dryRun": "All"})
+    except ApiError as error:
+        return f"ValidatingAdmissionPolicy '{policy}'" in str(error)
+    return False

@@ -1,0 +1,127 @@
+"""Who may create, change and end remediations, and who may change the cluster's policy."""
+
+from functools import partial
+
+from tests.refusals.installed_cluster import POLICY, Cluster, remediation
+from tests.refusals.trial import Trial
+from tests.refusals.words import open_remediation
+
+
+def rights(cluster: Cluster, trial: Trial) -> None:
+    _creation(cluster, trial)
+    _changes(cluster, trial)
+    _settings(cluster, trial)
+
+
+def _creation(cluster: Cluster, trial: Trial) -> None:
+    def attempt_by(person: str) -> None:
+        cluster.people[person].create(remediation(f"by-{person}"))
+
+    for person in ("viewer", "operator", "anna"):
+        trial.refuses(f"a remediation by {person}", partial(attempt_by, person), "cannot create resource")
+    trial.refuses(
+        "a remediation by someone who may only create",
+        partial(attempt_by, "meddler"),
+        "created by Nodemend's checker",
+        'the verb "request"',
+    )
+    trial.refuses(
+        "a remediation by the remediator",
+        lambda: cluster.remediator.create(remediation("by-remediator")),
+        "cannot create resource",
+    )
+    trial.accepts("a remediation by someone who may request it", partial(attempt_by, "requester"))
+    trial.accepts("a remediation by the checker", lambda: cluster.checker.create(remediation("by-checker")))
+
+
+def _changes(cluster: Cluster, trial: Trial) -> None:
+    opened = open_remediation(cluster, "changes")
+    trial.refuses(
+        "other instructions",
+        opened.change("anna", spec={"instructions": "Wait."}),
+        "spec.instructions",
+        "change the template",
+    )
+    trial.refuses(
+        "no instructions",
+        opened.change("anna", spec={"instructions": None}),
+        "spec.instructions",
+        "cannot be changed",
+    )
+    tied = ("say which check asked", "cannot be changed")
+    trial.refuses(
+        "another check's label", opened.change("anna", metadata={"labels": {"nodemend.io/check": "x"}}), *tied
+    )
+    trial.refuses(
+        "another check's UID",
+        opened.change("anna", metadata={"annotations": {"nodemend.io/check-uid": "x"}}),
+        *tied,
+    )
+    trial.refuses(
+        "its finalizer gone by anna's hand",
+        opened.change("anna", metadata={"finalizers": []}),
+        "metadata.finalizers",
+        'the verb "abandon"',
+    )
+    own_finalizer = "only its own finalizer"
+    for what, change in (
+        ("a label by the remediator", {"labels": {"done": "yes"}}),
+        ("an annotation by the remediator", {"annotations": {"done": "yes"}}),
+        ("another's finalizer by the remediator", {"finalizers": ["nodemend.io/safe-end", "x.io/y"]}),
+    ):
+        trial.refuses(
+            what,
+            partial(cluster.remediator.patch, opened.path, {"metadata": change}),
+            own_finalizer,
+        )
+    trial.refuses(
+        "instructions by the remediator",
+        lambda: cluster.remediator.patch(opened.path, {"spec": {"instructions": "Done."}}),
+        "spec.instructions",
+    )
+    trial.refuses(
+        "any change by the checker",
+        lambda: cluster.checker.patch(opened.path, {"metadata": {"labels": {"a": "b"}}}),
+        "cannot patch resource",
+    )
+    trial.refuses(
+        "an end by anna", lambda: cluster.people["anna"].delete(opened.path), "cannot delete resource"
+    )
+    trial.accepts("an end by the operator", lambda: cluster.people["operator"].delete(opened.path))
+    trial.accepts(
+        "its finalizer off by the remediator",
+        lambda: cluster.remediator.patch(opened.path, {"metadata": {"finalizers": []}}),
+    )
+    abandoned = open_remediation(cluster, "abandoned")
+    trial.accepts(
+        "its finalizer off by someone who may abandon it",
+        abandoned.change("chief", metadata={"finalizers": []}),
+    )
+
+
+def _settings(cluster: Cluster, trial: Trial) -> None:
+    operator = cluster.people["operator"]
+
+    def set_policy(**spec: object) -> None:
+        operator.patch(POLICY, {"spec": spec})
+
+    may_only_pause = ("you may change spec.pause only", 'the verb "configure"')
+    trial.refuses("Act by the operator", lambda: set_policy(mode="Act"), *may_only_pause)
+    trial.refuses("more at once by the operator", lambda: set_policy(maxConcurrent=50), *may_only_pause)
+    trial.refuses(
+        "a pause in the name of the chief",
+        lambda: set_policy(pause={"reason": "storm", "by": cluster.user_name("chief")}),
+        "spec.pause.by must be your own user name",
+        cluster.user_name("operator"),
+    )
+    own = {"reason": "storm", "by": cluster.user_name("operator")}
+    trial.accepts("a pause by the operator", lambda: set_policy(pause=own))
+    trial.accepts("and its end", lambda: set_policy(pause=None))
+    trial.refuses(
+        "a pause by a viewer",
+        lambda: cluster.people["viewer"].patch(POLICY, {"spec": {"pause": own}}),
+        "cannot patch resource",
+    )
+    trial.accepts(
+        "Act by the chief", lambda: cluster.people["chief"].patch(POLICY, {"spec": {"mode": "Act"}})
+    )

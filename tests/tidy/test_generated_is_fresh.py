@@ -1,0 +1,49 @@
+"""What is made from the code is what the code would make now. `python -m generate` mends it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from generate.outputs import (
+    CHART,
+    CHART_CRDS,
+    CRDS,
+    INSTALL,
+    custom_resource_definitions,
+    install_documents,
+    plain_manifests,
+)
+from nodemend import __version__
+
+
+@pytest.mark.parametrize(
+    "file", custom_resource_definitions(), ids=lambda file: f"{file.parent.parent.name}/{file.name}"
+)
+def test_the_definitions_are_those_of_the_types(file: Path) -> None:
+    assert file.read_text() == custom_resource_definitions()[file]
+
+
+def test_there_are_no_definitions_of_kinds_that_are_no_more() -> None:
+    files = {file for folder in (CRDS, CHART_CRDS) for file in folder.iterdir()}
+
+    assert files == set(custom_resource_definitions())
+
+
+def test_the_plain_manifests_are_the_rendered_chart() -> None:
+    assert INSTALL.read_text() == plain_manifests()[INSTALL]
+
+
+def test_the_plain_manifests_have_every_definition() -> None:
+    """Holds without Helm, too."""
+    installed = [d for d in install_documents() if d["kind"] == "CustomResourceDefinition"]
+    checked_in = [yaml.safe_load(file.read_text()) for file in CRDS.iterdir()]
+
+    def by_name(definition: dict[str, dict[str, str]]) -> str:
+        return definition["metadata"]["name"]
+
+    assert sorted(installed, key=by_name) == sorted(checked_in, key=by_name)
+
+
+def test_the_chart_installs_this_version() -> None:
+    assert yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"] == __version__

@@ -1,0 +1,143 @@
+"""What we ask of a cluster: no right too many, no container too strong, no key misspelt."""
+
+import re
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from generate.outputs import CHART, install_documents
+from nodemend.api import keys
+
+DOCUMENTS = install_documents()
+ROLES = [document for document in DOCUMENTS if document["kind"] in ("ClusterRole", "Role")]
+POLICIES = [document for document in DOCUMENTS if document["kind"] == "ValidatingAdmissionPolicy"]
+DEPLOYMENTS = [document for document in DOCUMENTS if document["kind"] == "Deployment"]
+RULES = [(role["metadata"]["name"], rule) for role in ROLES for rule in role["rules"]]
+
+
+def rights_of(account: str) -> dict[str, set[str]]:
+    """The verbs of an account by resource, from every role that bears its name."""
+    rights: dict[str, set[str]] = {}
+    for name, rule in RULES:
+        if name == account:
+            for resource in rule["resources"]:
+                rights.setdefault(resource, set()).update(rule["verbs"])
+    return rights
+
+
+def test_the_checker_has_these_rights_and_no_others() -> None:
+    read = {"get", "list", "watch"}
+    assert rights_of("nodemend-checker") == {
+        "nodes": read,
+        "nodehealthchecks": read,
+        "nodehealthchecks/status": {"patch"},
+        "remediationpolicies": read,
+        "remediationpolicies/status": {"patch"},
+        "manualremediationtemplates": read,
+        "manualremediations": read | {"create", "delete"},
+        "leases": {"get", "create", "update", "patch"},
+        "events": {"create", "patch"},
+    }
+
+
+def test_the_remediator_has_these_rights_and_no_others() -> None:
+    read = {"get", "list", "watch"}
+    assert rights_of("nodemend-remediator") == {
+        "nodes": read | {"patch"},
+        "pods": read,
+        "volumeattachments": read,
+        "manualremediations": read | {"patch"},
+        "manualremediations/status": {"patch"},
+        "remediationpolicies": read,
+        "leases": {"get", "create", "update", "patch", "delete"},
+        "events": {"create", "patch"},
+    }
+
+
+def test_a_viewer_changes_nothing() -> None:
+    verbs = set(chain.from_iterable(rights_of("nodemend-viewer").values()))
+
+    assert verbs == {"get", "list", "watch"}
+
+
+def test_operators_and_confirmers_see_what_viewers_see_and_change_only_this() -> None:
+    changes = {
+        role: {
+            (resource, verb)
+            for resource, verbs in rights_of(role).items()
+            for verb in verbs - {"get", "list", "watch"}
+        }
+        for role in ("nodemend-operator", "nodemend-confirmer")
+    }
+
+    assert changes == {
+        "nodemend-operator": {("remediationpolicies", "patch"), ("manualremediations", "delete")},
+        "nodemend-confirmer": {("manualremediations", "patch"), ("manualremediations", "confirm")},
+    }
+
+
+@pytest.mark.parametrize(("role", "rule"), RULES)
+def test_no_right_is_a_wildcard(role: str, rule: dict[str, list[str]]) -> None:
+    assert "*" not in chain(*rule.values())
+
+
+def test_nobody_reads_secrets_or_escalates() -> None:
+    resources = set(chain.from_iterable(rule["resources"] for _, rule in RULES))
+    verbs = set(chain.from_iterable(rule["verbs"] for _, rule in RULES))
+
+    assert not resources & {"secrets", "serviceaccounts/token", "pods/exec", "nodes/proxy"}
+    assert not verbs & {"escalate", "bind", "impersonate"}
+
+
+def test_no_role_is_added_to_kubernetes_own() -> None:
+    for role in ROLES:
+        assert not [label for label in role["metadata"].get("labels", {}) if "aggregate-to" in label]
+
+
+def test_only_the_confirmers_role_may_confirm_and_none_may_configure_request_or_abandon() -> None:
+    may_confirm = {role for role, rule in RULES if "confirm" in rule["verbs"]}
+    other = {role for role, rule in RULES if {"configure", "request", "abandon"} & set(rule["verbs"])}
+
+    assert (may_confirm, other) == ({"nodemend-confirmer"}, set())
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy["metadata"]["name"])
+def test_a_policy_fails_closed_is_bound_and_says_why(policy: dict[str, Any]) -> None:
+    name = policy["metadata"]["name"]
+    bindings = [d for d in DOCUMENTS if d["kind"] == "ValidatingAdmissionPolicyBinding"]
+    bound = [binding["spec"] for binding in bindings if binding["spec"]["policyName"] == name]
+
+    assert policy["apiVersion"] == "admissionregistration.k8s.io/v1"
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    assert bound == [{"policyName": name, "validationActions": ["Deny"]}]
+    assert all(validation["message"] for validation in policy["spec"]["validations"])
+
+
+def test_the_policies_speak_of_the_keys_that_the_code_uses() -> None:
+    text = "".join(file.read_text() for file in (CHART / "templates").glob("policy-*.yaml"))
+    ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED}
+
+    assert set(re.findall(r"nodemend\.io/[a-z-]+", text)) == ours
+    assert f"'{keys.OUT_OF_SERVICE}'" in text
+    assert f"orValue('') == '{keys.OUR_TAINT_VALUE}'" in text
+    assert f"== '{keys.NO_EXECUTE}'" in text
+    assert f"name('{keys.POLICY_NAME}')" in text
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment["metadata"]["name"])
+def test_a_controller_is_confined(deployment: dict[str, Any]) -> None:
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert not {"hostNetwork", "hostPID", "hostIPC", "volumes"} & pod.keys()
+    assert pod["serviceAccountName"] == deployment["metadata"]["name"]
+    assert container["resources"]["limits"]["memory"]
+    assert container["command"] == [deployment["metadata"]["name"]]

@@ -1,0 +1,60 @@
+"""Files and functions stay small enough to read, and say by their name what they are about."""
+
+import ast
+import statistics
+from pathlib import Path
+
+import pytest
+
+from tests.tidy.source_tree import name_of, parse, python_files
+
+SOURCES = python_files("src")
+TESTS = python_files("tests")
+FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "base", "manager"}
+MOST_LINES, MOST_TEST_LINES, MOST_FUNCTION_LINES = 400, 600, 50
+
+
+def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    found = ast.walk(parse(path))
+    return [node for node in found if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+@pytest.mark.parametrize(
+    ("paths", "most"), [(SOURCES, MOST_LINES), (TESTS, MOST_TEST_LINES)], ids=["src", "tests"]
+)
+def test_no_file_is_too_long(paths: list[Path], most: int) -> None:
+    long = {name_of(path): lines for path in paths if (lines := len(path.read_text().splitlines())) > most}
+    assert not long
+
+
+def test_files_are_mostly_short() -> None:
+    assert statistics.median(len(path.read_text().splitlines()) for path in SOURCES) <= 160
+
+
+def test_no_function_is_too_long() -> None:
+    long = {
+        f"{name_of(path)}:{node.lineno} {node.name}": length(node)
+        for path in SOURCES
+        for node in functions(path)
+        if length(node) > MOST_FUNCTION_LINES
+    }
+    assert not long
+
+
+def test_functions_are_mostly_short() -> None:
+    lengths = sorted(length(node) for path in SOURCES for node in functions(path))
+    assert lengths[len(lengths) * 9 // 10] <= 30
+
+
+def test_no_module_is_a_drawer() -> None:
+    named = {part for path in SOURCES for part in (*path.parts, path.stem)}
+    assert not FORBIDDEN & named
+    assert not [name_of(path) for path in SOURCES if path.stem.endswith(("_manager", "_helper", "_utils"))]
+
+
+def test_every_module_says_what_it_is_about() -> None:
+    assert not [name_of(path) for path in SOURCES if not ast.get_docstring(parse(path))]

@@ -1,0 +1,25 @@
+"""One full sample of each of our kinds."""
+
+from typing import Any, Final
+
+from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
+from tests.unit.api.sample_objects import at, sample
+
+BY_KIND: Final = {custom.resource.kind: custom for custom in CUSTOM_RESOURCES}
+NEVER: Final = {"ManualRemediationTemplate": "spec.template.spec.confirmation"}
+"""What the schema has, because a type has it, but a rule forbids here."""
+
+
+def full_sample(kind: str) -> dict[str, Any]:
+    """Spec and status with every field set."""
+    properties = schema_of(kind)["properties"]
+    wanted = {part: sample(properties[part], part) for part in ("spec", "status") if part in properties}
+    if path := NEVER.get(kind):
+        above, _, last = path.rpartition(".")
+        del at(wanted, above)[last]
+    return wanted
+
+
+def schema_of(kind: str) -> dict[str, Any]:
+    schema: dict[str, Any] = definition_of(BY_KIND[kind])["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return schema

@@ -1,0 +1,50 @@
+"""A condition's age is how long we have seen just that transition."""
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.controllers.node_health_check.condition_ages import ConditionAges, Reported
+from nodemend.decide.node_health import ConditionSeen
+
+UNKNOWN = Reported("Ready", "Unknown", "12:00")
+BACK = Reported("Ready", "True", "12:05")
+UNKNOWN_AGAIN = Reported("Ready", "Unknown", "12:06")
+
+
+def age(ages: ConditionAges, condition: Reported, now: float) -> float:
+    (seen,) = ages.ages("uid", [condition], now)
+    return seen.seen_for
+
+
+def test_it_counts_from_when_we_first_saw_it() -> None:
+    ages = ConditionAges()
+    ages.observe("uid", [UNKNOWN], 100.0)
+    ages.observe("uid", [UNKNOWN], 150.0)
+    assert age(ages, UNKNOWN, 160.0) == 60.0
+
+
+def test_a_status_that_came_back_starts_anew() -> None:
+    ages = ConditionAges()
+    ages.observe("uid", [UNKNOWN], 100.0)
+    ages.observe("uid", [BACK], 150.0)
+    ages.observe("uid", [UNKNOWN_AGAIN], 155.0)
+    assert age(ages, UNKNOWN_AGAIN, 160.0) == 5.0
+
+
+def test_so_does_one_that_came_back_while_we_were_not_looking() -> None:
+    ages = ConditionAges()
+    ages.observe("uid", [UNKNOWN], 100.0)
+    ages.observe("uid", [UNKNOWN_AGAIN], 155.0)
+    assert age(ages, UNKNOWN_AGAIN, 160.0) == 5.0
+
+
+def test_what_we_have_not_seen_has_no_age() -> None:
+    ages = ConditionAges()
+    assert age(ages, UNKNOWN, 160.0) == 0.0
+    ages.observe("uid", [UNKNOWN], 100.0)
+    assert age(ages, UNKNOWN_AGAIN, 160.0) == 0.0
+    ages.forget("uid")
+    assert age(ages, UNKNOWN, 160.0) == 0.0
+
+
+def test_a_status_nobody_has_heard_of_is_unknown() -> None:
+    (seen,) = ConditionAges().ages("uid", [Reported("Ready", "Perhaps", "x")], 1.0)
+    assert seen == ConditionSeen("Ready", ConditionStatus.UNKNOWN, 0.0)

@@ -1,0 +1,47 @@
+"""`python -m generate [--check]`."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from generate.outputs import CHART_CRDS, CRDS, ROOT, custom_resource_definitions, plain_manifests
+
+
+def main(arguments: list[str]) -> int:
+    check = arguments == ["--check"]
+    if arguments and not check:
+        print("usage: python -m generate [--check]", file=sys.stderr)
+        return 2
+    # The CRDs first: the manifests are rendered from a chart that contains them.
+    definitions = custom_resource_definitions()
+    stale = _stale(definitions) + _superfluous(definitions)
+    if not check:
+        _write(definitions)
+        for file in _superfluous(definitions):
+            file.unlink()
+    manifests = plain_manifests()
+    stale += _stale(manifests)
+    if not check:
+        _write(manifests)
+    for file in stale:
+        print(f"{'stale' if check else 'wrote'} {file.relative_to(ROOT)}")
+    return 1 if check and stale else 0
+
+
+def _stale(files: Mapping[Path, str]) -> list[Path]:
+    return [file for file, text in files.items() if not file.exists() or file.read_text() != text]
+
+
+def _superfluous(files: Mapping[Path, str]) -> list[Path]:
+    """Definitions of kinds that are no more."""
+    return [file for folder in (CRDS, CHART_CRDS) for file in folder.glob("*.yaml") if file not in files]
+
+
+def _write(files: Mapping[Path, str]) -> None:
+    for file, text in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
