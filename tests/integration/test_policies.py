@@ -3,12 +3,12 @@
 from functools import partial
 
 import pytest
-from tests.refusals.installed_cluster import install
 
 from controlplane.api import Api
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
+from installed.manifests import install
 
 pytestmark = pytest.mark.real
 

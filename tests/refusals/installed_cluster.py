@@ -10,7 +10,7 @@ from controlplane.api import MERGE, Api, ApiError
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
-from generate.outputs import install_documents
+from installed.manifests import bind, install
 from nodemend.api.keys import SYSTEM_NAMESPACE
 
 REMEDIATIONS: Final = "/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations"
@@ -18,8 +18,6 @@ POLICY: Final = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
 NODES: Final = "/api/v1/nodes"
 PEOPLE: Final = "people"
 _ACTIVE_WITHIN: Final = 30.0
-# Pods have no place on an API server alone.
-_NOT_INSTALLED: Final = ("Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy")
 
 _BINDINGS: Final = {
     # Everybody is a service account, so that tokens are real. The last two have roles that we do not ship.
@@ -67,26 +65,6 @@ def installed_cluster(settings: Settings | None = None) -> Iterator[Cluster]:
         yield cluster
 
 
-def install(plane: ControlPlane) -> None:
-    """What deploy/manifests/install.yaml says, without what only a kubelet could run."""
-    documents = [document for document in install_documents() if document["kind"] not in _NOT_INSTALLED]
-    for document in documents:
-        plane.api.create(document)
-    kinds = [d for d in documents if d["kind"] == "CustomResourceDefinition"]
-    for kind in kinds:
-        path = f"/apis/nodemend.io/v1alpha1/{kind['spec']['names']['plural']}"
-        wait_until(f"{path} is served", partial(_is_served, plane.api, path), within=30.0)
-
-
-def _is_served(api: Api, path: str) -> bool:
-    try:
-        return api.find(path) is not None
-    except ApiError as error:
-        if error.status == 429:  # Its storage is being made.
-            return False
-        raise
-
-
 def remediation(name: str, **spec: object) -> dict[str, Any]:
     return {
         "apiVersion": "nodemend.io/v1alpha1",
@@ -114,15 +92,6 @@ def _make_people(plane: ControlPlane) -> None:
         }
         plane.api.create(account)
         bind(plane, role, PEOPLE, person)
-
-
-def bind(plane: ControlPlane, role: str, namespace: str, account: str) -> str:
-    """Give an account a ClusterRole; returns the path of the binding."""
-    name = f"test-{account}-{role}"
-    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
-    role_ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}
-    plane.api.create(_rbac("ClusterRoleBinding", name, roleRef=role_ref, subjects=[subject]))
-    return f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{name}"
 
 
 def _rbac(kind: str, name: str, **content: object) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from controlplane.api import Api
 from controlplane.waiting import wait_until
+from installed.manifests import bind
 from nodemend.api.keys import SYSTEM_NAMESPACE
-from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, bind, node
+from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, node
 from tests.refusals.trial import Attempt, Trial
 
 _OURS: Final = {"key": "node.kubernetes.io/out-of-service", "value": "nodemend", "effect": "NoExecute"}

@@ -1,0 +1,47 @@
+"""Applies what deploy/manifests/install.yaml says, without what only a kubelet could run."""
+
+from functools import partial
+from typing import Final
+
+from controlplane.api import Api, ApiError
+from controlplane.run import ControlPlane
+from controlplane.waiting import wait_until
+from generate.outputs import install_documents
+
+# Pods have no place on nodes that are only played: the programs run as processes instead (programs.py).
+_NOT_INSTALLED: Final = ("Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy")
+
+
+def install(plane: ControlPlane) -> None:
+    """Ready when every kind of ours is served. Policies take a moment longer."""
+    documents = [document for document in install_documents() if document["kind"] not in _NOT_INSTALLED]
+    for document in documents:
+        plane.api.create(document)
+    kinds = [d for d in documents if d["kind"] == "CustomResourceDefinition"]
+    for kind in kinds:
+        path = f"/apis/nodemend.io/v1alpha1/{kind['spec']['names']['plural']}"
+        wait_until(f"{path} is served", partial(_is_served, plane.api, path), within=30.0)
+
+
+def _is_served(api: Api, path: str) -> bool:
+    try:
+        return api.find(path) is not None
+    except ApiError as error:
+        if error.status == 429:  # Its storage is being made.
+            return False
+        raise
+
+
+def bind(plane: ControlPlane, role: str, namespace: str, account: str) -> str:
+    """Give an account a ClusterRole; returns the path of the binding."""
+    name = f"{account}-{role}"
+    plane.api.create(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+        }
+    )
+    return f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{name}"
