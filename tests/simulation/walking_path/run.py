@@ -3,11 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
-from tests.simulation.walking_path.invariants import InvariantBrokenError, Invariants
-
 from nodemend.testing.cluster.world import Shape, World
 from nodemend.testing.scheduler import Scheduler
+from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
+from tests.simulation.walking_path.invariants import InvariantBrokenError, Invariants
 
 SETTLED_BY = FAULTS_CEASE + 1500.0
 LOOK_EVERY = 150.0

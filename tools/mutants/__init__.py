@@ -1,0 +1,1 @@
+"""Breaks the decision code on purpose, one small change at a time, and sees whether the tests notice."""

@@ -1,0 +1,113 @@
+"""The ways to break code: each mutant is the same module with one place changed."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_SWAPS: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change. `name` stays the same while the line and what was done to it do."""
+
+    module: str
+    line: int
+    change: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.module}:{self.line} {self.change}"
+
+
+def mutants_of(path: Path, module: str) -> Iterator[Mutant]:
+    source = path.read_text()
+    for index, node in enumerate(_places(ast.parse(source))):
+        for number, change in enumerate(_changes(node)):
+            fresh = ast.parse(source)
+            _apply(fresh, _places(fresh)[index], number)
+            ast.fix_missing_locations(fresh)
+            yield Mutant(module, getattr(node, "lineno", 0), change, ast.unparse(fresh))
+
+
+def _places(tree: ast.Module) -> list[ast.AST]:
+    """All nodes but those of decorators: whether a dataclass has slots decides nothing."""
+    decorators = [one for node in ast.walk(tree) for one in getattr(node, "decorator_list", ())]
+    skipped = {inner for decorator in decorators for inner in ast.walk(decorator)}
+    return [node for node in ast.walk(tree) if node not in skipped]
+
+
+def _changes(node: ast.AST) -> list[str]:
+    """What can be done to this node, in words, in the order of `_apply`'s numbers."""
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in _SWAPS:
+            old = type(op).__name__
+            return [f"{old} becomes {new.__name__}" for new in _SWAPS[type(op)]]
+        case ast.BoolOp(op=op):
+            return [f"{type(op).__name__} becomes {'Or' if isinstance(op, ast.And) else 'And'}"]
+        case ast.UnaryOp(op=ast.Not()):
+            return ["not is dropped"]
+        case ast.If() | ast.IfExp():
+            return ["the test becomes True", "the test becomes False"]
+        case ast.match_case(guard=guard) if guard is not None:
+            return ["the guard is dropped"]
+        case ast.Constant(value=bool() as value):
+            return [f"{value} becomes {not value}"]
+        case ast.Constant(value=int() | float() as value):
+            return [f"{value} becomes {value + 1}"]
+        case ast.BinOp(op=ast.Sub() | ast.Add() as op):
+            return [f"{type(op).__name__} is turned around"]
+        case ast.Call(func=ast.Name(id="min" | "max" | "any" | "all" as name)):
+            return [f"{name} becomes {_OPPOSITE[name]}"]
+        case _:
+            return []
+
+
+_OPPOSITE: Final = {"min": "max", "max": "min", "any": "all", "all": "any"}
+
+
+def _apply(tree: ast.Module, node: ast.AST, number: int) -> None:
+    match node:
+        case ast.Compare(ops=[op]):
+            node.ops = [_SWAPS[type(op)][number]()]
+        case ast.BoolOp(op=op):
+            node.op = ast.Or() if isinstance(op, ast.And) else ast.And()
+        case ast.UnaryOp():
+            _replace(tree, node, node.operand)
+        case ast.If() | ast.IfExp():
+            node.test = ast.Constant(value=number == 0)
+        case ast.match_case():
+            node.guard = None
+        case ast.Constant(value=bool() as value):
+            node.value = not value
+        case ast.Constant(value=int() | float() as value):
+            node.value = value + 1
+        case ast.BinOp(op=op):
+            node.op = ast.Add() if isinstance(op, ast.Sub) else ast.Sub()
+        case ast.Call(func=ast.Name(id=name) as function):
+            function.id = _OPPOSITE[name]
+        case _:
+            raise ValueError(f"nothing can be done to {node}")
+
+
+def _replace(tree: ast.Module, old: ast.AST, new: ast.expr) -> None:
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, field, new)
+            elif isinstance(value, list) and old in value:
+                value[value.index(old)] = new
