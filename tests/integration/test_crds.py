@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.unit.api.full_samples import BY_KIND, full_sample, schema_of
-from tests.unit.api.sample_objects import leaves
 
 from controlplane.api import Api, ApiError
 from controlplane.run import ControlPlane
@@ -15,6 +13,8 @@ from controlplane.waiting import wait_until
 from generate.outputs import CRDS, INSTALL, ROOT
 from nodemend.api.custom_resources import CUSTOM_RESOURCES, CustomResource
 from nodemend.kube.api_request import collection_path, item_path
+from tests.unit.api.full_samples import BY_KIND, full_sample, schema_of
+from tests.unit.api.sample_objects import leaves
 
 pytestmark = pytest.mark.real
 

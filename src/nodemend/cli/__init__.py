@@ -1,1 +1,1 @@
-"""`kubectl mend`: what a person types."""
+"""`kubectl mend`: each command gathers a view, and pure functions render it."""

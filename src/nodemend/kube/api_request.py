@@ -1,7 +1,7 @@
 """Requests to the API server as values. Building one touches nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import quote, urlencode
 
@@ -142,7 +142,10 @@ def apply(
     subresource: str = "",
 ) -> Request:
     """Own the named fields whole. Never for Node taints: they are one list with many authors."""
-    body = msgspec.json.encode({"apiVersion": resource.api_version, "kind": resource.kind, **fields})
+    address = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    metadata = {**_mapping(fields.get("metadata")), **address}
+    header = {"apiVersion": resource.api_version, "kind": resource.kind}
+    body = msgspec.json.encode({**header, **fields, "metadata": metadata})
     query = (("fieldManager", manager), ("force", "true"))
     path = item_path(resource, name, namespace, subresource)
     return Request(Method.PATCH, path, query, body, Content.APPLY_PATCH)
@@ -155,6 +158,15 @@ def delete(resource: Resource, name: str, namespace: str = "", *, only_if: Preco
         "preconditions": {"uid": only_if.uid, "resourceVersion": only_if.version},
     }
     return Request(Method.DELETE, item_path(resource, name, namespace), (), msgspec.json.encode(options))
+
+
+def as_dry_run(request: Request) -> Request:
+    """The same write, admitted and checked by the server, and then not stored."""
+    if request.method is Method.DELETE and request.body:
+        # The server reads the options of a deletion from its body alone where there is one.
+        options = {**msgspec.json.decode(request.body), "dryRun": ["All"]}
+        return replace(request, body=msgspec.json.encode(options))
+    return replace(request, query=(*request.query, ("dryRun", "All")))
 
 
 def collection_path(resource: Resource, namespace: str = "") -> str:

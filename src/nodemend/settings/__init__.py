@@ -1,1 +1,1 @@
-"""Environment and flags, parsed once into frozen values."""
+"""What a program is told at its start: parsed once, checked against itself, frozen."""

@@ -1,1 +1,1 @@
-"""Names of what we log, count and report."""
+"""How Nodemend tells what it does: event reasons, metrics, log lines, health. It decides nothing."""

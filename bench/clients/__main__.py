@@ -1,0 +1,185 @@
+"""`python -m bench.clients sample|normal|full`: our client beside its floor and beside others, in one run.
+
+CPU is compared, not time, and minima of interleaved rounds: both suffer least from whatever else the machine
+does. Servers keep to one core and clients to another. The last line has the figures; exits 1 when one of them
+is over its bar.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.clients.environments import python_of
+from bench.clients.real_nodes import create_nodes
+from controlplane.run import ControlPlane
+from controlplane.settings import API_SERVER_ALONE
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "bench.clients"
+
+RIVALS = ("lightkube", "kubernetes", "kopf", "kr8s")
+STARTS = ("bare", "stream", "pages")
+
+MOST_TIMES_FLOOR = 1.5
+MOST_BYTES_A_NODE = 2048
+MOST_TIMES_BARE_READ = 1.3
+_LONGEST_RUN_SECONDS = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of everything. `rival_nodes` are fewer where the slowest would take minutes."""
+
+    watch_nodes: int
+    rival_nodes: int
+    real_nodes: int
+    records: int
+    rounds: int
+
+
+SIZES = {
+    "sample": Size(watch_nodes=5_000, rival_nodes=300, real_nodes=2_000, records=20_000, rounds=5),
+    "normal": Size(watch_nodes=10_000, rival_nodes=2_000, real_nodes=10_000, records=100_000, rounds=6),
+    "full": Size(watch_nodes=10_000, rival_nodes=10_000, real_nodes=100_000, records=100_000, rounds=6),
+}
+
+Result = dict[str, Any]
+
+
+@dataclass
+class Cores:
+    """One core for servers, the last one for clients; the same where there is only one."""
+
+    available: list[int] = field(default_factory=lambda: sorted(os.sched_getaffinity(0)))
+
+    @property
+    def server(self) -> int:
+        return self.available[0]
+
+    @property
+    def client(self) -> int:
+        return self.available[-1]
+
+
+def run_client(cores: Cores, python: Path | str, *arguments: str) -> Result:
+    """One run of one program, in a process of its own."""
+    command = ["taskset", "-c", str(cores.client), str(python), "-m", *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=_LONGEST_RUN_SECONDS, check=False
+    )
+    for line in done.stdout.splitlines():
+        if line.startswith("RESULT "):
+            result: Result = json.loads(line.removeprefix("RESULT "))
+            return result
+    raise RuntimeError(f"{' '.join(arguments)} gave no result: {done.stderr[-2000:]}")
+
+
+@contextmanager
+def node_server(cores: Cores, nodes: int) -> Iterator[str]:
+    """The port of a server of synthetic Nodes, for as long as it is entered."""
+    command = [sys.executable, "-m", f"{PACKAGE}.node_server", str(nodes), str(cores.server)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.stdin.close()
+            process.wait(timeout=30)
+
+
+def compare_watches(cores: Cores, size: Size) -> dict[str, list[Result]]:
+    results: dict[str, list[Result]] = defaultdict(list)
+    with node_server(cores, size.watch_nodes) as port:
+        for _ in range(size.rounds):
+            for program in ("floor", "ours"):
+                result = run_client(cores, sys.executable, f"{PACKAGE}.{program}", port)
+                results[result["client"]].append(result)
+    with node_server(cores, size.rival_nodes) as port:
+        for rival in RIVALS:
+            results[rival].append(run_client(cores, python_of(rival), f"{PACKAGE}.rival_{rival}", port))
+    return results
+
+
+def compare_starts(cores: Cores, size: Size) -> dict[str, list[Result]]:
+    results: dict[str, list[Result]] = defaultdict(list)
+    # What is started from here inherits the servers' core.
+    os.sched_setaffinity(0, {cores.server})
+    try:
+        with ControlPlane(API_SERVER_ALONE) as plane:
+            os.sched_setaffinity(0, {cores.client})
+            asyncio.run(create_nodes(plane.kubeconfig, size.real_nodes))
+            for _ in range(size.rounds):
+                for mode in STARTS:
+                    result = run_client(
+                        cores, sys.executable, f"{PACKAGE}.start", mode, str(plane.kubeconfig)
+                    )
+                    assert mode == "bare" or result["cached"] == size.real_nodes, result
+                    results[mode].append(result)
+    finally:
+        os.sched_setaffinity(0, cores.available)
+    return results
+
+
+def least(results: list[Result], figure: str) -> float:
+    return min(float(result[figure]) for result in results)
+
+
+def print_watches(results: dict[str, list[Result]]) -> None:
+    floor = least(results["floor"], "cpu_us_per_event")
+    print(f"{'client':<12}{'CPU/event':>12}{'x floor':>10}{'events':>10}{'MB/10,000':>12}{'longest GC':>12}")
+    for client, runs in sorted(results.items(), key=lambda named: least(named[1], "cpu_us_per_event")):
+        cpu = least(runs, "cpu_us_per_event")
+        kept = least(runs, "cache_bytes") / max(runs[0]["cached"], 1) / 100 if runs[0]["cached"] else 0.0
+        print(
+            f"{client:<12}{cpu:>9.1f} us{cpu / floor:>10.2f}{runs[0]['events']:>10}{kept:>12.1f}"
+            f"{least(runs, 'longest_gc_ms'):>9.1f} ms"
+        )
+
+
+def main(size: Size) -> int:
+    cores = Cores()
+    watches = compare_watches(cores, size)
+    print_watches(watches)
+    records = run_client(cores, sys.executable, f"{PACKAGE}.records", str(size.records))
+    starts = compare_starts(cores, size)
+    for mode in STARTS:
+        runs = starts[mode]
+        print(
+            f"start, {size.real_nodes} real Nodes, {mode}: {least(runs, 'seconds'):.2f} s, "
+            f"CPU {least(runs, 'cpu_seconds'):.2f} s, peak {least(runs, 'peak_bytes') / 1e6:.0f} MB"
+        )
+    times_floor = least(watches["nodemend"], "cpu_us_per_event") / least(watches["floor"], "cpu_us_per_event")
+    bytes_a_node = records["cache_bytes"] / records["cached"]
+    bare = least(starts["bare"], "seconds")
+    times_bare = least(starts["stream"], "seconds") / bare
+    times_bare_paged = least(starts["pages"], "seconds") / bare
+    # Every Node was added, and the last one: all else that came were heartbeats.
+    heartbeat_wakes = max(int(run["wakes"]) - int(run["cached"]) for run in watches["nodemend"])
+    print(
+        f"bench-clients: {times_floor:.2f} times the floor a watch event (bar {MOST_TIMES_FLOOR}); "
+        f"{bytes_a_node:.0f} bytes a Node of {records['cached']} (bar {MOST_BYTES_A_NODE}); "
+        f"start {times_bare:.2f} times the bare paged read, {times_bare_paged:.2f} by pages "
+        f"(bar {MOST_TIMES_BARE_READ}); {heartbeat_wakes} reconciles woken by heartbeats"
+    )
+    within = (
+        times_floor <= MOST_TIMES_FLOOR
+        and bytes_a_node <= MOST_BYTES_A_NODE
+        and max(times_bare, times_bare_paged) <= MOST_TIMES_BARE_READ
+        and heartbeat_wakes == 0
+    )
+    return 0 if within else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(SIZES[sys.argv[1] if len(sys.argv) > 1 else "normal"]))

@@ -1,0 +1,44 @@
+"""The raw floor: read the socket, split the lines, decode the fields that are needed. No cache, no machine.
+
+python floor.py PORT
+"""
+
+import asyncio
+import sys
+
+import aiohttp
+import msgspec
+
+from bench.clients.measure import Measurement
+from bench.clients.node_generator import LAST
+from nodemend.kube.node_record import NodeWire
+
+
+class _Event(msgspec.Struct, gc=False):
+    type: str
+    object: NodeWire
+
+
+async def main(port: int) -> None:
+    decoder = msgspec.json.Decoder(_Event)
+    measurement = Measurement("floor")
+    events = 0
+    async with aiohttp.ClientSession(
+        timeout=aiohttp.ClientTimeout(total=None), read_bufsize=1 << 20
+    ) as session:
+        measurement.begin()
+        async with session.get(f"http://127.0.0.1:{port}/api/v1/nodes?watch=true") as response:
+            begun = b""
+            async for data in response.content.iter_any():
+                block = begun + data
+                end = block.rfind(b"\n") + 1
+                begun = block[end:]
+                decoded = decoder.decode_lines(block[:end]) if end else []
+                events += len(decoded)
+                if decoded and decoded[-1].object.metadata.name == LAST:
+                    break
+            measurement.end(events, 0)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1])))

@@ -1,0 +1,56 @@
+"""The whole path of our client: transport, reflector, cache, difference, queue.
+
+python ours.py PORT
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+from bench.clients.measure import Measurement
+from bench.clients.node_generator import LAST
+from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.kube.credentials import Connection, Endpoint
+from nodemend.kube.credentials_shell import LiveCredentials
+from nodemend.kube.http_shell import HttpTransport
+from nodemend.kube.node_record import NodeRecord, node_records
+from nodemend.kube.object_cache import Change
+from nodemend.kube.reconcile_queue import ReconcileQueue
+from nodemend.kube.reflector import Reflector
+from nodemend.kube.reflector_loop import run_reflector
+
+
+async def main(port: int) -> None:
+    runtime = AsyncioRuntime()
+    credentials = LiveCredentials(Connection(Endpoint(f"http://127.0.0.1:{port}")), runtime)
+    transport = HttpTransport(credentials, runtime)
+    # The empty list, then the watch: the same requests that every other client makes.
+    reflector = Reflector(node_records(), chance=runtime.random, streaming=False)
+    queue: ReconcileQueue[str] = ReconcileQueue(most=10_000_000)
+    wakes = 0
+    done = runtime.signal()
+
+    def enqueue(changes: Sequence[Change[NodeRecord]]) -> None:
+        nonlocal wakes
+        now = runtime.monotonic()
+        for change in changes:
+            queue.add(change.key, now)
+            wakes += 1
+            if change.key == LAST:
+                done.set()
+
+    measurement = Measurement("nodemend")
+    measurement.begin()
+    loop = runtime.spawn(run_reflector(reflector, transport, runtime, enqueue), "reflector")
+    await done.wait(within=300)
+    nodes = len(reflector.cache)
+    measurement.end(2 * (nodes - 1) + 1, nodes, wakes=wakes)
+    loop.cancel()
+    await loop.join()
+    await transport.close()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1])))

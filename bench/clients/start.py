@@ -1,0 +1,75 @@
+"""From nothing to a synced cache of real Nodes, beside the bare paged read of the same Nodes.
+
+python start.py bare|stream|pages KUBECONFIG
+"""
+
+import asyncio
+import sys
+
+import aiohttp
+import msgspec
+
+from bench.clients.measure import Measurement
+from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.kube.credentials_shell import LiveCredentials, find_connection
+from nodemend.kube.http_shell import HttpTransport, Presented
+from nodemend.kube.node_record import node_records
+from nodemend.kube.reflector import Reflector
+from nodemend.kube.reflector_loop import run_reflector
+
+
+class _Metadata(msgspec.Struct):
+    follow: str = msgspec.field(name="continue", default="")
+
+
+class _Page(msgspec.Struct):
+    """All that a bare read needs of a page: where the next one is."""
+
+    metadata: _Metadata
+
+
+async def read_bare(kubeconfig: str) -> None:
+    """Pages of 500, one after the other, thrown away."""
+    credentials = LiveCredentials(find_connection({}, kubeconfig), AsyncioRuntime())
+    presented = await credentials.present()
+    assert isinstance(presented, Presented)
+    assert presented.tls is not None
+    headers = {"Authorization": presented.authorization, "Accept-Encoding": "identity"}
+    decoder = msgspec.json.Decoder(_Page)
+    measurement = Measurement("bare")
+    length = pages = 0
+    async with aiohttp.ClientSession(headers=headers, read_bufsize=1 << 20) as session:
+        measurement.begin()
+        query = {"limit": "500"}
+        while True:
+            url = f"{credentials.server}/api/v1/nodes"
+            async with session.get(url, params=query, ssl=presented.tls) as response:
+                body = await response.read()
+            length += len(body)
+            pages += 1
+            follow = decoder.decode(body).metadata.follow
+            if not follow:
+                break
+            query["continue"] = follow
+        measurement.end(pages, 0, bytes_read=length)
+
+
+async def sync_cache(kubeconfig: str, mode: str) -> None:
+    """What a controller does at its start."""
+    runtime = AsyncioRuntime()
+    credentials = LiveCredentials(find_connection({}, kubeconfig), runtime)
+    transport = HttpTransport(credentials, runtime)
+    reflector = Reflector(node_records(), chance=runtime.random, streaming=mode == "stream")
+    synced = runtime.signal()
+    measurement = Measurement(mode)
+    measurement.begin()
+    loop = runtime.spawn(run_reflector(reflector, transport, runtime, lambda _: synced.set()), "reflector")
+    await synced.wait(within=600)
+    measurement.end(len(reflector.cache), len(reflector.cache))
+    loop.cancel()
+    await loop.join()
+    await transport.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(read_bare(sys.argv[2]) if sys.argv[1] == "bare" else sync_cache(sys.argv[2], sys.argv[1]))

@@ -1,0 +1,1 @@
+"""Verifies the cluster, the installation and the configuration."""

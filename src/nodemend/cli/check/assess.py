@@ -1,0 +1,131 @@
+"""Judges what `kubectl mend check` looked at. Pure."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+from nodemend.api.custom_resources import CUSTOM_RESOURCES
+from nodemend.api.remediation_policy import Mode, RemediationPolicy
+from nodemend.cli.check.assess_checks import assess_checks
+from nodemend.cli.check.assess_remediations import assess_remediations
+from nodemend.cli.check.facts import CallerFacts, CheckFacts, ClusterFacts
+from nodemend.cli.check.view import CheckView, Finding, Group, check_view, fail, ok, warn
+from nodemend.cli.leaders import LeaderState, LeaderView
+from nodemend.cli.words import spell_count, spell_list
+from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+
+T = TypeVar("T")
+
+OLDEST_SERVER: Final = (1, 33)
+ADMISSION_POLICIES: Final = (
+    "nodemend-confirmation",
+    "nodemend-nodes",
+    "nodemend-remediations",
+    "nodemend-settings",
+)
+_INSTALL: Final = "install or upgrade Nodemend: helm upgrade --install nodemend ..."
+
+
+def assess(facts: CheckFacts) -> CheckView:
+    return check_view(
+        (
+            Group(name="cluster", findings=tuple(_cluster(facts.cluster))),
+            Group(name="rights", findings=tuple(_caller(facts.caller))),
+            Group(name="controllers", findings=tuple(_leaders(facts.leaders, facts.system_namespace))),
+            Group(name="policy", findings=tuple(_policy(facts.policy))),
+            Group(name="checks", findings=tuple(assess_checks(facts))),
+            Group(name="remediations", findings=tuple(assess_remediations(facts))),
+        )
+    )
+
+
+def _cluster(facts: ClusterFacts) -> Iterator[Finding]:
+    version = facts.server.git_version.removeprefix("v") or "of an unknown version"
+    oldest = ".".join(str(number) for number in OLDEST_SERVER)
+    said = f"server {version}; need {oldest} or newer"
+    yield ok(said) if facts.server.numbers >= OLDEST_SERVER else fail(said)
+    yield _served(facts.served)
+    yield from _admission(facts)
+
+
+def _served(served: Seen[frozenset[str]]) -> Finding:
+    ours = {custom.resource.plural for custom in CUSTOM_RESOURCES}
+    group = f"{CUSTOM_RESOURCES[0].resource.group}/{CUSTOM_RESOURCES[0].resource.version}"
+    match served:
+        case Unreadable(why):
+            return warn(f"the kinds of {group} were not looked at: {why}")
+        case Absent():
+            return fail(f"no kind of {group} is served", _INSTALL)
+        case Present(names) if missing := sorted(ours - names):
+            return fail(f"{spell_list(missing)} of {group} are not served", _INSTALL)
+        case Present():
+            return ok(f"all {len(ours)} kinds of {group} are served")
+
+
+def _admission(facts: ClusterFacts) -> Iterator[Finding]:
+    """A policy without a binding that denies refuses nothing."""
+    if not isinstance(facts.policies, Present) or not isinstance(facts.bindings, Present):
+        unread = facts.policies if not isinstance(facts.policies, Present) else facts.bindings
+        yield warn(f"the admission policies were not looked at: {_why(unread)}")
+        return
+    present = {policy.metadata.name for policy in facts.policies.value}
+    denying = {
+        binding.spec.policy_name
+        for binding in facts.bindings.value
+        if "Deny" in binding.spec.validation_actions
+    }
+    if missing := [name for name in ADMISSION_POLICIES if name not in present & denying]:
+        for name in missing:
+            lacks = "has no binding that denies" if name in present else "is missing"
+            yield fail(f"the admission policy {name} {lacks}: what it forbids is allowed", _INSTALL)
+    else:
+        yield ok(f"all {len(ADMISSION_POLICIES)} admission policies are in force")
+
+
+def _caller(caller: CallerFacts) -> Iterator[Finding]:
+    may = [ability for ability, allowed in caller.abilities.items() if allowed]
+    may_not = [ability for ability, allowed in caller.abilities.items() if not allowed]
+    said = [f"you may {spell_list(may)}"] if may else []
+    said += [f"you may not {spell_list(may_not, 'or')}"] if may_not else []
+    text = f"{caller.name}: {'; '.join(said)}"
+    if caller.abilities["view"]:
+        yield ok(text)
+    else:
+        yield warn(text, "the ClusterRole nodemend-viewer allows what the commands need to see")
+
+
+def _leaders(leaders: Iterable[LeaderView], namespace: str) -> Iterator[Finding]:
+    for leader in leaders:
+        logs = f"kubectl logs -n {namespace} deploy/nodemend-{leader.component}"
+        match leader.state:
+            case LeaderState.ALIVE if leader.clock_differs:
+                yield warn(leader.sentence, "synchronize the clocks: what people read will be off")
+            case LeaderState.ALIVE:
+                yield ok(leader.sentence)
+            case LeaderState.UNKNOWN:
+                yield warn(leader.sentence)
+            case LeaderState.SILENT | LeaderState.NOBODY | LeaderState.NEVER:
+                yield fail(leader.sentence, logs)
+
+
+def _policy(policy: Seen[RemediationPolicy]) -> Iterator[Finding]:
+    act = """kubectl patch remediationpolicy cluster --type=merge -p '{"spec":{"mode":"Act"}}'"""
+    match policy:
+        case Unreadable(why):
+            yield warn(f"the RemediationPolicy was not looked at: {why}")
+        case Absent():
+            yield warn("there is no RemediationPolicy: nothing is remediated, only told")
+        case Present(found):
+            if found.spec.mode is Mode.ACT:
+                at_once = spell_count(found.spec.max_concurrent, "node")
+                yield ok(f"mode Act: at most {at_once} under remediation at once")
+            else:
+                yield warn("mode DryRun: nothing is remediated, only told", act)
+            if found.spec.pause is None:
+                yield ok("not paused")
+            else:
+                by = found.spec.pause.by or "somebody"
+                yield warn(f"paused by {by}: {found.spec.pause.reason}", "kubectl mend resume")
+
+
+def _why(fact: Present[T] | Absent | Unreadable) -> str:
+    return fact.why if isinstance(fact, Unreadable) else "the API server does not know them"

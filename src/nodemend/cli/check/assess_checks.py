@@ -1,0 +1,101 @@
+"""Judges the health checks: whom they watch, and whether they could act."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
+from nodemend.cli.check.facts import CheckFacts
+from nodemend.cli.check.view import Finding, fail, ok, warn
+from nodemend.cli.words import spell_count, spell_list, spell_names
+from nodemend.controllers.node_health_check.act import remedy_of
+from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.label_match import matches
+from nodemend.kube.node_record import NodeRecord
+
+Watched = Mapping[str, Sequence[NodeRecord]]
+"""The nodes that each check selects."""
+
+
+def assess_checks(facts: CheckFacts) -> Iterator[Finding]:
+    match facts.checks:
+        case Unreadable(why):
+            yield warn(f"the NodeHealthChecks were not looked at: {why}")
+        case Absent() | Present([]):
+            yield warn("there is no NodeHealthCheck: no node is watched")
+        case Present(checks):
+            watched = _watched(checks, facts.nodes)
+            yield from _coverage(checks, watched, facts.nodes)
+            for check in checks:
+                yield from _one(check, watched, facts.templates)
+
+
+def _watched(checks: Sequence[NodeHealthCheck], nodes: Seen[list[NodeRecord]]) -> Watched:
+    known = nodes.value if isinstance(nodes, Present) else []
+    return {
+        check.metadata.name: [node for node in known if matches(check.spec.selector, dict(node.labels))]
+        for check in checks
+    }
+
+
+def _coverage(
+    checks: Sequence[NodeHealthCheck], watched: Watched, nodes: Seen[list[NodeRecord]]
+) -> Iterator[Finding]:
+    if not isinstance(nodes, Present):
+        why = nodes.why if isinstance(nodes, Unreadable) else "there are none"
+        yield warn(f"the nodes were not looked at: {why}")
+        return
+    owners: dict[str, list[str]] = defaultdict(list)
+    for check, selected in sorted(watched.items()):
+        for node in selected:
+            owners[node.name].append(check)
+    overlap = {name: names for name, names in sorted(owners.items()) if len(names) > 1}
+    covered = f"{len(owners)} of {spell_count(len(nodes.value), 'node')}"
+    said = f"{spell_count(len(checks), 'check covers', 'checks cover')} {covered}"
+    yield ok(f"{said}, {'some overlap' if overlap else 'no overlap'}")
+    if bare := sorted(node.name for node in nodes.value if node.name not in owners):
+        yield warn(f"watched by no check: {spell_names(bare)}")
+    yield from _overlap(overlap)
+
+
+def _overlap(owners: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    shared: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for node, names in owners.items():
+        shared[tuple(names)].append(node)
+    for checks, nodes in shared.items():
+        named = spell_list([f"nhc/{name}" for name in checks])
+        yield warn(
+            f"{named} select the same nodes: {spell_names(nodes)}",
+            f"nhc/{checks[0]} has them, as the first by name; narrow the selectors to say what you mean",
+        )
+
+
+def _one(
+    check: NodeHealthCheck, watched: Watched, templates: Mapping[tuple[str, str], Seen[object]]
+) -> Iterator[Finding]:
+    name, nodes = f"nhc/{check.metadata.name}", watched[check.metadata.name]
+    reported = {condition.type for node in nodes for condition in node.conditions}
+    if nodes:
+        for type_ in sorted({threshold.type for threshold in check.spec.thresholds} - reported):
+            yield warn(f"{name} watches {type_}, which no node of it reports")
+    else:
+        yield warn(f"{name} selects no node")
+    if check.status.observed_generation != check.metadata.generation:
+        yield warn(f"{name} was changed, and the checker has not acted on that yet")
+    for remedy in check.spec.remedies:
+        yield from _template(name, remedy.template, templates)
+
+
+def _template(
+    name: str, reference: TemplateReference, templates: Mapping[tuple[str, str], Seen[object]]
+) -> Iterator[Finding]:
+    where = f"{reference.namespace}/{reference.name}"
+    if remedy_of(reference) is None:
+        yield fail(f"{name}: no remedy of the kind {reference.kind} in {reference.api_version} is known")
+        return
+    match templates.get((reference.namespace, reference.name), Absent()):
+        case Present():
+            yield ok(f"{name}: its template {where} exists")
+        case Absent():
+            yield fail(f"{name}: its template {where} does not exist, so nothing can be remediated")
+        case Unreadable(why):
+            yield warn(f"{name}: its template {where} was not looked at: {why}")

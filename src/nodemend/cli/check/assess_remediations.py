@@ -1,0 +1,87 @@
+"""Judges what is under way, and what was left behind."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.lease import Lease
+from nodemend.api.manual_remediation import ManualRemediation, Phase
+from nodemend.api.timestamps import parse_time
+from nodemend.cli.check.facts import CheckFacts
+from nodemend.cli.check.view import Finding, fail, ok, warn
+from nodemend.cli.words import first_sentence, spell_count, spell_names, spell_seconds
+from nodemend.controllers.manual_remediation.gather import lock_name
+from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.kube.node_record import NodeRecord
+
+OPEN_FOR_LONG: Final = 900.0
+"""Seconds, as in the alert on remediations that are held for long."""
+_LOCK: Final = lock_name("")
+
+
+def assess_remediations(facts: CheckFacts) -> Iterator[Finding]:
+    match facts.remediations:
+        case Unreadable(why):
+            yield warn(f"the remediations were not looked at: {why}")
+        case Absent():
+            yield warn("the remediations were not looked at: their kind is not served")
+        case Present(remediations):
+            yield from _open(remediations, facts.now)
+            yield from _taints(remediations, facts.nodes)
+            yield from _locks(remediations, facts.locks)
+
+
+def _open(remediations: Sequence[ManualRemediation], now: datetime) -> Iterator[Finding]:
+    open_ = [found for found in remediations if found.status.phase is not Phase.SUCCEEDED]
+    yield ok(f"{spell_count(len(open_), 'remediation is', 'remediations are')} open")
+    for found in sorted(open_, key=lambda one: one.metadata.creation_timestamp):
+        age = (now - parse_time(found.metadata.creation_timestamp)).total_seconds()
+        if age > OPEN_FOR_LONG:
+            waits = first_sentence(found.status.message) or f"It is {found.status.phase}."
+            yield warn(
+                f"{found.metadata.name} has been under remediation for {spell_seconds(age)}. {waits}",
+                f"kubectl mend explain {found.metadata.name}",
+            )
+
+
+def _taints(remediations: Sequence[ManualRemediation], nodes: Seen[list[NodeRecord]]) -> Iterator[Finding]:
+    """Our taint without anybody to take it off again keeps workloads away for ever."""
+    if not isinstance(nodes, Present):
+        return
+    cared_for = {found.status.node_uid for found in remediations if found.status.evidence is not None}
+    tainted = [node for node in nodes.value if _is_tainted(node)]
+    left = sorted(node.name for node in tainted if node.uid not in cared_for)
+    for name in left:
+        yield fail(
+            f"{name} has our out-of-service taint, and no remediation that would take it off",
+            f"make sure that it is down or rebooted, then: kubectl taint node {name} {keys.OUT_OF_SERVICE}-",
+        )
+    if not left:
+        yield ok("no out-of-service taint of ours was left behind")
+
+
+def _locks(remediations: Sequence[ManualRemediation], locks: Seen[list[Lease]]) -> Iterator[Finding]:
+    if not isinstance(locks, Present):
+        why = locks.why if isinstance(locks, Unreadable) else "there are none"
+        yield warn(f"the locks on nodes were not looked at: {why}")
+        return
+    living = {found.metadata.uid for found in remediations}
+    stale = sorted(
+        lock.metadata.name
+        for lock in locks.value
+        if lock.metadata.name.startswith(_LOCK) and lock.spec.holder_identity not in living
+    )
+    if stale:
+        yield warn(
+            f"{spell_count(len(stale), 'lock')} on nodes whose remediation is gone: {spell_names(stale)}",
+            "the next remediation of such a node takes it over; nothing needs to be done",
+        )
+    else:
+        yield ok("no lock on a node was left behind")
+
+
+def _is_tainted(node: NodeRecord) -> bool:
+    return any(
+        taint.key == keys.OUT_OF_SERVICE and taint.value == keys.OUR_TAINT_VALUE for taint in node.taints
+    )

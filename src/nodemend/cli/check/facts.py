@@ -1,0 +1,60 @@
+"""What `kubectl mend check` looks at."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from nodemend.api.lease import Lease
+from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.wire import Wire
+from nodemend.cli.leaders import LeaderView
+from nodemend.cli.reviews import ServerVersion
+from nodemend.decide.facts import Seen
+from nodemend.kube.node_record import NodeRecord
+
+
+class AdmissionPolicy(Wire):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class BindingSpec(Wire):
+    policy_name: str = ""
+    validation_actions: tuple[str, ...] = ()
+
+
+class AdmissionBinding(Wire):
+    spec: BindingSpec = BindingSpec()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    server: ServerVersion
+    served: Seen[frozenset[str]]
+    policies: Seen[list[AdmissionPolicy]]
+    bindings: Seen[list[AdmissionBinding]]
+
+
+@dataclass(frozen=True, slots=True)
+class CallerFacts:
+    name: str
+    abilities: Mapping[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFacts:
+    """All of it, read one after another; `now` is the API server's clock at the end."""
+
+    cluster: ClusterFacts
+    caller: CallerFacts
+    leaders: Sequence[LeaderView]
+    policy: Seen[RemediationPolicy]
+    checks: Seen[list[NodeHealthCheck]]
+    templates: Mapping[tuple[str, str], Seen[object]]
+    nodes: Seen[list[NodeRecord]]
+    remediations: Seen[list[ManualRemediation]]
+    locks: Seen[list[Lease]]
+    system_namespace: str
+    now: datetime

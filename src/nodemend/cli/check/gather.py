@@ -1,0 +1,106 @@
+"""Reads what `kubectl mend check` looks at. Writes nothing."""
+
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import (
+    LEASE,
+    MANUAL_REMEDIATION,
+    MANUAL_REMEDIATION_TEMPLATE,
+    NODE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_POLICY,
+    Resource,
+)
+from nodemend.api.lease import Lease
+from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationTemplate
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.cli.check.facts import (
+    AdmissionBinding,
+    AdmissionPolicy,
+    CallerFacts,
+    CheckFacts,
+    ClusterFacts,
+)
+from nodemend.cli.cluster import Cluster, must_have
+from nodemend.cli.leaders import look_at_leaders
+from nodemend.cli.reviews import ServedResources, ServerVersion, ask_served, ask_version
+from nodemend.controllers.fresh_reads import project
+from nodemend.decide.facts import Present, Seen
+from nodemend.kube.api_request import Selection
+from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
+
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_POLICY: Final = Resource(
+    _ADMISSION, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", namespaced=False
+)
+_BINDING: Final = Resource(
+    _ADMISSION,
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    namespaced=False,
+)
+ABILITIES: Final = {
+    "view": (("list", NODE_HEALTH_CHECK), ("list", MANUAL_REMEDIATION), ("list", NODE), ("get", LEASE)),
+    "pause": (("patch", REMEDIATION_POLICY),),
+    "stop": (("delete", MANUAL_REMEDIATION),),
+    "confirm": (("patch", MANUAL_REMEDIATION), ("confirm", MANUAL_REMEDIATION)),
+    "configure": (("patch", REMEDIATION_POLICY), ("configure", REMEDIATION_POLICY)),
+}
+"""What people may do with Nodemend, and the rights that each of it takes."""
+
+
+async def gather(cluster: Cluster) -> CheckFacts:
+    # The version first: whoever cannot read even that has no cluster, or no name in it.
+    server = must_have(await cluster.ask(ask_version(), ServerVersion), "version of the API server")
+    checks = await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck)
+    return CheckFacts(
+        cluster=ClusterFacts(
+            server=server,
+            served=project(await cluster.ask(ask_served(NODE_HEALTH_CHECK), ServedResources), _names),
+            policies=await cluster.all(_POLICY, AdmissionPolicy),
+            bindings=await cluster.all(_BINDING, AdmissionBinding),
+        ),
+        caller=await _caller(cluster),
+        leaders=await look_at_leaders(cluster),
+        policy=await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy),
+        checks=checks,
+        templates=await _templates(cluster, checks.value if isinstance(checks, Present) else []),
+        nodes=project(await cluster.all(NODE, NodeWire), _records),
+        remediations=await cluster.all(MANUAL_REMEDIATION, ManualRemediation),
+        locks=await cluster.all(LEASE, Lease, Selection(namespace=cluster.system_namespace)),
+        system_namespace=cluster.system_namespace,
+        now=cluster.now,
+    )
+
+
+async def _caller(cluster: Cluster) -> CallerFacts:
+    name = await cluster.caller()
+    abilities = {}
+    for ability, rights in ABILITIES.items():
+        abilities[ability] = all([await cluster.may(verb, resource) for verb, resource in rights])
+    return CallerFacts(name, abilities)
+
+
+async def _templates(cluster: Cluster, checks: list[NodeHealthCheck]) -> dict[tuple[str, str], Seen[object]]:
+    """By namespace and name, each once."""
+    found: dict[tuple[str, str], Seen[object]] = {}
+    for check in checks:
+        for remedy in check.spec.remedies:
+            key = (remedy.template.namespace, remedy.template.name)
+            if key not in found:
+                found[key] = await cluster.find(
+                    MANUAL_REMEDIATION_TEMPLATE, key[1], ManualRemediationTemplate, key[0]
+                )
+    return found
+
+
+def _names(served: ServedResources) -> frozenset[str]:
+    return frozenset(resource.name for resource in served.resources)
+
+
+def _records(wires: list[NodeWire]) -> list[NodeRecord]:
+    record = node_records().project
+    return [record(wire, None) for wire in wires]

@@ -1,0 +1,31 @@
+"""`kubectl mend check` for a person."""
+
+from collections.abc import Iterator
+
+from nodemend.cli.check.view import CheckView
+from nodemend.cli.words import spell_count
+
+
+def render(view: CheckView) -> Iterator[str]:
+    for group in view.groups:
+        yield group.name
+        for finding in group.findings:
+            yield f"  {finding.level:<4}  {finding.text}"
+            if finding.hint:
+                yield f"          {finding.hint}"
+    yield ""
+    counts = (
+        spell_count(view.failures, "failure"),
+        spell_count(view.warnings, "warning"),
+        f"{view.fine} fine",
+    )
+    yield f"{', '.join(counts)}. Nothing was changed."
+    yield f"Next: {_next_step(view)}"
+
+
+def _next_step(view: CheckView) -> str:
+    for count, what in ((view.failures, "failure"), (view.warnings, "warning")):
+        if count:
+            above = f"the {what}" if count == 1 else f"the {count} {what}s"
+            return f"see to {above} above, then run kubectl mend check again"
+    return "kubectl mend status"

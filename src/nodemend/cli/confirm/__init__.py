@@ -1,0 +1,1 @@
+"""Writes and withdraws a person's word."""

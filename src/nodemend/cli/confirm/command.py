@@ -1,0 +1,97 @@
+"""`kubectl mend confirm`."""
+
+from datetime import UTC
+
+import click
+
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.cluster_shell import with_cluster
+from nodemend.cli.confirm.text import render_confirmed, render_preview, render_withdrawn
+from nodemend.cli.confirm.view import ConfirmedView, ConfirmView, WithdrawnView
+from nodemend.cli.confirm.writing import confirm, prepare, withdraw
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.cli.options import (
+    ClusterOptions,
+    Form,
+    cluster_options,
+    dry_run_option,
+    output_option,
+    utc_option,
+)
+from nodemend.cli.terminal_shell import show, write_lines
+
+
+@click.command("confirm")
+@click.argument("node")
+@click.option("--reason", metavar="TEXT", help="How you know that it is down. Kept with your name.")
+@click.option("--withdraw", "withdrawn", is_flag=True, help="Take your word back, before the release begins.")
+@click.option("--i-typed", metavar="NODE", help="The node's name once more, for use without a terminal.")
+@click.option(
+    "-n", "--namespace", default="", metavar="NAME", help="Where the remediation is, if there are several."
+)
+@dry_run_option
+@utc_option
+@output_option
+@cluster_options
+def command(  # noqa: PLR0913 - one parameter a flag, as click has it
+    cluster: ClusterOptions,
+    form: Form,
+    node: str,
+    reason: str | None,
+    namespace: str,
+    i_typed: str | None,
+    *,
+    withdrawn: bool,
+    dry_run: bool,
+    utc: bool,
+) -> None:
+    """Vouch that a node is down, so that its pods and volumes are released and start elsewhere.
+
+    It shows the node's last sign of life and what will be released, and asks for the node's name. Your word
+    is recorded under your own name. Vouch only for a machine that you have seen without power, or reset: if
+    it still runs, its data may be destroyed.
+
+    \b
+    Examples:
+      kubectl mend confirm edge-07 --reason "unplugged it, I stand beside it"
+      kubectl mend confirm edge-07 --withdraw
+    """
+    node = node.removeprefix("node/")
+    if withdrawn:
+        _refuse_both(reason, i_typed)
+        show(_withdraw(cluster, node, namespace, dry_run=dry_run), form, render_withdrawn)
+        return
+    if not reason or not reason.strip():
+        raise click.UsageError("Say with --reason how you know that the node is down.")
+
+    async def look(connected: Cluster) -> ConfirmView:
+        return await prepare(connected, node, namespace, reason.strip())
+
+    shown = with_cluster(cluster, look)
+    if form is Form.TEXT:
+        write_lines([*render_preview(shown, UTC if utc else None), ""])
+    if not dry_run:
+        _ask_for_name(node, i_typed)
+    with_cluster(cluster, lambda connected: confirm(connected, shown, dry_run=dry_run))
+    show(ConfirmedView(word=shown, dry_run=dry_run), form, render_confirmed)
+
+
+def _withdraw(cluster: ClusterOptions, node: str, namespace: str, *, dry_run: bool) -> WithdrawnView:
+    return with_cluster(cluster, lambda connected: withdraw(connected, node, namespace, dry_run=dry_run))
+
+
+def _refuse_both(reason: str | None, i_typed: str | None) -> None:
+    if reason is not None or i_typed is not None:
+        raise click.UsageError("--withdraw takes back a word; it goes without --reason and --i-typed.")
+
+
+def _ask_for_name(node: str, i_typed: str | None) -> None:
+    """The last moment to notice that it is the wrong machine."""
+    typed = i_typed
+    if typed is None:
+        typed = click.prompt("Type the node's name to vouch for it", default="", show_default=False, err=True)
+    if typed != node:
+        raise CommandFailure(
+            ExitCode.USAGE if i_typed is not None else ExitCode.WRONG,
+            f"{typed!r} is not {node}. Nothing was written.",
+        )

@@ -1,0 +1,34 @@
+"""How a command ends, for scripts."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    FINE = 0
+    WRONG = 1
+    USAGE = 2
+    NO_ANSWER = 3
+    TIMED_OUT = 4
+
+    @property
+    def meaning(self) -> str:
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    ExitCode.FINE: "fine",
+    ExitCode.WRONG: "something is wrong, or was refused; the output says what",
+    ExitCode.USAGE: "wrong usage",
+    ExitCode.NO_ANSWER: "no answer from the cluster",
+    ExitCode.TIMED_OUT: "timed out (--timeout)",
+}
+
+
+class CommandFailure(Exception):  # noqa: N818 - the end of a command, not an error in the program
+    """Ends a command: what went wrong, and what to do about it. Both are sentences for a person."""
+
+    def __init__(self, code: ExitCode, message: str, next_step: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.next_step = next_step

@@ -1,0 +1,1 @@
+"""Says why a node is or is not remediated."""

@@ -1,0 +1,119 @@
+"""What an explanation rests on: live objects, and the very code that decides on them."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from nodemend.api import keys
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.api.manual_remediation import ManualRemediation, Phase
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.timestamps import parse_time
+from nodemend.cli.cluster import Cluster, must_have
+from nodemend.cli.leaders import LeaderView, look_at_leaders
+from nodemend.controllers.manual_remediation.gather import Gatherer
+from nodemend.controllers.node_health_check.gather import View
+from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
+from nodemend.decide.manual_remediation import ManualFacts
+from nodemend.decide.manual_remediation_steps import Left
+from nodemend.decide.node_health import ConditionSeen
+from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
+from nodemend.kube.object_cache import ObjectCache
+from nodemend.kube.projection import Projection, Wire, key_of, whole
+
+W = TypeVar("W", bound=Wire)
+R = TypeVar("R")
+
+NOW_IN_VIEW = 0.0
+"""The monotonic moment at which the view was read. There is only this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainFacts:
+    """`open_` is the remediation that is asked about, `elsewhere` names others of the same node."""
+
+    node: NodeRecord
+    view: View
+    conditions: tuple[ConditionSeen, ...]
+    open_: ManualFacts | None
+    elsewhere: tuple[str, ...]
+    leaders: tuple[LeaderView, ...]
+    now: datetime
+
+
+async def gather(cluster: Cluster, name: str) -> ExplainFacts:
+    """Reads everything that the controllers would read. Writes nothing."""
+    nodes = node_records()
+    wire = must_have(await cluster.find(NODE, name, NodeWire), f"node {name}")
+    checks = must_have(await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck), "list of health checks")
+    remediations = must_have(await cluster.all(MANUAL_REMEDIATION, ManualRemediation), "list of remediations")
+    policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
+    policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
+    view = View(
+        nodes=_cache(nodes, [wire]),
+        checks=_cache(whole(NODE_HEALTH_CHECK, NodeHealthCheck), checks),
+        remediations=_cache(whole(MANUAL_REMEDIATION, ManualRemediation), remediations),
+        policies=_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
+    )
+    node = nodes.project(wire, None)
+    mine = sorted(
+        (found for found in remediations if found.metadata.name == name),
+        key=lambda found: (found.status.phase is Phase.SUCCEEDED, found.metadata.namespace),
+    )
+    return ExplainFacts(
+        node=node,
+        view=view,
+        conditions=conditions_by_writing(node, cluster.now),
+        open_=await _open(cluster, mine[0]) if mine else None,
+        elsewhere=tuple(f"{found.metadata.namespace}/{name}" for found in mine[1:]),
+        leaders=await look_at_leaders(cluster),
+        now=cluster.now,
+    )
+
+
+def conditions_by_writing(node: NodeRecord, now: datetime) -> tuple[ConditionSeen, ...]:
+    """By the times written in them: a command has not watched, so it has seen nothing for long."""
+    return tuple(
+        ConditionSeen(
+            type=condition.type,
+            status=ConditionStatus(condition.status)
+            if condition.status in ("True", "False")
+            else ConditionStatus.UNKNOWN,
+            seen_for=max((now - condition.last_transition_time).total_seconds(), 0.0)
+            if condition.last_transition_time
+            else 0.0,
+        )
+        for condition in node.conditions
+    )
+
+
+def lease_by_writing(lease: LeaseFacts, now: datetime) -> LeaseFacts:
+    """Likewise. A renewal time that cannot be read leaves the kubelet unsilent."""
+    try:
+        renewed = parse_time(lease.renew_time)
+    except ValueError:
+        return lease
+    return replace(lease, unchanged_for=max((now - renewed).total_seconds(), 0.0))
+
+
+async def _open(cluster: Cluster, remediation: ManualRemediation) -> ManualFacts:
+    """As the leader that last wrote here would see it."""
+    gatherer = Gatherer(cluster.reader, cluster.system_namespace)
+    status = remediation.status
+    gathered = await gatherer.gather(remediation, cluster.now.timestamp(), status.epoch)
+    facts = gathered.facts
+    if isinstance(facts.lease, Present):
+        facts = replace(facts, lease=Present(lease_by_writing(facts.lease.value, cluster.now)))
+    if isinstance(facts.left, Unreadable):
+        # Who asks may see less than the remediator. It has told what it saw.
+        facts = replace(facts, left=Present(Left(status.pods_left, status.attachments_left)))
+    return facts
+
+
+def _cache(projection: Projection[W, R], wires: list[W]) -> ObjectCache[R]:
+    cache: ObjectCache[R] = ObjectCache(projection.uid_of)
+    cache.replace({key_of(wire.metadata): projection.project(wire, None) for wire in wires}, [])
+    cache.synced_at = cache.last_contact = NOW_IN_VIEW
+    return cache

@@ -1,0 +1,162 @@
+"""The questions that stand between a sick node and its healing, answered in order."""
+
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from nodemend.api.manual_remediation import Phase
+from nodemend.api.timestamps import parse_time
+from nodemend.cli.explain.facts import ExplainFacts
+from nodemend.cli.explain.step_words import spell_left
+from nodemend.cli.explain.view import Answer, Question
+from nodemend.cli.words import spell_count, spell_seconds
+from nodemend.controllers.node_health_check.gather import Target, others_open, policy_in_view
+from nodemend.decide import holds
+from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.decide.hold_explanations import explain
+from nodemend.decide.human_word import Believed, weigh
+from nodemend.decide.manual_remediation import HeldBy, ManualFacts
+from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.storm_guard import Go
+
+QUESTION_OF: Final[dict[type, str]] = {
+    holds.DryRun: "allowed",
+    holds.Paused: "allowed",
+    holds.TooManyAtOnce: "allowed",
+    holds.OtherRemediation: "locked",
+    holds.BootUnknown: "locked",
+    holds.KubeletSpeaks: "silent",
+    holds.NoKubeletLease: "silent",
+    holds.NodeReady: "silent",
+    holds.NoWord: "vouched",
+    holds.WordForOther: "vouched",
+    holds.WordOutlived: "vouched",
+    holds.WordExpired: "vouched",
+    holds.WordUndated: "vouched",
+    holds.WorkloadsLeaving: "released",
+    holds.NotBackYet: "back",
+    holds.WordContradicted: "back",
+    # What cannot be seen or is not ours answers none of them.
+    holds.ViewStale: "",
+    holds.CannotRead: "",
+    holds.Deposed: "",
+}
+"""Where each hold stands."""
+
+
+def ask_watched(target: Target | None) -> Question:
+    if target is None:
+        return Question(
+            key="watched", asked="watched by a check", answer=Answer.NO, because="none selects it"
+        )
+    others = " ".join(f"nhc/{name}" for name in target.overlapping)
+    because = f"nhc/{target.check.metadata.name}"
+    because += f", the first by name; also selected by {others}" if others else ", and by no other"
+    return Question(key="watched", asked="watched by a check", answer=Answer.YES, because=because)
+
+
+def ask_unhealthy(health: NodeHealth) -> Question:
+    match health:
+        case Healthy(ready_for):
+            ready = f"; Ready for {spell_seconds(ready_for)}" if ready_for > 0 else ""
+            answer, because = Answer.NO, f"no threshold is met{ready}"
+        case Suspect(match):
+            met = f"{match.type}={match.status} for {spell_seconds(match.age)}"
+            limit, left = spell_seconds(match.period), spell_seconds(match.remaining)
+            answer, because = Answer.NO, f"not yet: {met}, limit {limit}; {left} to go"
+        case Unhealthy(match):
+            met = f"{match.type}={match.status} for {spell_seconds(match.age)}"
+            answer, because = Answer.YES, f"{met}, limit {spell_seconds(match.period)}"
+        case Unjudged(why):
+            answer, because = Answer.OPEN, why
+        case _:
+            assert_never(health)
+    return Question(key="unhealthy", asked="unhealthy for long enough", answer=answer, because=because)
+
+
+def ask_allowed(facts: ExplainFacts, guarded: Go | holds.Hold) -> Question:
+    asked = "allowed by the cluster"
+    if isinstance(guarded, holds.Hold):
+        return Question(
+            key="allowed", asked=asked, answer=Answer.NO, because=explain(guarded.reason).sentence
+        )
+    policy = policy_in_view(facts.view)
+    others = others_open(facts.view.remediations.all(), facts.node.name)
+    most = policy.value.max_concurrent if isinstance(policy, Present) else 0
+    because = f"mode Act, no pause, {spell_count(others, 'other node')} under remediation of {most} at once"
+    return Question(key="allowed", asked=asked, answer=Answer.YES, because=because)
+
+
+def ask_remediating(facts: ExplainFacts) -> Question:
+    asked = "under remediation"
+    if facts.open_ is None:
+        return Question(key="remediating", asked=asked, answer=Answer.NO)
+    metadata, status = facts.open_.remediation.metadata, facts.open_.remediation.status
+    age = (facts.now - parse_time(metadata.creation_timestamp)).total_seconds()
+    phase = "Ending" if metadata.deleting else status.phase
+    because = f"{metadata.namespace}/{metadata.name}, {phase}, for {spell_seconds(age)}"
+    return Question(key="remediating", asked=asked, answer=Answer.YES, because=because)
+
+
+def ask_of_remediation(facts: ManualFacts) -> Iterator[Question]:
+    answers = (
+        ("locked", "locked for it", _locked(facts)),
+        ("silent", "kubelet silent", _silent(facts)),
+        ("vouched", "vouched to be down", _vouched(facts)),
+        ("released", "workloads have left", _released(facts)),
+        ("back", "back on a new boot", _back(facts)),
+    )
+    for key, asked, (answer, because) in answers:
+        yield Question(key=key, asked=asked, answer=answer, because=because)
+
+
+def _locked(facts: ManualFacts) -> tuple[Answer, str]:
+    match facts.lock:
+        case Present(HeldBy(ours=True)):
+            return Answer.YES, ""
+        case Present(HeldBy(holder=holder)):
+            return Answer.NO, f"{holder} has the lock"
+        case Absent():
+            return Answer.OPEN, ""
+        case Unreadable(why):
+            return Answer.OPEN, f"cannot be read: {why}"
+
+
+def _silent(facts: ManualFacts) -> tuple[Answer, str]:
+    match facts.lease:
+        case Present(lease):
+            ago, lasts = spell_seconds(lease.unchanged_for), spell_seconds(lease.lasts)
+            said = f"last sign of life {lease.renew_time}, {ago} ago; {lasts} is enough"
+            return (Answer.YES if lease.silent else Answer.NO), said
+        case Absent():
+            return Answer.OPEN, "it has no Lease"
+        case Unreadable(why):
+            return Answer.OPEN, f"its Lease cannot be read: {why}"
+
+
+def _vouched(facts: ManualFacts) -> tuple[Answer, str]:
+    remediation = facts.remediation
+    if (evidence := remediation.status.evidence) is not None:
+        return Answer.YES, f"{evidence.by}: {evidence.reason}"
+    if not isinstance(facts.node, Present) or not isinstance(facts.lease, Present):
+        return Answer.OPEN, ""
+    believed = weigh(remediation.spec.confirmation, facts.word_age, facts.node.value, facts.lease.value)
+    if isinstance(believed, Believed):
+        return Answer.YES, f"{believed.word.by}: {believed.word.reason}"
+    return Answer.NO, "" if isinstance(believed, holds.NoWord) else explain(believed).sentence
+
+
+def _released(facts: ManualFacts) -> tuple[Answer, str]:
+    status = facts.remediation.status
+    if status.released:
+        return Answer.YES, ""
+    if status.evidence is None:
+        return Answer.OPEN, ""
+    left = facts.left.value if isinstance(facts.left, Present) else None
+    return Answer.NO, spell_left(left) + " still on it" if left else ""
+
+
+def _back(facts: ManualFacts) -> tuple[Answer, str]:
+    status = facts.remediation.status
+    if status.phase is Phase.SUCCEEDED:
+        return Answer.YES, ""
+    return (Answer.NO, "") if status.released else (Answer.OPEN, "")

@@ -1,0 +1,41 @@
+"""What `kubectl mend explain` says."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Answer(StrEnum):
+    YES = "yes"
+    NO = "no"
+    HOLD = "HOLD"
+    OPEN = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One thing that must be so before the next matters. `key` is stable, for programs."""
+
+    key: str
+    asked: str
+    answer: Answer
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldView:
+    """`reason` is the word that conditions, events and metrics use."""
+
+    reason: str
+    sentence: str
+    next_step: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainView:
+    node: str
+    health: str
+    headline: str
+    questions: tuple[Question, ...]
+    held: HeldView | None
+    notes: tuple[str, ...]
+    next_step: str

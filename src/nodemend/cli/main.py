@@ -1,0 +1,77 @@
+"""The entry point of `kubectl mend`. What a command needs is imported when it is called, and not before."""
+
+import importlib
+from typing import Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
+
+COMMANDS: Final = {
+    "check": ("nodemend.cli.check.command", "Verify the cluster, the installation and the configuration."),
+    "status": ("nodemend.cli.status.command", "Show everything that is not simply healthy, on one screen."),
+    "explain": ("nodemend.cli.explain.command", "Say why a node is or is not remediated."),
+    "confirm": ("nodemend.cli.confirm.command", "Vouch that a node is down, so that its workloads move."),
+    "pause": ("nodemend.cli.pause.command", "Stop new actions at once, in the whole cluster."),
+    "resume": ("nodemend.cli.pause.resume_command", "End a pause."),
+    "stop": ("nodemend.cli.stop.command", "End remediations at their next safe point."),
+    "version": ("nodemend.cli.version", "Print the version of this program."),
+    "completion": ("nodemend.cli.completion", "Print a script that completes these commands in a shell."),
+}
+COMPLETE_VARIABLE: Final = "_KUBECTL_MEND_COMPLETE"
+_EXIT_CODES: Final = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {code.meaning}" for code in ExitCode)
+
+
+class Commands(click.Group):
+    """The commands of the table above. Listing them imports none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=summary)
+            for name, (_, summary) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+cli = Commands(
+    "mend",
+    help="Heals the nodes of a cluster, and releases their workloads only on evidence.",
+    epilog=_EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command. Returns its exit code."""
+    try:
+        ended = cli.main(
+            args=arguments, prog_name="kubectl mend", complete_var=COMPLETE_VARIABLE, standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except click.Abort:
+        click.echo("Aborted.", err=True)
+        return ExitCode.WRONG
+    except CommandFailure as failure:
+        click.echo(f"kubectl mend: {failure.message}", err=True)
+        if failure.next_step:
+            click.echo(f"Next: {failure.next_step}", err=True)
+        return failure.code
+    return int(ended or ExitCode.FINE)

@@ -1,0 +1,1 @@
+"""Writes and ends the pause of the whole cluster."""

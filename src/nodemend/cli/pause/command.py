@@ -1,0 +1,36 @@
+"""`kubectl mend pause`."""
+
+import click
+
+from nodemend.api.remediation_policy import Pause
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.cluster_shell import with_cluster
+from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
+from nodemend.cli.pause.text import render_paused
+from nodemend.cli.pause.view import PausedView, paused_view
+from nodemend.cli.pause.writing import set_pause
+from nodemend.cli.remediations import open_remediations
+from nodemend.cli.terminal_shell import show
+
+
+@click.command("pause")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, for whoever finds it paused.")
+@dry_run_option
+@output_option
+@cluster_options
+def command(cluster: ClusterOptions, form: Form, reason: str, *, dry_run: bool) -> None:
+    """Stop new actions at once, in the whole cluster. What has begun reaches its next safe point.
+
+    \b
+    Example:
+      kubectl mend pause --reason "core switch swap, CHG-4411"
+    """
+    if not reason.strip():
+        raise click.UsageError("Say with --reason why, for whoever finds it paused.")
+
+    async def act(connected: Cluster) -> PausedView:
+        pause = Pause(reason=reason.strip(), by=await connected.caller())
+        change = await set_pause(connected, pause, dry_run=dry_run)
+        return paused_view(pause, change, await open_remediations(connected), dry_run=dry_run)
+
+    show(with_cluster(cluster, act), form, render_paused)

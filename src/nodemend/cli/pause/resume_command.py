@@ -1,0 +1,29 @@
+"""`kubectl mend resume`."""
+
+import click
+
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.cluster_shell import with_cluster
+from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
+from nodemend.cli.pause.text import render_resumed
+from nodemend.cli.pause.view import ResumedView, resumed_view
+from nodemend.cli.pause.writing import clear_pause
+from nodemend.cli.terminal_shell import show
+
+
+@click.command("resume")
+@dry_run_option
+@output_option
+@cluster_options
+def command(cluster: ClusterOptions, form: Form, *, dry_run: bool) -> None:
+    """End a pause. Remediations begin and go on again, as far as the mode allows.
+
+    \b
+    Example:
+      kubectl mend resume
+    """
+
+    async def act(connected: Cluster) -> ResumedView:
+        return resumed_view(await clear_pause(connected, dry_run=dry_run), dry_run=dry_run)
+
+    show(with_cluster(cluster, act), form, render_resumed)

@@ -1,0 +1,40 @@
+"""`kubectl mend pause` and `resume` for a person."""
+
+from collections.abc import Iterator
+
+from nodemend.cli.pause.view import PausedView, ResumedView
+from nodemend.cli.words import align, spell_count
+
+
+def render_paused(view: PausedView) -> Iterator[str]:
+    yield f"{'dry run: ' if view.dry_run else ''}paused by {view.by}: {view.reason}"
+    if view.before_reason:
+        yield f"It was paused already, by {view.before_by or 'somebody'}: {view.before_reason}"
+    if view.created_policy:
+        yield "There was no RemediationPolicy; this one is in mode DryRun, as without one."
+    yield "No new action begins anywhere in the cluster. Nodes are still judged."
+    if view.going_on:
+        yield f"{spell_count(len(view.going_on), 'remediation is', 'remediations are')} open:"
+        yield from (f"  {line}" for line in align([(r.node, r.phase, r.meanwhile) for r in view.going_on]))
+        yield "  end them too:  kubectl mend stop --all"
+    yield from _nothing_changed(dry_run=view.dry_run)
+    yield "  undo:  kubectl mend resume"
+    yield "Next: kubectl mend status"
+
+
+def render_resumed(view: ResumedView) -> Iterator[str]:
+    if not view.was_paused:
+        yield "It is not paused. Nothing was changed."
+        yield "Next: kubectl mend status"
+        return
+    paused = f"was paused by {view.by or 'somebody'}: {view.reason}"
+    yield f"{'dry run: ' if view.dry_run else ''}resumed; it {paused}"
+    yield "Remediations begin and go on again, as far as the mode allows."
+    yield from _nothing_changed(dry_run=view.dry_run)
+    yield f'  undo:  kubectl mend pause --reason "{view.reason}"'
+    yield "Next: kubectl mend status"
+
+
+def _nothing_changed(*, dry_run: bool) -> Iterator[str]:
+    if dry_run:
+        yield "That is what would be. Nothing was changed."

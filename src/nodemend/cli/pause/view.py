@@ -1,0 +1,76 @@
+"""What `kubectl mend pause` and `resume` say."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.remediation_policy import Pause
+from nodemend.cli.pause.writing import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoingOn:
+    """A remediation that is open while the cluster is paused, and what becomes of it meanwhile."""
+
+    node: str
+    phase: str
+    meanwhile: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PausedView:
+    by: str
+    reason: str
+    before_by: str
+    before_reason: str
+    created_policy: bool
+    going_on: tuple[GoingOn, ...]
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedView:
+    """`was_paused` is False when there was nothing to end."""
+
+    was_paused: bool
+    by: str
+    reason: str
+    dry_run: bool
+
+
+def paused_view(
+    pause: Pause, change: Change, remediations: Iterable[ManualRemediation], *, dry_run: bool
+) -> PausedView:
+    return PausedView(
+        by=pause.by,
+        reason=pause.reason,
+        before_by=change.before.by if change.before else "",
+        before_reason=change.before.reason if change.before else "",
+        created_policy=change.created,
+        going_on=tuple(
+            GoingOn(node=found.metadata.name, phase=found.status.phase, meanwhile=_meanwhile(found))
+            for found in remediations
+        ),
+        dry_run=dry_run,
+    )
+
+
+def resumed_view(change: Change, *, dry_run: bool) -> ResumedView:
+    return ResumedView(
+        was_paused=change.before is not None,
+        by=change.before.by if change.before else "",
+        reason=change.before.reason if change.before else "",
+        dry_run=dry_run,
+    )
+
+
+def _meanwhile(remediation: ManualRemediation) -> str:
+    """As decide/ has it: a pause stops a release from beginning, never one that has begun."""
+    status = remediation.status
+    if remediation.metadata.deleting:
+        return "goes on ending"
+    if status.released:
+        return "goes on waiting for the node to come back"
+    if status.evidence is not None:
+        return "finishes a release that has begun, and begins none"
+    return "waits; nothing is released on anybody's word"

@@ -1,0 +1,1 @@
+"""Shows what is not simply healthy."""

@@ -1,0 +1,71 @@
+"""`kubectl mend status` for a person."""
+
+from collections.abc import Iterator
+
+from nodemend.api.manual_remediation import Phase
+from nodemend.cli.status.view import PolicyView, StatusView
+from nodemend.cli.words import align, spell_count, spell_seconds
+
+
+def render(view: StatusView) -> Iterator[str]:
+    yield f"Mode      {_mode(view.policy)}"
+    yield f"Paused    {_pause(view.policy)}"
+    for number, leader in enumerate(view.leaders):
+        yield f"{'Leaders' if number == 0 else '':<10}{leader.sentence}"
+    yield ""
+    yield from _checks(view)
+    yield ""
+    yield from _nodes(view)
+    for unread in view.unread:
+        yield f"Warning: {unread}"
+    yield f"Next: {_next_step(view)}"
+
+
+def _mode(policy: PolicyView) -> str:
+    if policy.unread:
+        return f"cannot be read: {policy.unread}"
+    match policy.mode:
+        case "Act":
+            return f"Act: at most {spell_count(policy.max_concurrent, 'node')} under remediation at once"
+        case "DryRun":
+            return "DryRun: nothing is remediated, only told"
+        case _:
+            return "DryRun, as there is no RemediationPolicy: nothing is remediated, only told"
+
+
+def _pause(policy: PolicyView) -> str:
+    return f"by {policy.paused_by or 'somebody'}: {policy.pause_reason}" if policy.paused else "no"
+
+
+def _checks(view: StatusView) -> Iterator[str]:
+    if not view.checks:
+        yield "There is no health check."
+        return
+    rows = [("CHECK", "NODES", "HEALTHY", "REMEDIATING", "MAY-BEGIN", "WHY-NOT")]
+    for check in view.checks:
+        allowed = {True: "yes", False: "no", None: "unknown"}[check.allowed]
+        counts = (str(check.targets), str(check.healthy), str(check.remediating))
+        rows.append((check.name, *counts, allowed, check.why))
+    yield from align(rows)
+
+
+def _nodes(view: StatusView) -> Iterator[str]:
+    if not view.nodes:
+        yield "Every watched node is healthy."
+        return
+    rows = [("NODE", "STATE", "FOR", "CHECK", "WHY")]
+    for node in view.nodes:
+        age = "-" if node.for_seconds is None else spell_seconds(node.for_seconds)
+        rows.append((node.node, node.state, age, node.check, node.why))
+    yield from align(rows)
+
+
+def _next_step(view: StatusView) -> str:
+    if not view.led:
+        return "kubectl mend check"
+    waiting = [node for node in view.nodes if node.state == Phase.AWAITING_WORD]
+    if special := (waiting or view.nodes):
+        return f"kubectl mend explain {special[0].node}"
+    if view.policy.paused:
+        return "kubectl mend resume"
+    return "nothing; kubectl mend check verifies more"

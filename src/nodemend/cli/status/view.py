@@ -1,0 +1,150 @@
+"""What `kubectl mend status` shows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from nodemend.api import keys
+from nodemend.api.conditions import ConditionStatus, find
+from nodemend.api.manual_remediation import ManualRemediation, Phase
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.timestamps import parse_time
+from nodemend.cli.leaders import LeaderState, LeaderView
+from nodemend.cli.words import first_sentence
+from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyView:
+    """`mode` is empty when there is no policy, or when it cannot be read, which `unread` then says."""
+
+    mode: str
+    max_concurrent: int
+    paused: bool
+    paused_by: str = ""
+    pause_reason: str = ""
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRow:
+    """One check by its own status. `allowed` is None until the checker has said so."""
+
+    name: str
+    targets: int
+    healthy: int
+    remediating: int
+    allowed: bool | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRow:
+    """One node that is not simply healthy. `for_seconds` is the age of its remediation."""
+
+    node: str
+    state: str
+    for_seconds: float | None
+    check: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusView:
+    policy: PolicyView
+    leaders: tuple[LeaderView, ...]
+    checks: tuple[CheckRow, ...]
+    nodes: tuple[NodeRow, ...]
+    unread: tuple[str, ...]
+
+    @property
+    def led(self) -> bool:
+        """Whether every controller lives, as far as can be told."""
+        return all(leader.state in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in self.leaders)
+
+
+def status_view(
+    policy: Seen[RemediationPolicy],
+    leaders: Iterable[LeaderView],
+    checks: Seen[list[NodeHealthCheck]],
+    remediations: Seen[list[ManualRemediation]],
+    now: datetime,
+) -> StatusView:
+    known_checks = checks.value if isinstance(checks, Present) else []
+    known = remediations.value if isinstance(remediations, Present) else []
+    unread = (("health checks", checks), ("remediations", remediations))
+    return StatusView(
+        policy=_policy(policy),
+        leaders=tuple(leaders),
+        checks=tuple(_check(check) for check in sorted(known_checks, key=lambda one: one.metadata.name)),
+        nodes=_nodes(known_checks, known, now),
+        unread=tuple(
+            f"{what} cannot be read: {fact.why}" for what, fact in unread if isinstance(fact, Unreadable)
+        ),
+    )
+
+
+def _policy(policy: Seen[RemediationPolicy]) -> PolicyView:
+    match policy:
+        case Present(found):
+            pause = found.spec.pause
+            return PolicyView(
+                mode=found.spec.mode,
+                max_concurrent=found.spec.max_concurrent,
+                paused=pause is not None,
+                paused_by=pause.by if pause else "",
+                pause_reason=pause.reason if pause else "",
+            )
+        case Absent():
+            return PolicyView(mode="", max_concurrent=0, paused=False)
+        case Unreadable(why):
+            return PolicyView(mode="", max_concurrent=0, paused=False, unread=why)
+
+
+def _check(check: NodeHealthCheck) -> CheckRow:
+    said = find(check.status.conditions, "RemediationAllowed")
+    return CheckRow(
+        name=check.metadata.name,
+        targets=check.status.targets,
+        healthy=check.status.healthy,
+        remediating=check.status.remediating,
+        allowed=None if said is None else said.status is ConditionStatus.TRUE,
+        why="the checker has not reported yet" if said is None else first_sentence(said.message),
+    )
+
+
+def _nodes(
+    checks: Sequence[NodeHealthCheck], remediations: Sequence[ManualRemediation], now: datetime
+) -> tuple[NodeRow, ...]:
+    """Remediations say more of their node than the check's report does."""
+    rows = [_remediating(found, now) for found in remediations if _is_open(found)]
+    known = {row.node for row in rows}
+    rows += [
+        NodeRow(
+            node=report.name,
+            state=report.verdict,
+            for_seconds=None,
+            check=check.metadata.name,
+            why=first_sentence(report.message),
+        )
+        for check in checks
+        for report in check.status.reports
+        if report.name not in known
+    ]
+    return tuple(sorted(rows, key=lambda row: row.node))
+
+
+def _remediating(remediation: ManualRemediation, now: datetime) -> NodeRow:
+    metadata, status = remediation.metadata, remediation.status
+    return NodeRow(
+        node=metadata.name,
+        state="Ending" if metadata.deleting else status.phase,
+        for_seconds=(now - parse_time(metadata.creation_timestamp)).total_seconds(),
+        check=metadata.labels.get(keys.CHECK, ""),
+        why=first_sentence(status.message),
+    )
+
+
+def _is_open(remediation: ManualRemediation) -> bool:
+    return remediation.status.phase is not Phase.SUCCEEDED or remediation.metadata.deleting

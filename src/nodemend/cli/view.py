@@ -1,0 +1,46 @@
+"""What a command has to say, as data: frozen dataclasses, which text functions put into sentences."""
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from math import isfinite
+
+import msgspec
+
+from nodemend.cli.options import Form
+
+
+def as_document(view: object, form: Form) -> str:
+    """A view as JSON or YAML, its fields in camelCase as everywhere in Kubernetes."""
+    plain = as_plain(view)
+    if form is Form.YAML:
+        return msgspec.yaml.encode(plain).decode().rstrip("\n")
+    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
+
+
+def as_plain(value: object) -> object:
+    """Only what JSON has. Raises TypeError for what should not be part of a view."""
+    match value:
+        case Enum():
+            return value.value
+        case float():
+            return round(value, 3) if isfinite(value) else None
+        case None | bool() | int() | str():
+            return value
+        case datetime():
+            return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        case Mapping():
+            return {str(key): as_plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [as_plain(inner) for inner in value]
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = dataclasses.fields(value)
+            return {_camel(field.name): as_plain(getattr(value, field.name)) for field in fields}
+        case _:
+            raise TypeError(f"{type(value).__name__} is no part of a view")
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.upper() if word in ("id", "uid") else word.capitalize() for word in rest)

@@ -1,0 +1,58 @@
+"""How we put numbers, times and names into words."""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+
+def spell_seconds(seconds: float) -> str:
+    """As kubectl does: the two largest units. Time that has not passed yet is none."""
+    whole = max(int(seconds), 0)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return _two_units(whole // 60, "m", whole % 60, "s")
+    if whole < 86400:
+        return _two_units(whole // 3600, "h", whole // 60 % 60, "m")
+    return _two_units(whole // 86400, "d", whole // 3600 % 24, "h")
+
+
+def spell_moment(moment: datetime, zone: tzinfo | None) -> str:
+    """In `zone`; None is wherever the reader is."""
+    return moment.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
+def spell_count(count: int, thing: str, things: str = "") -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {things or thing + 's'}"
+
+
+def spell_names(names: Sequence[str], most: int = 5) -> str:
+    """The first few, and how many more there are."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def spell_list(words: Sequence[str], last: str = "and") -> str:
+    """a, b and c."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def first_sentence(text: str) -> str:
+    sentence, _, rest = text.partition(". ")
+    return f"{sentence}." if rest else sentence
+
+
+def align(rows: Sequence[Sequence[str]], gap: str = "   ") -> list[str]:
+    """Rows as lines with their columns below one another. The last column may be as long as it likes."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(len(cell) for cell in column) for column in columns[:-1]]
+    return [
+        gap.join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1])).rstrip()
+        for row in rows
+    ]
+
+
+def _two_units(large: int, unit: str, small: int, smaller: str) -> str:
+    return f"{large}{unit}{small:02d}{smaller}" if small else f"{large}{unit}"

@@ -1,0 +1,73 @@
+"""Calls to the API server: one request value in, one typed outcome out. Nothing is retried, nothing sleeps.
+
+When the server asks us to be quiet, or our own rate is used up, a call ends at once as Refused(THROTTLED)
+with the seconds to wait: whoever called knows better than a hidden sleep whether it will still be right then.
+"""
+
+from typing import TypeVar
+
+from nodemend.kube.api_outcome import (
+    ReadOutcome,
+    Reason,
+    Refused,
+    WriteOutcome,
+    judge_read,
+    judge_write,
+    read_status,
+)
+from nodemend.kube.api_reply import Answer, Reply
+from nodemend.kube.api_request import Request
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.rate_limit import Rate, TokenBucket
+
+T = TypeVar("T")
+
+_QUIET_WITHOUT_A_NUMBER_SECONDS = 1.0
+# A server may ask for patience, but no single answer may silence us for an hour.
+_LONGEST_QUIET_SECONDS = 120.0
+
+
+class ApiClient:
+    """Sends requests over a transport, at a bounded rate. `deadline` is monotonic and has no default."""
+
+    def __init__(self, transport: Transport, runtime: Runtime, rate: Rate = Rate()) -> None:  # noqa: B008
+        self._transport = transport
+        self._runtime = runtime
+        self._bucket = TokenBucket(rate)
+        self._quiet_until = float("-inf")
+
+    async def read(self, request: Request, kind: type[T], *, deadline: float) -> ReadOutcome[T]:
+        """Ask, and decode the answer as `kind`."""
+        if request.writes:
+            raise ValueError(f"{request.method} {request.path} is not a read")
+        reply = await self._send(request, deadline)
+        return reply if isinstance(reply, Refused) else judge_read(reply, kind)
+
+    async def write(self, request: Request, kind: type[T], *, deadline: float) -> WriteOutcome[T]:
+        """Change, and decode the answer as `kind` (Acknowledged when it does not matter)."""
+        if not request.writes:
+            raise ValueError(f"{request.method} {request.path} is not a write")
+        reply = await self._send(request, deadline)
+        return reply if isinstance(reply, Refused) else judge_write(reply, kind)
+
+    async def _send(self, request: Request, deadline: float) -> Reply | Refused:
+        now = self._runtime.monotonic()
+        if now < self._quiet_until:
+            return Refused(Reason.THROTTLED, "the server asked us to be quiet", self._quiet_until - now)
+        if wait := self._bucket.take(now):
+            return Refused(Reason.THROTTLED, "our own rate is used up", wait)
+        reply = await self._transport.send(request, deadline)
+        if isinstance(reply, Answer) and (quiet := _quiet_asked(reply)):
+            self._quiet_until = max(self._quiet_until, self._runtime.monotonic() + quiet)
+        return reply
+
+
+def _quiet_asked(answer: Answer) -> float:
+    """Seconds for which the server wants nothing more from this client; 0.0 when it did not say so."""
+    if answer.status == 429 and not read_status(answer.body).guards_a_disruption_budget:
+        asked = answer.retry_after or _QUIET_WITHOUT_A_NUMBER_SECONDS
+    elif answer.status == 503 and answer.retry_after:
+        asked = answer.retry_after
+    else:
+        return 0.0
+    return min(asked, _LONGEST_QUIET_SECONDS)

@@ -1,0 +1,113 @@
+"""Time, chance and concurrency by asyncio: the Runtime port as production has it."""
+
+import asyncio
+import random
+import time
+from collections.abc import Coroutine
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+# CLOCK_MONOTONIC stands still while a machine sleeps, and leases of others do not. Where the platform has no
+# clock that counts sleep, we take what it has.
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+# After a suspend the kernel still owes the loop the rest of its wait. Waking this often bounds how late a
+# deadline that passed meanwhile is noticed.
+_LONGEST_LOOP_WAIT_SECONDS = 1.0
+
+
+class _Chance(Protocol):
+    def random(self) -> float: ...
+
+
+class AsyncioSignal:
+    """Wakes one waiter."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    async def wait(self, within: float | None = None) -> bool:
+        try:
+            async with asyncio.timeout(within):
+                await self._event.wait()
+        except TimeoutError:
+            return False
+        self._event.clear()
+        return True
+
+
+class AsyncioTask:
+    """A task with an owner: whoever spawned it joins it."""
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self._task = task
+
+    @property
+    def done(self) -> bool:
+        return self._task.done()
+
+    def cancel(self) -> None:
+        self._task.cancel()
+
+    async def join(self) -> None:
+        # asyncio.wait, unlike awaiting the task, tells its cancellation from our own.
+        await asyncio.wait({self._task})
+        if not self._task.cancelled():
+            self._task.result()
+
+
+class AsyncioRuntime:
+    """The Runtime port. `seed` makes chance repeatable; without it chance comes from the system."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._chance: _Chance = random.SystemRandom() if seed is None else random.Random(seed)  # noqa: S311
+
+    def monotonic(self) -> float:
+        return time.clock_gettime(_CLOCK)
+
+    def wall(self) -> datetime:
+        return datetime.now(UTC)
+
+    def random(self) -> float:
+        return self._chance.random()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def signal(self) -> AsyncioSignal:
+        return AsyncioSignal()
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> AsyncioTask:
+        return AsyncioTask(asyncio.get_running_loop().create_task(work, name=name))
+
+
+class _SuspendAwareLoop(asyncio.SelectorEventLoop):
+    """Timers run on the clock that counts suspend, so sleeps and deadlines agree with `monotonic`."""
+
+    def time(self) -> float:
+        return time.clock_gettime(_CLOCK)
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Run a program to its end on a loop whose timers count suspend."""
+    with asyncio.Runner(loop_factory=_SuspendAwareLoop) as runner:
+        return runner.run(_ticking(main))
+
+
+async def _ticking(main: Coroutine[Any, Any, T]) -> T:
+    loop = asyncio.get_running_loop()
+    timers: list[asyncio.TimerHandle] = []
+
+    def tick() -> None:
+        timers[:] = [loop.call_later(_LONGEST_LOOP_WAIT_SECONDS, tick)]
+
+    tick()
+    try:
+        return await main
+    finally:
+        timers[0].cancel()

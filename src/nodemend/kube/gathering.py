@@ -1,0 +1,41 @@
+"""A list in the making, held apart from the cache until it is complete."""
+
+from typing import Generic, TypeVar
+
+from nodemend.kube.object_cache import ObjectCache
+from nodemend.kube.projection import Projection, Wire, key_of
+from nodemend.kube.watch_lines import ListPage, Unreadable, WatchEvent
+
+W = TypeVar("W", bound=Wire)
+R = TypeVar("R")
+
+
+class Gathering(Generic[W, R]):
+    """What a list has brought so far. Records that did not change are the cache's own, not copies."""
+
+    def __init__(self, projection: Projection[W, R], cache: ObjectCache[R]) -> None:
+        self._projection = projection
+        self._cache = cache
+        self.records: dict[str, R] = {}
+        self.unreadable: dict[str, str] = {}
+
+    def take_page(self, page: ListPage[W]) -> None:
+        for wire in page.items:
+            self._keep(wire)
+        for item in page.unreadable:
+            self.set_aside(item)
+
+    def take_event(self, event: WatchEvent[W]) -> None:
+        """Objects may change, and go, while a streaming list is under way."""
+        if event.type == "DELETED":
+            self.records.pop(key_of(event.object.metadata), None)
+        else:
+            self._keep(event.object)
+
+    def set_aside(self, item: Unreadable) -> None:
+        self.records.pop(item.key, None)
+        self.unreadable[item.key] = item.why
+
+    def _keep(self, wire: W) -> None:
+        key = key_of(wire.metadata)
+        self.records[key] = self._projection.project(wire, self._cache.get(key))

@@ -1,0 +1,241 @@
+"""HTTP/1.1 to one API server by aiohttp: the Transport port as production has it.
+
+One request, one attempt, one absolute deadline. Nothing is retried, redirected, proxied or decompressed here:
+what became of a request is for the caller to judge, and it can only judge what it is told.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from types import SimpleNamespace
+from typing import Protocol, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from nodemend import __version__
+from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
+from nodemend.kube.api_request import Request
+from nodemend.kube.ports import Runtime, Stream, StreamEnded, StreamSilent
+
+# A page of 500 objects is some megabytes. More than this is not an answer to anything that we ask.
+T = TypeVar("T")
+
+_LONGEST_BODY_BYTES = 256 * 1024 * 1024
+_READ_BUFFER_BYTES = 1024 * 1024
+_UNLIMITED = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """What one request shows: an Authorization value ("" for none) and TLS to speak (None for plain HTTP)."""
+
+    authorization: str
+    tls: ssl.SSLContext | None
+
+    def __repr__(self) -> str:
+        return "Presented(...)"
+
+
+@dataclass(frozen=True, slots=True)
+class Unpresentable:
+    """There is nothing to show: the credential could not be read or made."""
+
+    why: str
+
+
+class Credentials(Protocol):
+    """Keeps credentials fresh."""
+
+    @property
+    def server(self) -> str: ...
+
+    @property
+    def server_name(self) -> str: ...
+
+    async def present(self) -> Presented | Unpresentable: ...
+
+    def reject(self, presented: Presented) -> None:
+        """The server did not take this one: look for a newer before the next request."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class _LostConnection(aiohttp.ClientError):
+    """The connection ended under a request. Not a type that aiohttp knows, so it does not try again."""
+
+
+async def _attempt_once(
+    request: aiohttp.ClientRequest,
+    handler: Callable[[aiohttp.ClientRequest], Awaitable[aiohttp.ClientResponse]],
+) -> aiohttp.ClientResponse:
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _LostConnection(_explain(error)) from error
+
+
+@dataclass(slots=True)
+class _Fate:
+    """Whether a request had a connection to leave by. From then on we cannot swear that it did not."""
+
+    may_have_left: bool = False
+
+
+async def _note_connection(
+    _session: aiohttp.ClientSession, context: SimpleNamespace, _params: object
+) -> None:
+    context.trace_request_ctx.may_have_left = True
+
+
+class HttpTransport:
+    """Carries requests to one API server. `connections` bounds the pool; each open stream holds one."""
+
+    def __init__(self, credentials: Credentials, runtime: Runtime, *, connections: int = 32) -> None:
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_create_end.append(_note_connection)
+        tracing.on_connection_reuseconn.append(_note_connection)
+        self._credentials = credentials
+        self._runtime = runtime
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=connections),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={
+                "User-Agent": f"nodemend/{__version__}",
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+            },
+            timeout=_UNLIMITED,
+            trust_env=False,
+            auto_decompress=False,
+            read_bufsize=_READ_BUFFER_BYTES,
+            trace_configs=[tracing],
+            middlewares=(_attempt_once,),
+        )
+
+    async def close(self) -> None:
+        """End every connection. Requests under way end as unanswered."""
+        await self._session.close()
+        await self._credentials.close()
+
+    async def send(self, request: Request, deadline: float) -> Reply:
+        """End by `deadline` (monotonic), whatever happens."""
+        return await self._by_deadline(request, deadline, self._send)
+
+    async def open(self, request: Request, deadline: float) -> Stream | Reply:
+        """A stream once the server answered 200 by `deadline`, else what it answered."""
+        return await self._by_deadline(request, deadline, self._open)
+
+    async def _by_deadline(
+        self, request: Request, deadline: float, act: Callable[[Request, _Fate], Awaitable[T]]
+    ) -> T | Unsent | Unanswered:
+        fate = _Fate()
+        try:
+            async with asyncio.timeout(deadline - self._runtime.monotonic()):
+                return await act(request, fate)
+        except TimeoutError:
+            why = "no answer by the deadline" if fate.may_have_left else "no connection by the deadline"
+        except (aiohttp.ClientError, OSError) as error:
+            why = _explain(error)
+        return Unanswered(why) if fate.may_have_left else Unsent(why)
+
+    async def _send(self, request: Request, fate: _Fate) -> Reply:
+        response = await self._ask(request, fate)
+        if isinstance(response, Unsent):
+            return response
+        async with response:
+            return await _whole(response)
+
+    async def _open(self, request: Request, fate: _Fate) -> Stream | Reply:
+        response = await self._ask(request, fate)
+        if isinstance(response, Unsent):
+            return response
+        if response.status == 200:
+            return HttpStream(response)
+        async with response:
+            return await _whole(response)
+
+    async def _ask(self, request: Request, fate: _Fate) -> aiohttp.ClientResponse | Unsent:
+        presented = await self._credentials.present()
+        if isinstance(presented, Unpresentable):
+            return Unsent(presented.why)
+        headers = {"Content-Type": request.content.value} if request.body else {}
+        if presented.authorization:
+            headers["Authorization"] = presented.authorization
+        response = await self._session.request(
+            request.method.value,
+            URL(self._credentials.server + request.target, encoded=True),
+            data=request.body or None,
+            headers=headers,
+            allow_redirects=False,
+            ssl=presented.tls if presented.tls is not None else True,
+            server_hostname=self._credentials.server_name or None,
+            trace_request_ctx=fate,
+        )
+        if response.status == 401:
+            self._credentials.reject(presented)
+        return response
+
+
+class HttpStream:
+    """The body of a watch."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+
+    async def read(self, within: float) -> bytes | StreamSilent | StreamEnded:
+        content = self._response.content
+        try:
+            # What has already arrived is taken without a timer: under load most reads end here.
+            data = content.read_nowait()
+            if not data:
+                async with asyncio.timeout(within):
+                    data = await content.readany()
+        except TimeoutError:
+            return StreamSilent()
+        except (aiohttp.ClientError, OSError) as error:
+            return StreamEnded(clean=False, why=_explain(error))
+        return data or StreamEnded(clean=True, why="the server closed the stream")
+
+    def close(self) -> None:
+        self._response.close()
+
+
+async def _whole(response: aiohttp.ClientResponse) -> Reply:
+    pieces: list[bytes] = []
+    length = 0
+    while piece := await response.content.readany():
+        pieces.append(piece)
+        length += len(piece)
+        if length > _LONGEST_BODY_BYTES:
+            return Unanswered(f"the answer is longer than {_LONGEST_BODY_BYTES} bytes")
+    server_time = read_http_date(response.headers.get("Date", ""))
+    retry_after = read_retry_after(response.headers.get("Retry-After", ""), server_time)
+    return Answer(response.status, b"".join(pieces), retry_after, server_time)
+
+
+def read_http_date(text: str) -> float | None:
+    """Seconds since the epoch, or None for what is no HTTP date."""
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except ValueError:
+        return None
+
+
+def read_retry_after(text: str, server_time: float | None) -> float | None:
+    """Seconds to wait: a number, or a date, which only means something beside the server's own clock."""
+    if text.strip().isdecimal():
+        return float(text)
+    until = read_http_date(text)
+    if until is None or server_time is None:
+        return None
+    return max(until - server_time, 0.0)
+
+
+def _explain(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

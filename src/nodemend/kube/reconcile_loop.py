@@ -1,0 +1,164 @@
+"""Works off keys: each by one reconcile at a time, several keys at once, failures after a back-off."""
+
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar, assert_never
+
+from nodemend.kube.ports import Runtime, Task
+from nodemend.kube.reconcile_queue import QueueStatus, ReconcileQueue
+
+K = TypeVar("K")
+K_contra = TypeVar("K_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Nothing is left to do for this key until something changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequeueAfter:
+    """All is well; look again then, even if nothing changes."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """It could not be done now, for a reason that the world gave. Try again after a back-off."""
+
+    why: str
+
+
+Outcome = Done | RequeueAfter | Retry
+Reconcile = Callable[[K], Coroutine[Any, Any, Outcome]]
+
+
+class LoopObserver(Protocol[K_contra]):
+    """Told what happens, for logs and metrics. Must not raise."""
+
+    def took(self, key: K_contra, late: float) -> None:
+        """Work begins, `late` seconds after the key was due."""
+        ...
+
+    def finished(self, key: K_contra, outcome: Outcome, seconds: float) -> None: ...
+
+    def crashed(self, key: K_contra, error: Exception, seconds: float) -> None:
+        """The reconcile raised: a mistake of ours, handled like a Retry."""
+        ...
+
+    def overflowed(self) -> None:
+        """Keys were refused because the queue was full; all there are will be asked for again."""
+        ...
+
+
+class ReconcileLoop(Generic[K]):
+    """Feed it keys with `add`, at any time; `run` works them off until it is cancelled.
+
+    `everything` names all keys there are. It is asked only after keys had to be refused.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        reconcile: Reconcile[K],
+        observer: LoopObserver[K],
+        everything: Callable[[], Iterable[K]],
+        *,
+        workers: int = 4,
+        queue: ReconcileQueue[K] | None = None,
+    ) -> None:
+        if workers < 1:
+            raise ValueError(f"{workers} workers work off nothing")
+        self._runtime = runtime
+        self._reconcile = reconcile
+        self._observer = observer
+        self._everything = everything
+        self._workers = workers
+        self._queue: ReconcileQueue[K] = ReconcileQueue() if queue is None else queue
+        self._tasks: dict[K, Task] = {}
+        self._ended: list[K] = []
+        self._owed: Iterator[K] = iter(())
+        self._wake = runtime.signal()
+
+    def add(self, key: K, after: float = 0.0) -> None:
+        self._queue.add(key, self._runtime.monotonic(), after=after)
+        self._wake.set()
+
+    def status(self) -> QueueStatus:
+        return self._queue.status(self._runtime.monotonic())
+
+    async def run(self) -> None:
+        try:
+            while True:
+                self._begin_due()
+                await self._wake.wait(self._seconds_to_next())
+                await self._reap()
+                self._make_up_for_refusals()
+        finally:
+            self._queue.drain()
+            await self._end_all()
+
+    def _begin_due(self) -> None:
+        while len(self._tasks) < self._workers:
+            now = self._runtime.monotonic()
+            due = self._queue.next_due()
+            key = self._queue.take(now)
+            if key is None or due is None:
+                return
+            self._observer.took(key, now - due)
+            self._tasks[key] = self._runtime.spawn(self._work(key), f"reconcile {key}")
+
+    def _seconds_to_next(self) -> float | None:
+        """How long nothing can be begun, unless something is added or ends. None: until then."""
+        due = self._queue.next_due()
+        if due is None or len(self._tasks) >= self._workers:
+            return None
+        return max(due - self._runtime.monotonic(), 0.0)
+
+    async def _work(self, key: K) -> None:
+        began = self._runtime.monotonic()
+        try:
+            outcome = await self._reconcile(key)
+        except Exception as error:  # noqa: BLE001 - one faulty key must not stop the others; told and retried
+            self._observer.crashed(key, error, self._runtime.monotonic() - began)
+            self._queue.failed(key, self._runtime.monotonic(), self._runtime.random())
+        else:
+            self._settle(key, outcome)
+            self._observer.finished(key, outcome, self._runtime.monotonic() - began)
+        finally:
+            self._ended.append(key)
+            self._wake.set()
+
+    def _settle(self, key: K, outcome: Outcome) -> None:
+        match outcome:
+            case Done():
+                self._queue.done(key)
+            case RequeueAfter(seconds):
+                self._queue.again(key, self._runtime.monotonic(), seconds)
+            case Retry():
+                self._queue.failed(key, self._runtime.monotonic(), self._runtime.random())
+            case _:
+                assert_never(outcome)
+
+    async def _reap(self) -> None:
+        ended, self._ended = self._ended, []
+        for key in ended:
+            await self._tasks.pop(key).join()
+
+    def _make_up_for_refusals(self) -> None:
+        """Ask for everything once more, from the first key to the last, never filling the queue by it."""
+        for key in self._owed:
+            self._queue.add(key, self._runtime.monotonic())
+            if not self._queue.half_empty:
+                return
+        if self._queue.take_overflow():
+            self._observer.overflowed()
+            self._owed = iter(tuple(self._everything()))
+            self._wake.set()
+
+    async def _end_all(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        for task in self._tasks.values():
+            await task.join()

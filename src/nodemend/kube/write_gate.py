@@ -1,0 +1,43 @@
+"""Lets writes through only while we lead. Reads always pass."""
+
+from typing import Final
+
+from nodemend.kube.api_reply import Reply, Unsent
+from nodemend.kube.api_request import Request
+from nodemend.kube.leader_loop import Leadership
+from nodemend.kube.ports import Runtime, Stream, Transport
+
+NOT_LEADING: Final = Unsent("not leading")
+
+
+class WriteGate:
+    """The Transport port for the work of one term.
+
+    A write is begun only if the term has `needing` seconds left, and is given no more than the term. The
+    clock is read in the same step that hands the request over, so a process that slept through the end of its
+    term begins nothing when it wakes. What was under way by then meets its preconditions and the epoch rule.
+    """
+
+    def __init__(
+        self, runtime: Runtime, transport: Transport, leadership: Leadership, *, needing: float = 1.0
+    ) -> None:
+        self._runtime = runtime
+        self._transport = transport
+        self._leadership = leadership
+        self._needing = needing
+
+    async def send(self, request: Request, deadline: float) -> Reply:
+        limit = self._limit(request, deadline)
+        return NOT_LEADING if limit is None else await self._transport.send(request, limit)
+
+    async def open(self, request: Request, deadline: float) -> Stream | Reply:
+        limit = self._limit(request, deadline)
+        return NOT_LEADING if limit is None else await self._transport.open(request, limit)
+
+    def _limit(self, request: Request, deadline: float) -> float | None:
+        """The deadline that the request gets. None: it must not be sent."""
+        if not request.writes:
+            return deadline
+        if not self._leadership.may_begin(self._runtime.monotonic(), self._needing):
+            return None
+        return min(deadline, self._leadership.ends_at)

@@ -1,0 +1,181 @@
+"""The settings of a controller. Flags win over variables, variables over defaults."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from nodemend.api import keys
+from nodemend.kube.leader_timing import LeaseTiming, TimingError
+from nodemend.settings.setting import (
+    PREFIX,
+    Setting,
+    SettingsError,
+    choice_of,
+    parse_namespace,
+    parse_port,
+    parse_seconds,
+    parse_word,
+)
+from nodemend.telemetry.log_format import LogForm, LogLevel
+
+T = TypeVar("T")
+
+NAMESPACE: Final = Setting(
+    "system-namespace",
+    parse_namespace,
+    "",
+    f"Where our Leases live. By default the pod's namespace (POD_NAMESPACE), else {keys.SYSTEM_NAMESPACE}.",
+)
+IDENTITY: Final = Setting(
+    "identity", parse_word, "", "What people know this process by. By default POD_NAME, else the host name."
+)
+KUBECONFIG: Final = Setting("kubeconfig", str, "", "A kubeconfig file. By default the pod's own account.")
+CONTEXT: Final = Setting("context", str, "", "The context of the kubeconfig, if not its current one.")
+LOG_LEVEL: Final = Setting("log-level", choice_of(LogLevel), "info", "debug, info, warning or error.")
+LOG_FORM: Final = Setting(
+    "log-form",
+    choice_of(LogForm),
+    "auto",
+    "json, console, or auto: console on a terminal and json elsewhere.",
+)
+PROBE_ADDRESS: Final = Setting(
+    "probe-address", str, "", "The address that /livez and /readyz listen on. By default all."
+)
+PROBE_PORT: Final = Setting("probe-port", parse_port, "8081", "The port of /livez and /readyz.")
+METRICS_ADDRESS: Final = Setting(
+    "metrics-address", str, "", "The address that /metrics listens on. By default all."
+)
+METRICS_PORT: Final = Setting("metrics-port", parse_port, "8080", "The port of /metrics.")
+LEASE_DURATION: Final = Setting(
+    "lease-duration", parse_seconds, "15s", "How long others leave an unchanged leader Lease alone."
+)
+RENEW_DEADLINE: Final = Setting(
+    "renew-deadline", parse_seconds, "10s", "A leader begins nothing later than this after its last renewal."
+)
+RETRY_PERIOD: Final = Setting("retry-period", parse_seconds, "2s", "From one renewal to the next.")
+REQUEST_TIMEOUT: Final = Setting(
+    "request-timeout", parse_seconds, "3s", "How long one request about the leader Lease may take."
+)
+
+SETTINGS: Final[tuple[Setting[object], ...]] = (
+    NAMESPACE,
+    IDENTITY,
+    KUBECONFIG,
+    CONTEXT,
+    LOG_LEVEL,
+    LOG_FORM,
+    PROBE_ADDRESS,
+    PROBE_PORT,
+    METRICS_ADDRESS,
+    METRICS_PORT,
+    LEASE_DURATION,
+    RENEW_DEADLINE,
+    RETRY_PERIOD,
+    REQUEST_TIMEOUT,
+)
+# Read by our development tools, which may start controllers.
+_OF_OTHERS: Final = frozenset({"NODEMEND_CACHE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; an empty host is every address, port 0 any free one."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSettings:
+    identity: str
+    system_namespace: str
+    kubeconfig: str
+    context: str
+    log_level: LogLevel
+    log_form: LogForm
+    probes: Address
+    metrics: Address
+    lease: LeaseTiming
+
+
+def read_settings(
+    flags: Mapping[str, str | None], environment: Mapping[str, str], host_name: str
+) -> ControllerSettings:
+    """`flags` by the settings' keys; absent or None where none was given.
+
+    Raises SettingsError for a value that is wrong by itself or beside another, and for a NODEMEND_ variable
+    that nobody knows: a misspelt setting must not silently be the default.
+    """
+    refuse_unknown(environment)
+    source = _Source(flags, environment)
+    settings = ControllerSettings(
+        identity=source.read(IDENTITY, environment.get("POD_NAME") or host_name),
+        system_namespace=source.read(NAMESPACE, environment.get("POD_NAMESPACE") or keys.SYSTEM_NAMESPACE),
+        kubeconfig=source.read(KUBECONFIG),
+        context=source.read(CONTEXT),
+        log_level=source.read(LOG_LEVEL),
+        log_form=source.read(LOG_FORM),
+        probes=Address(source.read(PROBE_ADDRESS), source.read(PROBE_PORT)),
+        metrics=Address(source.read(METRICS_ADDRESS), source.read(METRICS_PORT)),
+        lease=_lease(source),
+    )
+    _refuse_clash(settings.probes, settings.metrics)
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    flags: Mapping[str, str | None]
+    environment: Mapping[str, str]
+
+    def read(self, setting: Setting[T], default: str = "") -> T:
+        said, where = self.flags.get(setting.key), setting.flag
+        if said is None:
+            said, where = self.environment.get(setting.variable), setting.variable
+        if said is None:
+            said, where = default or setting.default, f"the default of {setting.flag}"
+        try:
+            return setting.parse(said)
+        except ValueError as error:
+            raise SettingsError(f"{where} is {said!r}: {error}.") from error
+
+
+def refuse_unknown(environment: Mapping[str, str]) -> None:
+    known = {setting.variable for setting in SETTINGS} | _OF_OTHERS
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known and not _names_a_service(name, environment):
+            raise SettingsError(f"{name} is set, but there is no such setting.{_nearest(name)}")
+
+
+def _nearest(variable: str) -> str:
+    # What all have in common says nothing about which was meant.
+    names = [setting.variable.removeprefix(PREFIX) for setting in SETTINGS]
+    near = difflib.get_close_matches(variable.removeprefix(PREFIX), names, n=1)
+    return f" Did you mean {PREFIX}{near[0]}?" if near else ""
+
+
+def _names_a_service(variable: str, environment: Mapping[str, str]) -> bool:
+    """Kubelets tell pods of the Services beside them by variables, which may begin as ours do."""
+    host = "_SERVICE_HOST"
+    services = (name.removesuffix(host) for name in environment if name.endswith(host))
+    endings = (f"{service}_" for service in services)
+    return any(variable.startswith((f"{ending}SERVICE_", f"{ending}PORT")) for ending in endings)
+
+
+def _lease(source: _Source) -> LeaseTiming:
+    try:
+        return LeaseTiming(
+            lease_duration=int(source.read(LEASE_DURATION)),
+            renew_deadline=source.read(RENEW_DEADLINE),
+            retry_period=source.read(RETRY_PERIOD),
+            request_timeout=source.read(REQUEST_TIMEOUT),
+        )
+    except TimingError as error:
+        raise SettingsError(f"The times of the leader election do not fit together: {error}.") from error
+
+
+def _refuse_clash(probes: Address, metrics: Address) -> None:
+    same_host = probes.host == metrics.host or "" in (probes.host, metrics.host)
+    if probes.port == metrics.port != 0 and same_host:
+        raise SettingsError(f"--probe-port and --metrics-port are both {probes.port}: they must differ.")

@@ -1,0 +1,96 @@
+"""Every reason of a Kubernetes event that we record, with what it means.
+
+Events regard the Node, so that `kubectl describe node` shows them, and relate to the remediation where there
+is one.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from nodemend.api.event import EventType
+
+
+@dataclass(frozen=True, slots=True)
+class EventReason:
+    """`word` is what happened, `action` what we were doing; each is one CamelCase word."""
+
+    word: str
+    type: EventType
+    action: str
+    meaning: str
+
+
+NODE_SUSPECT: Final = EventReason(
+    "NodeSuspect", EventType.NORMAL, "Judge", "A threshold is met, but not yet for long enough."
+)
+NODE_UNHEALTHY: Final = EventReason(
+    "NodeUnhealthy", EventType.WARNING, "Judge", "A threshold has been met for its whole period."
+)
+NODE_HEALTHY: Final = EventReason(
+    "NodeHealthy", EventType.NORMAL, "Judge", "No threshold is met any more, and no remediation is open."
+)
+REMEDIATION_STARTED: Final = EventReason(
+    "RemediationStarted", EventType.NORMAL, "Request", "A health check asked for a remediation of the node."
+)
+REMEDIATION_WITHDRAWN: Final = EventReason(
+    "RemediationWithdrawn", EventType.NORMAL, "Withdraw", "The health check needs its remediation no longer."
+)
+REMEDIATION_HELD: Final = EventReason(
+    "RemediationHeld",
+    EventType.WARNING,
+    "Hold",
+    "Refused for now; the note says why and what would change it.",
+)
+HUMAN_CONFIRMED_OFF: Final = EventReason(
+    "HumanConfirmedOff", EventType.WARNING, "Fence", "A person vouched that the node is down (evidence E5)."
+)
+EVIDENCE_VOIDED: Final = EventReason(
+    "EvidenceVoided",
+    EventType.WARNING,
+    "Fence",
+    "Recorded evidence no longer stands; nothing is released on it.",
+)
+RELEASE_STARTED: Final = EventReason(
+    "ReleaseStarted", EventType.WARNING, "Release", "The out-of-service taint was put on the node."
+)
+WORKLOADS_RELEASED: Final = EventReason(
+    "WorkloadsReleased", EventType.NORMAL, "Release", "The node's pods and volumes are gone from it."
+)
+OUT_OF_SERVICE_TAINT_REMOVED: Final = EventReason(
+    "OutOfServiceTaintRemoved",
+    EventType.NORMAL,
+    "Recover",
+    "The out-of-service taint was taken off the node.",
+)
+NODE_CONTRADICTED_EVIDENCE: Final = EventReason(
+    "NodeContradictedEvidence",
+    EventType.WARNING,
+    "Recover",
+    "The boot that was vouched to be down gave a sign of life after the release had begun.",
+)
+REMEDIATION_SUCCEEDED: Final = EventReason(
+    "RemediationSucceeded", EventType.NORMAL, "Close", "The node is back on a new boot, or its Node is gone."
+)
+REMEDIATION_STOPPED: Final = EventReason(
+    "RemediationStopped",
+    EventType.NORMAL,
+    "Close",
+    "The remediation ended at its safe point before it was done.",
+)
+
+EVENT_REASONS: Final = (
+    NODE_SUSPECT,
+    NODE_UNHEALTHY,
+    NODE_HEALTHY,
+    REMEDIATION_STARTED,
+    REMEDIATION_WITHDRAWN,
+    REMEDIATION_HELD,
+    HUMAN_CONFIRMED_OFF,
+    EVIDENCE_VOIDED,
+    RELEASE_STARTED,
+    WORKLOADS_RELEASED,
+    OUT_OF_SERVICE_TAINT_REMOVED,
+    NODE_CONTRADICTED_EVIDENCE,
+    REMEDIATION_SUCCEEDED,
+    REMEDIATION_STOPPED,
+)

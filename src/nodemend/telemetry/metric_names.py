@@ -1,0 +1,113 @@
+"""Every metric that we export: its name, its labels, and what it says.
+
+Base units, `_total` on counters. No node name on a counter or a histogram; only on gauges of what is special
+right now.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class MetricKind(StrEnum):
+    GAUGE = "gauge"
+    COUNTER = "counter"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricName:
+    name: str
+    kind: MetricKind
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+BUILD_INFO: Final = MetricName(
+    "nodemend_build_info", MetricKind.GAUGE, "Always 1; the labels say what runs.", ("program", "version")
+)
+LEADER: Final = MetricName("nodemend_leader", MetricKind.GAUGE, "1 while this replica leads, else 0.")
+EPOCH: Final = MetricName(
+    "nodemend_epoch", MetricKind.GAUGE, "The epoch of this replica's last leadership; 0 before the first."
+)
+CACHE_STALENESS: Final = MetricName(
+    "nodemend_cache_staleness_seconds",
+    MetricKind.GAUGE,
+    "Seconds since the view of a resource was last known to be true; +Inf before its first complete list.",
+    ("resource",),
+)
+NODES: Final = MetricName(
+    "nodemend_nodes", MetricKind.GAUGE, "Targets of a health check by where they stand.", ("check", "state")
+)
+REMEDIATIONS_IN_FLIGHT: Final = MetricName(
+    "nodemend_remediations_in_flight",
+    MetricKind.GAUGE,
+    "Remediations that are not over, by where they stand.",
+    ("kind", "phase"),
+)
+REMEDIATION_HELD_SINCE: Final = MetricName(
+    "nodemend_remediation_held_since_timestamp_seconds",
+    MetricKind.GAUGE,
+    "When this leader first saw the remediation held for this reason. There only while it is held.",
+    ("kind", "namespace", "name", "reason"),
+)
+DECISIONS: Final = MetricName(
+    "nodemend_decisions_total",
+    MetricKind.COUNTER,
+    "Verdicts, steps taken and holds, by the controller that came to them.",
+    ("controller", "verdict"),
+)
+API_REQUESTS: Final = MetricName(
+    "nodemend_api_requests_total",
+    MetricKind.COUNTER,
+    "Requests to the API server by status code; unsent and unanswered are those that got none.",
+    ("verb", "resource", "outcome"),
+)
+RECONCILE_DURATION: Final = MetricName(
+    "nodemend_reconcile_duration_seconds",
+    MetricKind.HISTOGRAM,
+    "How long one reconcile took.",
+    ("controller",),
+)
+RECONCILE_OUTCOMES: Final = MetricName(
+    "nodemend_reconciles_total",
+    MetricKind.COUNTER,
+    "Reconciles by how they ended: Done, RequeueAfter, Retry, or Crashed.",
+    ("controller", "outcome"),
+)
+QUEUE_DEPTH: Final = MetricName(
+    "nodemend_queue_depth", MetricKind.GAUGE, "Keys that wait for their reconcile.", ("controller",)
+)
+PAUSED: Final = MetricName(
+    "nodemend_paused", MetricKind.GAUGE, "1 while the RemediationPolicy has a pause, else 0."
+)
+MODE: Final = MetricName(
+    "nodemend_mode",
+    MetricKind.GAUGE,
+    "1 for the mode that the RemediationPolicy has, 0 for the other.",
+    ("mode",),
+)
+EVENTS: Final = MetricName(
+    "nodemend_events_total",
+    MetricKind.COUNTER,
+    "Kubernetes events by what became of them: written, or the reason why they were dropped.",
+    ("outcome",),
+)
+
+METRIC_NAMES: Final = (
+    BUILD_INFO,
+    LEADER,
+    EPOCH,
+    CACHE_STALENESS,
+    NODES,
+    REMEDIATIONS_IN_FLIGHT,
+    REMEDIATION_HELD_SINCE,
+    DECISIONS,
+    API_REQUESTS,
+    RECONCILE_DURATION,
+    RECONCILE_OUTCOMES,
+    QUEUE_DEPTH,
+    PAUSED,
+    MODE,
+    EVENTS,
+)

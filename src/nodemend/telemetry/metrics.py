@@ -1,0 +1,126 @@
+"""The metrics of one process, on a registry that whoever serves them owns."""
+
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from nodemend.api.remediation_policy import Mode
+from nodemend.telemetry import metric_names as names
+from nodemend.telemetry.hold_book import HoldBook
+from nodemend.telemetry.metric_names import MetricName
+
+_BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """What is counted as it happens stands here; what is read when somebody asks is in `readings`."""
+
+    def __init__(
+        self, registry: CollectorRegistry, *, program: str, version: str, monotonic: Callable[[], float]
+    ) -> None:
+        self.leader = _gauge(names.LEADER, registry)
+        self.epoch = _gauge(names.EPOCH, registry)
+        self.nodes = _gauge(names.NODES, registry)
+        self.decisions = _counter(names.DECISIONS, registry)
+        self.api_requests = _counter(names.API_REQUESTS, registry)
+        self.reconciles = _counter(names.RECONCILE_OUTCOMES, registry)
+        self.reconcile_seconds = _histogram(names.RECONCILE_DURATION, registry)
+        self.holds = HoldBook()
+        self.readings = Readings(self.holds, monotonic)
+        registry.register(self.readings)
+        _gauge(names.BUILD_INFO, registry).labels(program, version).set(1)
+
+    def count_request(self, verb: str, resource: str, outcome: str) -> None:
+        self.api_requests.labels(verb, resource, outcome).inc()
+
+    def forget_work(self) -> None:
+        """This replica leads no longer: what it knew of nodes and holds is for the next leader to tell."""
+        self.nodes.clear()
+        self.holds.clear()
+
+
+class Readings(Collector):
+    """Values that others keep, asked for at each scrape. None of the sources may wait or fail."""
+
+    def __init__(self, holds: HoldBook, monotonic: Callable[[], float]) -> None:
+        self._holds = holds
+        self._monotonic = monotonic
+        self._ages: dict[str, Callable[[], float]] = {}
+        self._depths: dict[str, Callable[[], int]] = {}
+        self._phases: dict[str, Callable[[], Iterable[str]]] = {}
+        self._policy: Callable[[], tuple[Mode, bool]] | None = None
+        self._events: Callable[[], Mapping[str, int]] | None = None
+
+    def follow_cache(self, resource: str, age: Callable[[], float]) -> None:
+        self._ages[resource] = age
+
+    def follow_queue(self, controller: str, depth: Callable[[], int]) -> None:
+        self._depths[controller] = depth
+
+    def follow_remediations(self, kind: str, phases: Callable[[], Iterable[str]]) -> None:
+        """`phases` gives the phase of each remediation of this kind that is not over."""
+        self._phases[kind] = phases
+
+    def follow_policy(self, read: Callable[[], tuple[Mode, bool]]) -> None:
+        """`read` gives the mode in force and whether there is a pause."""
+        self._policy = read
+
+    def follow_events(self, outcomes: Callable[[], Mapping[str, int]]) -> None:
+        self._events = outcomes
+
+    def describe(self) -> Iterable[Metric]:
+        """Names without values, so that registering asks no source."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        yield _family(names.CACHE_STALENESS, {(resource,): age() for resource, age in self._ages.items()})
+        yield _family(names.QUEUE_DEPTH, {(name,): float(depth()) for name, depth in self._depths.items()})
+        yield _family(names.REMEDIATIONS_IN_FLIGHT, self._in_flight())
+        yield _family(names.REMEDIATION_HELD_SINCE, self._held_since())
+        if self._policy is not None:
+            mode, paused = self._policy()
+            yield _family(names.PAUSED, {(): float(paused)})
+            yield _family(names.MODE, {(known.value,): float(known is mode) for known in Mode})
+        if self._events is not None:
+            yield self._event_family(self._events())
+
+    def _in_flight(self) -> dict[tuple[str, ...], float]:
+        counts = Tally((kind, phase) for kind, phases in self._phases.items() for phase in phases())
+        return {key: float(count) for key, count in counts.items()}
+
+    def _held_since(self) -> dict[tuple[str, ...], float]:
+        return {
+            (held.kind, held.namespace, held.name, standing.reason): standing.since
+            for held, standing in self._holds.all(self._monotonic())
+        }
+
+    @staticmethod
+    def _event_family(outcomes: Mapping[str, int]) -> Metric:
+        name = names.EVENTS
+        family = CounterMetricFamily(name.name, name.help, labels=name.labels)
+        for outcome, count in outcomes.items():
+            family.add_metric((outcome,), count)
+        return family
+
+
+def _family(name: MetricName, values: Mapping[tuple[str, ...], float]) -> Metric:
+    family = GaugeMetricFamily(name.name, name.help, labels=name.labels)
+    for labels, value in values.items():
+        family.add_metric(labels, value)
+    return family
+
+
+def _gauge(name: MetricName, registry: CollectorRegistry) -> Gauge:
+    return Gauge(name.name, name.help, name.labels, registry=registry)
+
+
+def _counter(name: MetricName, registry: CollectorRegistry) -> Counter:
+    return Counter(name.name, name.help, name.labels, registry=registry)
+
+
+def _histogram(name: MetricName, registry: CollectorRegistry) -> Histogram:
+    return Histogram(name.name, name.help, name.labels, registry=registry, buckets=_BUCKETS)

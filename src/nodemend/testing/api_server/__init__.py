@@ -1,0 +1,64 @@
+"""A kube-apiserver and its etcd, simulated at the level of HTTP: the shipped client code runs against it unchanged.
+
+It is synchronous and deterministic. It has no clock, no chance and no threads of its own: time and uids are
+functions that it is given, every call happens at one instant, and the same calls give the same bytes.
+
+    server = SimulatedApiServer(now, definitions=crds, rules=rules, authorizer=may)
+    answer = server.handle(request, user)       # everything but watches; an Answer with real JSON
+    watch = server.watch(request, user)         # a SimulatedWatch, or the Answer that refuses it
+    watch.take()                                # lines that are due: JSON and a newline each
+    watch.ended                                 # None, or why no more will come after those
+    watch.subscribe(callback)                   # called whenever lines fall due or the watch ends
+    watch.close()
+
+    now: Callable[[], datetime]                 # time zone aware; asked at every write
+    new_uid: Callable[[], str] = counted        # where uids come from
+    definitions: Iterable[dict]                 # CustomResourceDefinition documents
+    rules: Mapping[Resource, Sequence[AdmissionRule]]   # our admission rules, as functions; see `admission`
+    authorizer: Callable[[Question], bool]      # who may do what; everybody everything by default
+    namespaces: Iterable[str]                   # those that exist at the start
+
+What the world around it drives:
+
+    server.tick()              # sends bookmarks and ends watches whose time has come
+    server.next_due()          # when there is something to tick for
+    server.compact()           # history is gone: pages and watches from before it get 410
+    server.lag(resource, at)   # hold the watch cache of a resource back, at a revision or a function of one
+    server.break_watches()     # every watch ends, as when the server restarts
+    server.collect_garbage()   # one pass of the garbage collector; returns how much it did
+    server.define(crd)         # serve another CustomResourceDefinition
+    server.revision            # of the last write
+    server.export()            # every object's JSON by path: equal worlds, equal bytes
+
+Reads without a resourceVersion see every write that was answered before. Reads with one, and watches, see the
+watch cache, which may be held back. A write that changes nothing does not raise the revision.
+
+It is held to a real server by random sequences of operations (tests/simulation/differential), on Nodes, Leases,
+Pods, VolumeAttachments and custom kinds. Where it is known to differ is listed there. CEL is not interpreted.
+"""
+
+from nodemend.testing.api_server.admission import (
+    ADMIN,
+    AdmissionRule,
+    Attempt,
+    Operation,
+    PolicyDenial,
+    Question,
+    RuleViolation,
+    User,
+)
+from nodemend.testing.api_server.server import SimulatedApiServer
+from nodemend.testing.api_server.watching import SimulatedWatch
+
+__all__ = [
+    "ADMIN",
+    "AdmissionRule",
+    "Attempt",
+    "Operation",
+    "PolicyDenial",
+    "Question",
+    "RuleViolation",
+    "SimulatedApiServer",
+    "SimulatedWatch",
+    "User",
+]

@@ -1,0 +1,232 @@
+"""Built-in kinds, as far as this project meets them. Their limits stand in the package's description."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from nodemend.api.group_versions import EVENT, LEASE, NAMESPACE, NODE, VOLUME_ATTACHMENT, Resource
+from nodemend.testing.api_server.field_causes import (
+    duplicate,
+    forbidden_value,
+    immutable,
+    not_supported,
+    required,
+    wrong,
+)
+from nodemend.testing.api_server.field_sets import FieldSet
+from nodemend.testing.api_server.kinds import STATUS, Kind, with_metadata
+from nodemend.testing.api_server.object_meta import (
+    is_label,
+    is_label_value,
+    is_qualified_name,
+    is_subdomain,
+)
+from nodemend.testing.api_server.pods import PodKind
+from nodemend.testing.api_server.statuses import Cause
+from nodemend.testing.api_server.storage import Object
+from nodemend.testing.api_server.typed_kinds import TypedKind
+
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+
+class NodeKind(TypedKind):
+    subresources = (STATUS,)
+
+    def __init__(self) -> None:
+        super().__init__(NODE, "core.v1.Node")
+        self.selectable = {
+            **self.selectable,
+            "spec.unschedulable": lambda node: str(node["spec"].get("unschedulable", False)).lower(),
+        }
+
+    def default(self, object_: Object, old: Object | None) -> Object:
+        status = object_["status"]
+        if "capacity" not in status or "allocatable" in status:
+            return object_
+        return {**object_, "status": {**status, "allocatable": status["capacity"]}}
+
+    def admit(self, new: Object, old: Object | None, subresource: str) -> Object:
+        """A node is born tainted, so that nothing is scheduled before it was found ready."""
+        if old is not None:
+            return new
+        taints = new["spec"].get("taints", [])
+        same = ((taint["key"], taint["effect"]) for taint in taints)
+        if (NOT_READY["key"], NOT_READY["effect"]) in same:
+            return new
+        return {**new, "spec": {**new["spec"], "taints": [*taints, NOT_READY]}}
+
+    def check(self, new: Object, old: Object | None, subresource: str) -> Iterator[Cause]:
+        spec = new["spec"]
+        before: Mapping[str, Any] = old["spec"] if old else {}
+        if spec is before:
+            return
+        if spec.get("taints") is not before.get("taints"):
+            yield from _check_taints(spec.get("taints", ()))
+        for field in ("providerID", "podCIDRs"):
+            if before.get(field) and spec.get(field) != before[field]:
+                yield forbidden_value(
+                    f"spec.{field}", f"node updates may not change {field} except from empty"
+                )
+
+
+def _check_taints(taints: Any) -> Iterator[Cause]:
+    seen = set()
+    for index, taint in enumerate(taints):
+        # The server names a path that does not exist; so do we.
+        path = f"metadata.taints[{index}]"
+        if not is_qualified_name(taint["key"]):
+            yield wrong(f"{path}.key", taint["key"], "a qualified name is wanted")
+        if not is_label_value(taint.get("value", "")):
+            yield wrong(f"{path}.value", taint.get("value"), "a valid label value is wanted")
+        if taint["effect"] == "":
+            yield required(f"{path}.effect")
+        elif taint["effect"] not in EFFECTS:
+            yield not_supported(f"{path}.effect", taint["effect"], EFFECTS)
+        if (taint["key"], taint["effect"]) in seen:
+            yield duplicate(path, taint)
+        seen.add((taint["key"], taint["effect"]))
+
+
+class LeaseKind(TypedKind):
+    creates_on_put = True
+    updates_without_version = False
+
+    def __init__(self) -> None:
+        super().__init__(LEASE, "coordination.v1.Lease")
+
+    def check(self, new: Object, old: Object | None, subresource: str) -> Iterator[Cause]:
+        spec = new["spec"]
+        duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+        if duration is not None and duration <= 0:
+            yield wrong("spec.leaseDurationSeconds", duration, "must be greater than 0")
+        if transitions is not None and transitions < 0:
+            yield wrong("spec.leaseTransitions", transitions, "must be greater than or equal to 0")
+
+    def prepare_create(self, new: Object) -> Object:
+        return _without_coordination(new)
+
+    def prepare_update(self, new: Object, old: Object, subresource: str) -> Object:
+        return _without_coordination(new)
+
+
+def _without_coordination(lease: Object) -> Object:
+    """Coordinated leader election is off by default: its fields fall away."""
+    spec = lease["spec"]
+    if "strategy" not in spec and "preferredHolder" not in spec:
+        return lease
+    kept = {name: part for name, part in spec.items() if name not in {"strategy", "preferredHolder"}}
+    return {**lease, "spec": kept}
+
+
+class NamespaceKind(TypedKind):
+    subresources = (STATUS,)
+    returns_deleted = True
+
+    def __init__(self) -> None:
+        super().__init__(NAMESPACE, "core.v1.Namespace")
+        self.selectable = {
+            **self.selectable,
+            "status.phase": lambda namespace: namespace["status"].get("phase", ""),
+        }
+
+    def default(self, object_: Object, old: Object | None) -> Object:
+        name = object_["metadata"].get("name")
+        labels = object_["metadata"].get("labels", {})
+        if not name or labels.get("kubernetes.io/metadata.name") == name:
+            return object_
+        return with_metadata(object_, labels={**labels, "kubernetes.io/metadata.name": name})
+
+    def prepare_create(self, new: Object) -> Object:
+        spec = {**new["spec"], "finalizers": ["kubernetes"]}
+        return {**new, "spec": spec, "status": {"phase": "Active"}}
+
+    def names_fit(self, name: str) -> bool:
+        return is_label(name)
+
+
+class VolumeAttachmentKind(TypedKind):
+    subresources = (STATUS,)
+    updates_without_version = False
+    returns_deleted = True
+
+    def __init__(self) -> None:
+        super().__init__(VOLUME_ATTACHMENT, "storage.v1.VolumeAttachment")
+
+    def resets(self, subresource: str) -> FieldSet:
+        return {"f:metadata": {}, "f:spec": {}} if subresource == STATUS else {"f:status": {}}
+
+    def prepare_create(self, new: Object) -> Object:
+        return {**new, "status": self.empty["status"]}
+
+    def prepare_update(self, new: Object, old: Object, subresource: str) -> Object:
+        new = super().prepare_update(new, old, subresource)
+        if subresource != STATUS:
+            return new
+        kept = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp")
+        return with_metadata(new, **{name: old["metadata"].get(name) for name in kept})
+
+    def check(self, new: Object, old: Object | None, subresource: str) -> Iterator[Cause]:
+        spec = new["spec"]
+        if old is not None:
+            if spec == old["spec"]:
+                return
+            yield immutable("spec", spec)
+        if not spec["attacher"]:
+            yield required("spec.attacher")
+        elif not is_subdomain(spec["attacher"]):
+            yield wrong("spec.attacher", spec["attacher"], "a lowercase RFC 1123 subdomain is wanted")
+        if not is_subdomain(spec["nodeName"]):
+            yield wrong("spec.nodeName", spec["nodeName"], "a lowercase RFC 1123 subdomain is wanted")
+        if not spec["source"]:
+            yield required(
+                "spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+            )
+
+
+class EventKind(TypedKind):
+    creates_on_put = True
+
+    def __init__(self) -> None:
+        super().__init__(EVENT, "events.v1.Event")
+
+    def check(self, new: Object, old: Object | None, subresource: str) -> Iterator[Cause]:
+        if old is not None:
+            for field in (
+                "regarding",
+                "reason",
+                "note",
+                "type",
+                "eventTime",
+                "action",
+                "reportingController",
+            ):
+                if new.get(field) != old.get(field):
+                    yield immutable(field, new.get(field))
+            return
+        if not new.get("eventTime"):
+            yield required("eventTime")
+        if new.get("type") not in {"Normal", "Warning"}:
+            yield wrong("type", "", f"has invalid value: {new.get('type', '')}")
+        for field in ("reportingController", "reportingInstance", "action", "reason"):
+            if not new.get(field):
+                yield required(field)
+
+
+def builtin_kinds() -> list[Kind]:
+    """The kinds that every simulated server serves."""
+    core = ("ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim")
+    return [
+        NodeKind(),
+        PodKind(),
+        LeaseKind(),
+        NamespaceKind(),
+        VolumeAttachmentKind(),
+        EventKind(),
+        *(TypedKind(Resource("", "v1", kind, f"{kind.lower()}s"), f"core.v1.{kind}") for kind in core),
+        _WithStatus(Resource("apps", "v1", "StatefulSet", "statefulsets"), "apps.v1.StatefulSet"),
+        _WithStatus(Resource("batch", "v1", "Job", "jobs"), "batch.v1.Job"),
+    ]
+
+
+class _WithStatus(TypedKind):
+    subresources = (STATUS,)

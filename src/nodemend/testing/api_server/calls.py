@@ -1,0 +1,124 @@
+"""One request on its way through the server, and what all of its stations share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api.group_versions import Resource
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
+from nodemend.testing.api_server.admission import (
+    AdmissionRules,
+    Attempt,
+    Authorizer,
+    Denial,
+    Operation,
+    Question,
+    User,
+    allow_everything,
+    policy_refusal,
+    unauthorized,
+)
+from nodemend.testing.api_server.kinds import Kind
+from nodemend.testing.api_server.quantities import print_time
+from nodemend.testing.api_server.routing import Route
+from nodemend.testing.api_server.selectors import exact_name
+from nodemend.testing.api_server.statuses import bad_request
+from nodemend.testing.api_server.storage import Object, Storage, Table
+
+_decode: Final = msgspec.json.Decoder().decode
+
+
+@dataclass(slots=True)
+class Backend:
+    """The parts of a server that outlive a request."""
+
+    storage: Storage
+    tables: dict[Resource, Table]
+    now: Callable[[], datetime]
+    new_uid: Callable[[], str]
+    rules: AdmissionRules
+    authorizer: Authorizer
+
+    _read_at: datetime | None = None
+    _server_time: float = 0.0
+    _stamp: str = ""
+
+    def _read_clock(self) -> None:
+        now = self.now()
+        if now is not self._read_at:
+            self._read_at = now
+            self._server_time = float(int(now.timestamp()))
+            self._stamp = print_time(now.replace(microsecond=0))
+
+    def server_time(self) -> float:
+        self._read_clock()
+        return self._server_time
+
+    def stamp(self) -> str:
+        """The present second, as objects carry it."""
+        self._read_clock()
+        return self._stamp
+
+    def answer(self, status: int, body: bytes) -> Answer:
+        return Answer(status, body, None, self.server_time())
+
+
+@dataclass(slots=True)
+class Call:
+    """A request that found its route. Never changed; it is not frozen because that would cost more than the rest."""
+
+    request: Request
+    route: Route
+    user: User
+    query: Mapping[str, str]
+    backend: Backend
+
+    @property
+    def kind(self) -> Kind:
+        return self.route.kind
+
+    @property
+    def table(self) -> Table:
+        return self.backend.tables[self.route.kind.resource]
+
+    @property
+    def manager(self) -> str:
+        return self.query.get("fieldManager", "")
+
+    def body(self) -> Any:
+        """Refuses with 400 what is no JSON."""
+        try:
+            return _decode(self.request.body)
+        except msgspec.DecodeError as error:
+            raise bad_request(f"error decoding the body: {error}") from error
+
+    def authorize(self, verb: str) -> None:
+        if self.backend.authorizer is allow_everything:
+            return
+        route = self.route
+        name = route.name
+        if not name and verb in {"list", "watch"} and "fieldSelector" in self.query:
+            name = exact_name(self.query["fieldSelector"])
+        question = Question(self.user, verb, route.resource, route.namespace, name, route.subresource)
+        if not self.backend.authorizer(question):
+            raise unauthorized(question)
+
+    def denials(self, operation: Operation, old: Object | None, new: Object | None) -> list[Denial]:
+        """What the rules that are registered for this resource have against a write."""
+        route, backend = self.route, self.backend
+        rules = backend.rules.get(route.resource)
+        if not rules:
+            return []
+        attempt = Attempt(
+            operation, route.resource, route.subresource, old, new, self.user, backend.authorizer
+        )
+        return [denial for rule in rules for denial in rule(attempt)]
+
+    def refuse_by_policy(self, name: str, denials: Sequence[Denial]) -> None:
+        refused = policy_refusal(self.route.resource, name, denials) if denials else None
+        if refused is not None:
+            raise refused

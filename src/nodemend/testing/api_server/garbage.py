@@ -1,0 +1,92 @@
+"""Owner references: what the controller manager's garbage collector does with them, one pass at a time."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api.group_versions import Resource
+from nodemend.kube.api_request import Content, Method, Request, item_path
+from nodemend.testing.api_server.storage import Object, Storage
+
+ORPHAN: Final = "orphan"
+FOREGROUND: Final = "foregroundDeletion"
+
+
+def collector_requests(storage: Storage) -> list[Request]:
+    """What one pass over all objects asks of the server. Empty when there is nothing left to collect."""
+    owners = {
+        row.object["metadata"]["uid"]: row.object for table in storage.tables() for row in table.rows.values()
+    }
+    dependents: dict[str, list[Object]] = {}
+    asked: list[Request] = []
+    for table in storage.tables():
+        for key in table.keys:
+            object_ = table.rows[key].object
+            for reference in object_["metadata"].get("ownerReferences", ()):
+                dependents.setdefault(reference["uid"], []).append(object_)
+            asked += _about_owners(table.resource, object_, owners)
+    for table in storage.tables():
+        for key in table.keys:
+            object_ = table.rows[key].object
+            asked += _about_dependents(
+                table.resource, object_, dependents.get(object_["metadata"]["uid"], [])
+            )
+    return asked
+
+
+def _about_owners(resource: Resource, object_: Object, owners: dict[str, Object]) -> Iterator[Request]:
+    """An object goes when all of its owners are gone; references to those that are gone go before."""
+    references = object_["metadata"].get("ownerReferences", [])
+    present = [one for one in references if one["uid"] in owners]
+    if len(present) == len(references):
+        waiting = [one for one in present if _finalizes(owners[one["uid"]], FOREGROUND)]
+        if waiting and len(waiting) == len(present) and "deletionTimestamp" not in object_["metadata"]:
+            yield _delete(resource, object_, "Foreground")
+        return
+    if present:
+        yield _merge(resource, object_, {"ownerReferences": present})
+    elif "deletionTimestamp" not in object_["metadata"]:
+        yield _delete(resource, object_, "Background")
+
+
+def _about_dependents(resource: Resource, object_: Object, dependents: list[Object]) -> Iterator[Request]:
+    """The collector's own finalizers: `orphan` cuts the references first, `foregroundDeletion` waits."""
+    finalizers = object_["metadata"].get("finalizers", [])
+    if "deletionTimestamp" not in object_["metadata"]:
+        return
+    if ORPHAN in finalizers and not dependents:
+        yield _merge(resource, object_, {"finalizers": [one for one in finalizers if one != ORPHAN]})
+    blocking = [one for one in dependents if _blocks(one, object_["metadata"]["uid"])]
+    if FOREGROUND in finalizers and not blocking:
+        yield _merge(resource, object_, {"finalizers": [one for one in finalizers if one != FOREGROUND]})
+
+
+def _finalizes(object_: Object, finalizer: str) -> bool:
+    metadata = object_["metadata"]
+    return "deletionTimestamp" in metadata and finalizer in metadata.get("finalizers", ())
+
+
+def _blocks(object_: Object, uid: str) -> bool:
+    references = object_["metadata"].get("ownerReferences", ())
+    return any(one["uid"] == uid and one.get("blockOwnerDeletion") for one in references)
+
+
+def _path(resource: Resource, object_: Object) -> str:
+    return item_path(resource, object_["metadata"]["name"], object_["metadata"].get("namespace", ""))
+
+
+def _delete(resource: Resource, object_: Object, policy: str) -> Request:
+    options = {"propagationPolicy": policy, "preconditions": {"uid": object_["metadata"]["uid"]}}
+    return Request(Method.DELETE, _path(resource, object_), (), msgspec.json.encode(options))
+
+
+def _merge(resource: Resource, object_: Object, change: dict[str, Any]) -> Request:
+    metadata = {
+        **change,
+        "uid": object_["metadata"]["uid"],
+        "resourceVersion": object_["metadata"]["resourceVersion"],
+    }
+    body = msgspec.json.encode({"metadata": metadata})
+    query = (("fieldManager", "kube-controller-manager"),)
+    return Request(Method.PATCH, _path(resource, object_), query, body, Content.MERGE_PATCH)

@@ -1,0 +1,30 @@
+"""Nodemend's own admission rules, as functions: what the CRDs and policies in deploy/ say in CEL.
+
+Only those that decide correctness are here: epoch, ownership, confirmation, evidence, settings. Runs against a
+real server with the real policies hold each function to its rule.
+"""
+
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION,
+    MANUAL_REMEDIATION_TEMPLATE,
+    NODE,
+    REMEDIATION_POLICY,
+)
+from nodemend.testing.api_server.admission import AdmissionRules
+from nodemend.testing.api_server.policies import (
+    confirmation_policy,
+    nodes_policy,
+    remediations_policy,
+    settings_policy,
+)
+from nodemend.testing.api_server.remediation_rules import policy_rules, remediation_rules, template_rules
+
+
+def our_rules() -> AdmissionRules:
+    """For a server in which Nodemend is installed."""
+    return {
+        MANUAL_REMEDIATION: (remediation_rules, confirmation_policy, remediations_policy),
+        MANUAL_REMEDIATION_TEMPLATE: (template_rules,),
+        REMEDIATION_POLICY: (policy_rules, settings_policy),
+        NODE: (nodes_policy,),
+    }

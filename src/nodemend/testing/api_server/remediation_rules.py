@@ -1,0 +1,170 @@
+"""The transition rules of the ManualRemediation CRD, in the order in which it has them.
+
+Each line of a table is one rule: the field it speaks of, what must hold, and how the server words it. `old` is an
+empty object when there is none; rules that compare with it are then not asked, except where marked.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from nodemend.testing.api_server.admission import Attempt, Operation, RuleViolation
+
+Part = Mapping[str, Any]
+Holds = Callable[[Part, Part], bool]
+NOTHING: Final[Part] = {}
+
+
+def _spec(object_: Part, name: str) -> Any:
+    return (object_.get("spec") or NOTHING).get(name)
+
+
+def _status(object_: Part, name: str, absent: Any = None) -> Any:
+    return (object_.get("status") or NOTHING).get(name, absent)
+
+
+def _word_is_not_withdrawn_late(new: Part, old: Part) -> bool:
+    withdrawn = _spec(old, "confirmation") is not None and _spec(new, "confirmation") is None
+    return not withdrawn or not (_status(old, "tainted") or _status(old, "released"))
+
+
+def _boot_stays(new: Part, old: Part) -> bool:
+    before, after = _status(old, "bootID", ""), _status(new, "bootID", "")
+    no_evidence = _status(old, "evidence") is None and _status(new, "evidence") is None
+    return before in {"", after} or (after != "" and no_evidence)
+
+
+def _evidence_is_for_this_node_and_boot(new: Part, _old: Part) -> bool:
+    evidence = _status(new, "evidence")
+    return evidence is None or (
+        evidence["nodeUID"] == _status(new, "nodeUID", "")
+        and evidence["bootID"] == _status(new, "bootID", "")
+    )
+
+
+def _evidence_by_word_repeats_it(new: Part, old: Part) -> bool:
+    evidence, word = _status(new, "evidence"), _spec(new, "confirmation")
+    if evidence is None or evidence["class"] != "E5":
+        return True
+    stood = _status(old, "evidence") is not None
+    if stood and (_status(old, "tainted") or not _status(new, "tainted")):
+        return True
+    fields = ("by", "reason", "nodeUID", "bootID", "lastRenewTime")
+    return word is not None and all(evidence.get(field, "") == word[field] for field in fields)
+
+
+def _evidence_outlasts_the_taint(new: Part, old: Part) -> bool:
+    removed = _status(old, "evidence") is not None and _status(new, "evidence") is None
+    return not removed or not (_status(new, "tainted") or _status(old, "released"))
+
+
+def _same_once_set(name: str, get: Callable[[Part, str], Any]) -> Holds:
+    def holds(new: Part, old: Part) -> bool:
+        before, after = get(old, name), get(new, name)
+        return before is None or after is None or before == after
+
+    return holds
+
+
+ALWAYS: Final[tuple[tuple[str, Holds, str], ...]] = (
+    (
+        "status.tainted",
+        lambda new, _: not _status(new, "tainted") or _status(new, "evidence") is not None,
+        "must not be true without status.evidence: workloads are released on evidence alone",
+    ),
+    (
+        "status.released",
+        lambda new, _: not _status(new, "released") or _status(new, "evidence") is not None,
+        "must not be true without status.evidence: workloads are released on evidence alone",
+    ),
+    (
+        "status.evidence",
+        _evidence_is_for_this_node_and_boot,
+        "must be for the node and the boot in status.nodeUID and status.bootID",
+    ),
+)
+"""Asked on every write."""
+
+ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
+    (
+        "spec.confirmation",
+        _same_once_set("confirmation", _spec),
+        "cannot be changed: withdraw the word, then give it anew",
+    ),
+    (
+        "status.evidence",
+        _same_once_set("evidence", _status),
+        "cannot be changed: it is recorded once",
+    ),
+    (
+        "spec.confirmation",
+        _word_is_not_withdrawn_late,
+        "may be withdrawn only before the release begins: this remediation is releasing or has released",
+    ),
+    (
+        "spec.instructions",
+        lambda new, old: _spec(new, "instructions") == _spec(old, "instructions"),
+        "cannot be changed: somebody may be acting on them; change the template for the next remediation",
+    ),
+    (
+        "status.epoch",
+        lambda new, old: bool(_status(new, "epoch", 0) >= _status(old, "epoch", 0)),
+        "must not fall: a later leadership has written here, so this writer no longer leads",
+    ),
+    (
+        "status.nodeUID",
+        lambda new, old: _status(old, "nodeUID", "") in {"", _status(new, "nodeUID", "")},
+        "cannot be changed once it is set: a remediation is for one Node object",
+    ),
+    (
+        "status.bootID",
+        _boot_stays,
+        "cannot be removed, nor changed while there is evidence: evidence is for one boot",
+    ),
+    (
+        "status.released",
+        lambda new, old: not _status(old, "released") or bool(_status(new, "released")),
+        "cannot go back to false: what was released stays released",
+    ),
+    (
+        "status.evidence",
+        _evidence_by_word_repeats_it,
+        "must repeat spec.confirmation where its class is E5: no person's word, no evidence",
+    ),
+    (
+        "status.evidence",
+        _evidence_outlasts_the_taint,
+        "cannot be removed while the taint may be on the node, nor after the release",
+    ),
+)
+"""Asked when there is an old object to compare with."""
+
+
+def remediation_rules(attempt: Attempt) -> list[RuleViolation]:
+    if attempt.operation is Operation.DELETE or attempt.new is None:
+        return []
+    new, old = attempt.new, attempt.old
+    rules = [*ALWAYS, *(ON_UPDATE if old is not None else ())]
+    found = [
+        RuleViolation(field, message) for field, holds, message in rules if not holds(new, old or NOTHING)
+    ]
+    if old is None and _spec(new, "confirmation") is not None:
+        why = "must be absent from a new remediation: the word is given later, by kubectl mend confirm"
+        found.append(RuleViolation("spec.confirmation", why))
+    return found
+
+
+def template_rules(attempt: Attempt) -> list[RuleViolation]:
+    if attempt.operation is Operation.DELETE or attempt.new is None:
+        return []
+    template = (attempt.new.get("spec") or NOTHING).get("template") or NOTHING
+    if (template.get("spec") or NOTHING).get("confirmation") is None:
+        return []
+    why = "must be absent from a template: nobody can vouch for a node that has not failed yet"
+    return [RuleViolation("spec.template.spec.confirmation", why)]
+
+
+def policy_rules(attempt: Attempt) -> list[RuleViolation]:
+    if attempt.new is None or attempt.new["metadata"]["name"] == "cluster":
+        return []
+    why = "a cluster has one RemediationPolicy: metadata.name must be cluster"
+    return [RuleViolation("", why)]

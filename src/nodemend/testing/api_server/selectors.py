@@ -1,0 +1,111 @@
+"""Label and field selectors."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from nodemend.testing.api_server.statuses import bad_request
+
+REQUIREMENT: Final = re.compile(
+    r"\s*(?:(?P<absent>!\s*)?(?P<key>[A-Za-z0-9][\w./-]*))\s*"
+    r"(?:(?P<operator>==|=|!=|\bin\b|\bnotin\b)\s*(?P<values>\([^)]*\)|[^,()]*))?\s*(?:,|$)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one label."""
+
+    key: str
+    values: frozenset[str] | None
+    wanted: bool
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        if self.values is None:
+            return (self.key in labels) is self.wanted
+        return (labels.get(self.key) in self.values) is self.wanted
+
+
+@lru_cache(maxsize=1024)
+def parse_labels(text: str) -> tuple[Requirement, ...]:
+    """Refuses with 400 what is no selector."""
+    found, end = [], 0
+    while end < len(text):
+        match = REQUIREMENT.match(text, end)
+        if match is None or (match["absent"] and match["operator"]):
+            raise bad_request(f"unable to parse requirement: {text!r} is no label selector")
+        found.append(_requirement(match))
+        end = match.end()
+    return tuple(found)
+
+
+def _requirement(match: re.Match[str]) -> Requirement:
+    operator = match["operator"]
+    if operator is None:
+        return Requirement(match["key"], None, wanted=not match["absent"])
+    values = match["values"].strip().strip("()")
+    listed = frozenset(value.strip() for value in values.split(","))
+    return Requirement(match["key"], listed, wanted=operator not in {"!=", "notin"})
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTerm:
+    """One condition on one selectable field."""
+
+    field: str
+    value: str
+    wanted: bool
+
+
+@lru_cache(maxsize=1024)
+def parse_fields(text: str) -> tuple[FieldTerm, ...]:
+    """Refuses with 400 what is no selector."""
+    terms = []
+    for part in filter(None, text.split(",")):
+        for sign, wanted in (("!=", False), ("==", True), ("=", True)):
+            field, found, value = part.partition(sign)
+            if found:
+                terms.append(FieldTerm(field.strip(), value.strip(), wanted))
+                break
+        else:
+            raise bad_request(f"invalid field selector: {part!r}")
+    return tuple(terms)
+
+
+def exact_name(text: str) -> str:
+    """The one name that a field selector allows, or nothing."""
+    for part in text.split(","):
+        field, _, value = part.replace("==", "=").partition("=")
+        if field.strip() == "metadata.name":
+            return value.strip()
+    return ""
+
+
+Selectable = Mapping[str, Callable[[dict[str, Any]], str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which objects of one resource a list or watch is about."""
+
+    namespace: str = ""
+    labels: tuple[Requirement, ...] = ()
+    terms: tuple[FieldTerm, ...] = ()
+    selectable: Selectable = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        return not self.labels and not self.terms
+
+    def matches(self, object_: dict[str, Any]) -> bool:
+        if self.labels:
+            labels = object_["metadata"].get("labels") or {}
+            if not all(requirement.matches(labels) for requirement in self.labels):
+                return False
+        return all((self.selectable[term.field](object_) == term.value) is term.wanted for term in self.terms)
+
+    def exact(self, field: str) -> str | None:
+        """The one value that a field must have, if there is such a condition."""
+        return next((term.value for term in self.terms if term.field == field and term.wanted), None)

@@ -1,0 +1,187 @@
+"""The simulated API server: requests in, answers out, at the instant of the call."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from itertools import count
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api.group_versions import Resource
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Method, Request
+from nodemend.testing.api_server import creating, deleting, reading, updating
+from nodemend.testing.api_server.admission import (
+    ADMIN,
+    AdmissionRules,
+    Authorizer,
+    User,
+    allow_everything,
+)
+from nodemend.testing.api_server.binding import bind
+from nodemend.testing.api_server.builtin_kinds import builtin_kinds
+from nodemend.testing.api_server.calls import Backend, Call
+from nodemend.testing.api_server.custom_kinds import kinds_of
+from nodemend.testing.api_server.garbage import collector_requests
+from nodemend.testing.api_server.kinds import Kind
+from nodemend.testing.api_server.routing import Router
+from nodemend.testing.api_server.statuses import NoSuchPath, Refusal, method_not_allowed
+from nodemend.testing.api_server.storage import Storage
+from nodemend.testing.api_server.watch_requests import open_watch
+from nodemend.testing.api_server.watching import Lag, SimulatedWatch, WatchCache
+from nodemend.testing.api_server.whole_collections import delete_collection
+
+FIRST_REVISION: Final = 1000
+COLLECTOR: Final = User("system:serviceaccount:kube-system:generic-garbage-collector")
+NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+def counted_uids() -> Callable[[], str]:
+    """Uids that are the same in every run."""
+    numbers = count(1)
+    return lambda: f"00000000-0000-4000-8000-{next(numbers):012d}"
+
+
+class SimulatedApiServer:
+    """A kube-apiserver with its etcd, without time, chance or threads of its own."""
+
+    def __init__(
+        self,
+        now: Callable[[], datetime],
+        *,
+        new_uid: Callable[[], str] | None = None,
+        definitions: Iterable[Mapping[str, Any]] = (),
+        rules: AdmissionRules | None = None,
+        authorizer: Authorizer = allow_everything,
+        namespaces: Iterable[str] = NAMESPACES,
+    ) -> None:
+        self._storage = Storage(FIRST_REVISION)
+        self._caches: dict[Resource, WatchCache] = {}
+        self._router = Router(())
+        self._backend = Backend(self._storage, {}, now, new_uid or counted_uids(), rules or {}, authorizer)
+        for kind in builtin_kinds():
+            self._serve(kind)
+        for definition in definitions:
+            self.define(definition)
+        for name in namespaces:
+            self._create_namespace(name)
+        self.forget_events()
+
+    def define(self, definition: Mapping[str, Any]) -> None:
+        """Serve the kinds of a CustomResourceDefinition document."""
+        for kind in kinds_of(definition):
+            self._serve(kind)
+
+    def _serve(self, kind: Kind) -> None:
+        table = self._storage.add_table(kind.resource)
+        self._backend.tables[kind.resource] = table
+        self._caches[kind.resource] = WatchCache(table, self._storage, kind.empty)
+        self._router.add(kind)
+
+    def _create_namespace(self, name: str) -> None:
+        body = msgspec.json.encode({"metadata": {"name": name}})
+        self.handle(Request(Method.POST, "/api/v1/namespaces", (), body), ADMIN)
+
+    @property
+    def revision(self) -> int:
+        return self._storage.revision
+
+    def handle(self, request: Request, user: User = ADMIN) -> Answer:
+        """Everything but watches."""
+        try:
+            return self._dispatch(self._call(request, user))
+        except (Refusal, NoSuchPath) as refusal:
+            return refusal.as_answer(self._backend.server_time())
+
+    def watch(self, request: Request, user: User = ADMIN) -> SimulatedWatch | Answer:
+        """A stream where the real server answers 200; its ERROR events come in the stream."""
+        try:
+            call = self._call(request, user)
+            call.authorize("watch")
+            return open_watch(call, self._caches[call.route.resource])
+        except (Refusal, NoSuchPath) as refusal:
+            return refusal.as_answer(self._backend.server_time())
+
+    def _call(self, request: Request, user: User) -> Call:
+        return Call(request, self._router.find(request.path), user, dict(request.query), self._backend)
+
+    def _dispatch(self, call: Call) -> Answer:
+        """Find the verb, ask whether the user may, do it."""
+        named, cache = bool(call.route.name), self._caches[call.route.resource]
+        match call.request.method:
+            case Method.GET if named:
+                call.authorize("get")
+                return reading.get(call, cache)
+            case Method.GET:
+                call.authorize("list")
+                return reading.list_objects(call, cache)
+            case Method.PATCH if named:
+                call.authorize("patch")
+                return updating.patch(call)
+            case Method.PUT if named:
+                call.authorize("update")
+                return updating.replace(call)
+            case Method.POST if not named:
+                call.authorize("create")
+                return creating.create(call)
+            case Method.POST if call.route.subresource == "binding":
+                call.authorize("create")
+                return bind(call)
+            case Method.DELETE:
+                call.authorize("delete" if named else "deletecollection")
+                return deleting.delete(call) if named else delete_collection(call, cache)
+            case other:
+                raise method_not_allowed(call.route.resource, other.lower())
+
+    def compact(self, revision: int | None = None, *, events: bool = True) -> None:
+        """Forget history before `revision`, by default all of it.
+
+        Pages and lists from before it are refused with 410. With `events`, watches that resume from before it
+        are told so too; etcd's compaction alone does not do that, since the watch cache has a memory of its own.
+        """
+        at = self._storage.revision if revision is None else revision
+        self._storage.compact(at)
+        if events:
+            self.forget_events(at)
+
+    def forget_events(self, revision: int | None = None) -> None:
+        """Watches that resume from before `revision` get an ERROR 410."""
+        at = self._storage.revision if revision is None else revision
+        for cache in self._caches.values():
+            cache.forget_until(at)
+
+    def lag(self, resource: Resource, behind: Lag) -> None:
+        """Hold the watch cache of a resource at a revision, or at what a function says; None lets it go."""
+        self._caches[resource].hold(behind)
+
+    def tick(self) -> None:
+        """Do what is due by now: bookmarks, ends of watches, lags that moved on."""
+        now = self._backend.now()
+        for cache in self._caches.values():
+            cache.tick(now)
+
+    def next_due(self) -> datetime | None:
+        """When `tick` has something to do next."""
+        times = (cache.next_due() for cache in self._caches.values())
+        return min((time for time in times if time is not None), default=None)
+
+    def break_watches(self, why: str = "the server went away") -> None:
+        """End every watch, as a restart does."""
+        for cache in self._caches.values():
+            for watch in cache.open_watches():
+                watch.end(why)
+
+    def collect_garbage(self) -> int:
+        """One pass of the garbage collector. Returns how many objects it acted on; again until it is 0."""
+        requests = collector_requests(self._storage)
+        for request in requests:
+            self.handle(request, COLLECTOR)
+        return len(requests)
+
+    def export(self) -> dict[str, bytes]:
+        """Every object by its path, in a fixed order: the same world gives the same bytes."""
+        return {
+            f"{table.resource}/{key}": table.rows[key].body
+            for table in self._storage.tables()
+            for key in table.keys
+        }

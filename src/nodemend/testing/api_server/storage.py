@@ -1,0 +1,172 @@
+"""What etcd keeps: one revision for everything, every change since the last compaction.
+
+Objects are plain dicts that nobody changes once they are stored: a write stores a new dict that shares what
+stayed the same, so an old version costs nothing and can be handed out by reference inside this package.
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from nodemend.api.group_versions import Resource
+
+Object = dict[str, Any]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Stored:
+    """One version of one object, with its JSON made at most once."""
+
+    __slots__ = ("_bare", "_body", "key", "object", "revision")
+
+    def __init__(self, key: str, object_: Object, revision: int) -> None:
+        self.key = key
+        self.object = object_
+        self.revision = revision
+        self._bare: bytes | None = None
+        self._body: bytes | None = None
+
+    @property
+    def bare(self) -> bytes:
+        """Without apiVersion and kind, as items of a list of a built-in kind are written."""
+        if self._bare is None:
+            inside = {name: part for name, part in self.object.items() if name not in {"apiVersion", "kind"}}
+            self._bare = _encode(inside)
+        return self._bare
+
+    @property
+    def body(self) -> bytes:
+        if self._body is None:
+            self._body = _encode(self.object)
+        return self._body
+
+
+class Change:
+    """From one version to the next. `after` is None for a deletion."""
+
+    __slots__ = ("_lines", "_tombstone", "after", "before", "key", "revision")
+
+    def __init__(self, key: str, revision: int, before: Stored | None, after: Stored | None) -> None:
+        self.key = key
+        self.revision = revision
+        self.before = before
+        self.after = after
+        self._tombstone: Stored | None = None
+        self._lines: dict[str, bytes] = {}
+
+    @property
+    def tombstone(self) -> Stored:
+        """The version before, under the revision of this change: what watchers are told was deleted."""
+        if self._tombstone is None:
+            assert self.before is not None
+            self._tombstone = Stored(self.key, versioned(self.before.object, self.revision), self.revision)
+        return self._tombstone
+
+    def line(self, event: str) -> bytes:
+        """The change as a watcher hears of it. Made once for all watchers."""
+        line = self._lines.get(event)
+        if line is None:
+            version = self.tombstone if event == "DELETED" else self.after
+            assert version is not None
+            line = b'{"type":"%s","object":%s}\n' % (event.encode(), version.body)
+            self._lines[event] = line
+        return line
+
+
+def versioned(object_: Object, revision: int) -> Object:
+    return {**object_, "metadata": {**object_["metadata"], "resourceVersion": str(revision)}}
+
+
+class Table:
+    """All objects of one resource and their past. Keys are `name` or `namespace/name`, in etcd's order."""
+
+    __slots__ = ("changes", "keys", "on_change", "resource", "revisions", "rows")
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.rows: dict[str, Stored] = {}
+        self.keys: list[str] = []
+        self.changes: list[Change] = []
+        self.revisions: list[int] = []
+        self.on_change: Callable[[Change], None] = lambda _change: None
+
+    def rows_at(self, revision: int) -> dict[str, Stored]:
+        """The objects as they were. Goes back from the present, so recent revisions are cheap."""
+        after = self.changes_after(revision)
+        if not after:
+            return self.rows
+        rows = dict(self.rows)
+        for change in reversed(after):
+            if change.before is None:
+                rows.pop(change.key, None)
+            else:
+                rows[change.key] = change.before
+        return rows
+
+    def row_at(self, key: str, revision: int) -> Stored | None:
+        for change in self.changes_after(revision):
+            if change.key == key:
+                return change.before
+        return self.rows.get(key)
+
+    def changes_after(self, revision: int) -> list[Change]:
+        if not self.revisions or self.revisions[-1] <= revision:
+            return []
+        return self.changes[bisect_right(self.revisions, revision) :]
+
+    def forget_until(self, revision: int) -> None:
+        kept = bisect_right(self.revisions, revision)
+        del self.changes[:kept]
+        del self.revisions[:kept]
+
+    def sorted_keys(self, rows: dict[str, Stored]) -> list[str]:
+        return self.keys if rows is self.rows else sorted(rows)
+
+
+class Storage:
+    """The tables under one revision counter."""
+
+    def __init__(self, revision: int) -> None:
+        self.revision = revision
+        self.compacted = revision
+        self._tables: dict[Resource, Table] = {}
+
+    def add_table(self, resource: Resource) -> Table:
+        table = self._tables[resource] = Table(resource)
+        return table
+
+    def tables(self) -> Iterator[Table]:
+        return iter(self._tables.values())
+
+    def put(self, table: Table, key: str, object_: Object) -> Stored:
+        """Store a new version. The object gets the revision of this write."""
+        self.revision += 1
+        revision = self.revision
+        before = table.rows.get(key)
+        stored = Stored(key, versioned(object_, revision), revision)
+        if before is None:
+            insort(table.keys, key)
+        table.rows[key] = stored
+        self._note(table, Change(key, revision, before, stored))
+        return stored
+
+    def delete(self, table: Table, key: str) -> Stored:
+        """Returns the version as it was when it went, under the revision of the deletion."""
+        self.revision += 1
+        before = table.rows.pop(key)
+        del table.keys[bisect_right(table.keys, key) - 1]
+        change = Change(key, self.revision, before, None)
+        self._note(table, change)
+        return change.tombstone
+
+    def _note(self, table: Table, change: Change) -> None:
+        table.changes.append(change)
+        table.revisions.append(change.revision)
+        table.on_change(change)
+
+    def compact(self, revision: int) -> None:
+        """Lists of the past, and pages of lists begun before `revision`, are gone."""
+        self.compacted = max(self.compacted, min(revision, self.revision))

@@ -1,0 +1,37 @@
+"""What all built-in kinds have in common: they are read by Go types."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from nodemend.api.group_versions import Resource
+from nodemend.testing.api_server.builtin_types import builtin_type
+from nodemend.testing.api_server.decoding import Undecodable, decode, zero_of
+from nodemend.testing.api_server.kinds import Kind
+from nodemend.testing.api_server.schema import ABSENT
+from nodemend.testing.api_server.storage import Object
+
+
+class TypedKind(Kind):
+    """A kind whose type stands in `builtin_types.json`, such as `core.v1.Node`."""
+
+    def __init__(self, resource: Resource, type_name: str) -> None:
+        super().__init__(resource, builtin_type(type_name))
+        self._type = {"kind": resource.kind, "apiVersion": resource.api_version}
+
+    @cached_property
+    def empty(self) -> Object:
+        return {**zero_of(self.schema), **self._type}
+
+    def read(self, document: Mapping[str, Any], old: Object | None) -> Object:
+        kind, version = self.resource.kind, self.resource.api_version
+        if document.get("kind", kind) != kind or document.get("apiVersion", version) != version:
+            raise Undecodable(f"no kind {document.get('kind')!r} is registered for this version")
+        read: Object = decode(self.schema, document, ABSENT if old is None else old)
+        if "kind" not in read or "apiVersion" not in read:
+            read = {**read, **self._type}
+        return self.default(read, old)
+
+    def default(self, object_: Object, old: Object | None) -> Object:
+        """With the values that Go's defaulting functions fill in."""
+        return object_

@@ -1,0 +1,69 @@
+"""Our events, as a real API server takes them."""
+
+import pytest
+
+from controlplane.run import ControlPlane
+from nodemend.api.event import EventType, ObjectReference
+from nodemend.kube.asyncio_shell import run
+from nodemend.kube.event_book import EventCounts, EventLimits, Happening
+from nodemend.kube.event_recorder import EventRecorder
+from tests.integration.connected_client import Connected, connected
+
+pytest_plugins = ["controlplane.fixtures"]
+pytestmark = pytest.mark.real
+
+NODE_1 = ObjectReference(api_version="v1", kind="Node", name="n1", uid="u1")
+INSIDE = ObjectReference(
+    api_version="nodemend.io/v1alpha1", kind="ManualRemediation", name="n1", namespace="kube-system", uid="u2"
+)
+
+
+def happening(regarding: ObjectReference, note: str) -> Happening:
+    return Happening(regarding, EventType.WARNING, "Held", "Hold", note, related=NODE_1)
+
+
+async def recorded(here: Connected, *happenings: Happening, repeat_every: float = 900.0) -> EventCounts:
+    """Record all, one every half second, and wait until nothing is left to write."""
+    recorder = EventRecorder(
+        here.runtime,
+        here.transport,
+        controller="nodemend.io/checker",
+        instance="checker-0_" + "a" * 150,
+        limits=EventLimits(repeat_every=repeat_every),
+    )
+    running = here.runtime.spawn(recorder.run(), "recorder")
+    for one in happenings:
+        recorder.record(one)
+        await here.runtime.sleep(0.5)
+    await here.runtime.sleep(repeat_every if repeat_every < 10.0 else 0.0)
+    running.cancel()
+    await running.join()
+    return recorder.counts
+
+
+def test_events_on_nodes_and_on_namespaced_objects_are_taken(api_server: ControlPlane) -> None:
+    async def main() -> EventCounts:
+        async with connected(api_server) as here:
+            return await recorded(here, happening(NODE_1, "é" * 1000), happening(INSIDE, "held"))
+
+    counts = run(main())
+
+    assert (counts.written, counts.dropped) == (2, {})
+    on_node, *_ = api_server.api.list("/apis/events.k8s.io/v1/namespaces/default/events")
+    assert on_node["regarding"]["uid"] == "u1"
+    assert on_node["note"].endswith("…")
+    assert len(on_node["reportingInstance"].encode()) <= 128
+    inside, *_ = api_server.api.list("/apis/events.k8s.io/v1/namespaces/kube-system/events")
+    assert (inside["reason"], inside["action"], inside["related"]["name"]) == ("Held", "Hold", "n1")
+
+
+def test_repetitions_become_a_series(api_server: ControlPlane) -> None:
+    async def main() -> EventCounts:
+        async with connected(api_server) as here:
+            return await recorded(here, *[happening(NODE_1, "held")] * 3, repeat_every=2.0)
+
+    counts = run(main())
+
+    events = api_server.api.list("/apis/events.k8s.io/v1/namespaces/default/events")
+    assert [event["series"]["count"] for event in events] == [3]
+    assert (counts.noted, counts.written, counts.requests) == (3, 3, 2)

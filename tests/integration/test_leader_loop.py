@@ -1,0 +1,87 @@
+"""The election loop under asyncio, on a real API server."""
+
+import pytest
+
+from controlplane.run import ControlPlane
+from nodemend.kube.asyncio_shell import run
+from nodemend.kube.leader_loop import ElectionSettings, Leadership, lead
+from nodemend.kube.leader_record import LeaseAddress
+from nodemend.kube.leader_timing import LeaseTiming
+from tests.integration.connected_client import Connected, connected
+
+pytest_plugins = ["controlplane.fixtures"]
+pytestmark = pytest.mark.real
+
+QUICK = LeaseTiming(
+    lease_duration=2, renew_deadline=1.5, stop_within=0.4, retry_period=0.2, request_timeout=0.6
+)
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/checker"
+
+
+class Replica:
+    """A campaign whose work says when it begins and when it has ended."""
+
+    def __init__(self, here: Connected, name: str, story: list[str]) -> None:
+        self._here = here
+        self._name = name
+        self._story = story
+        self.epochs: list[int] = []
+        settings = ElectionSettings(lease=LeaseAddress("checker", "default"), candidate=name, timing=QUICK)
+        self.task = here.runtime.spawn(lead(here.runtime, here.transport, settings, self._work), name)
+
+    async def _work(self, leadership: Leadership) -> None:
+        self.epochs.append(leadership.epoch)
+        self._story.append(f"{self._name} begins")
+        try:
+            await self._here.runtime.sleep(3600.0)
+        finally:
+            await self._here.runtime.sleep(0.1)
+            self._story.append(f"{self._name} has ended")
+
+    async def leads(self) -> None:
+        for _ in range(100):
+            if self.epochs:
+                return
+            await self._here.runtime.sleep(0.1)
+        raise AssertionError(f"{self._name} never led")
+
+
+def test_a_leader_that_leaves_ends_its_work_and_hands_over_in_no_time(api_server: ControlPlane) -> None:
+    story: list[str] = []
+
+    async def main() -> None:
+        async with connected(api_server) as here:
+            first = Replica(here, "a", story)
+            await first.leads()
+            second = Replica(here, "b", story)
+            await here.runtime.sleep(3.0)
+            first.task.cancel()
+            await first.task.join()
+            story.append(f"held by {api_server.api.get(LEASE)['spec']['holderIdentity']!r}")
+            await second.leads()
+            assert second.epochs[0] > first.epochs[0]
+            second.task.cancel()
+            await second.task.join()
+
+    run(main())
+
+    assert story == ["a begins", "a has ended", "held by ''", "b begins", "b has ended"]
+
+
+def test_a_deleted_lease_ends_the_term_and_the_next_has_a_higher_epoch(api_server: ControlPlane) -> None:
+    story: list[str] = []
+
+    async def main() -> Replica:
+        async with connected(api_server) as here:
+            only = Replica(here, "a", story)
+            await only.leads()
+            api_server.api.delete(LEASE)
+            await here.runtime.sleep(4.0)
+            only.task.cancel()
+            await only.task.join()
+            return only
+
+    only = run(main())
+
+    assert story == ["a begins", "a has ended"] * 2
+    assert only.epochs == sorted(set(only.epochs))

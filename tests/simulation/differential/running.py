@@ -1,0 +1,171 @@
+"""Runs one sequence on both sides."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import uuid4
+
+from nodemend.kube.api_request import Content
+from nodemend.testing.api_server import Question, SimulatedApiServer, User
+from nodemend.testing.api_server.our_rules import our_rules
+from nodemend.testing.api_server.policies import CHECKER, REMEDIATOR
+from tests.simulation.differential.comparing import Comparison, Run, compare
+from tests.simulation.differential.generating import NAMESPACES
+from tests.simulation.differential.our_samples import CHECKS, POLICIES, REMEDIATIONS, TEMPLATES, definitions
+from tests.simulation.differential.samples import ATTACHMENTS, LEASES, NODES, PODS, Sample
+from tests.simulation.differential.sides import Event, RealSide, Side, SimulatedSide
+from tests.simulation.differential.steps import Outcome, Step, resolve
+from tests.simulation.differential.widgets import DEFINITION, WIDGETS
+
+SAMPLES: Final[tuple[Sample, ...]] = (
+    *(NODES, LEASES, PODS, ATTACHMENTS, WIDGETS),
+    *(REMEDIATIONS, POLICIES, CHECKS, TEMPLATES),
+)
+VERBS: Final = {
+    "differential:writers": frozenset(
+        {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+    ),
+    "differential:confirmers": frozenset(
+        {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "confirm"}
+    ),
+    "differential:readers": frozenset({"get", "list", "watch"}),
+}
+"""What each group may do, to everything. The real server is given the same as RBAC."""
+
+USERS: Final = {
+    "admin": User("admin", ("system:masters",)),
+    "writer": User("ann", ("differential:writers",)),
+    "confirmer": User("carol", ("differential:confirmers",)),
+    "checker": User(CHECKER, ("differential:writers",)),
+    "remediator": User(REMEDIATOR, ("differential:writers",)),
+    "reader": User("bob", ("differential:readers",)),
+    "nobody": User("mallory"),
+}
+MARKER: Final = Step(
+    "marker",
+    "PATCH",
+    "/apis/coordination.k8s.io/v1/namespaces/default/leases/marker",
+    {"fieldManager": "marker", "force": "true"},
+    None,
+    Content.APPLY_PATCH.value,
+)
+
+
+def may(question: Question) -> bool:
+    groups = question.user.groups
+    return "system:masters" in groups or any(question.verb in VERBS.get(group, ()) for group in groups)
+
+
+def cleaning(steps: list[Step]) -> list[Step]:
+    """What leaves nothing behind. Part of the comparison like everything else."""
+    made = []
+    for sample in SAMPLES:
+        for namespace in NAMESPACES if sample.namespaced else ("",):
+            collection = sample.collection(namespace)
+            touched = any(step.path.startswith(collection) for step in steps)
+            if not touched:
+                continue
+            for name in sample.names:
+                unfinalize = {"metadata": {"finalizers": None}}
+                path = f"{collection}/{name}"
+                if any(step.path.startswith(path) or step.path == collection for step in steps):
+                    made.append(Step("unfinalize", "PATCH", path, {}, unfinalize, Content.MERGE_PATCH.value))
+            made.append(Step("clear", "DELETE", collection, {"gracePeriodSeconds": "0"}))
+            made.append(Step("clear", path=collection))
+    return made
+
+
+def run(side: Side, steps: list[Step], times: list[float] | None = None) -> Run:
+    """All steps, the cleaning, and then the events of every watch up to its sentinel.
+
+    Each step happens at the moment in `times`, where they are given; else now, and is noted in the answer.
+    """
+    outcomes: list[Outcome] = []
+    for index, step in enumerate([*steps, *cleaning(steps)]):
+        moment = side.set_time(times[index] if times else None)
+        outcome = _perform(side, step, outcomes)
+        outcome.begun = moment
+        outcomes.append(outcome)
+    watches = [step for step in steps if step.is_watch]
+    for step in watches:
+        if step.sentinel is not None:
+            _send_sentinel(side, step.sentinel)
+    events = [side.events(index, _is_sentinel(step)) for index, step in enumerate(watches)]
+    for step in watches:
+        if step.sentinel is not None:
+            side.perform(Step("clear", "DELETE", step.sentinel["path"], {"gracePeriodSeconds": "0"}))
+    side.forget_watches()
+    return Run(outcomes, events)
+
+
+def _send_sentinel(side: Side, sentinel: dict[str, Any]) -> None:
+    path, body = sentinel["path"], sentinel["body"]
+    if side.perform(Step("sentinel", "POST", path, {}, body)).status == 409:
+        # Another watch has one of this name: make it match this watch too.
+        labels = {"app": None, "tier": None, **body["metadata"]["labels"]}
+        target = f"{path}/{body['metadata']['name']}"
+        change = {"metadata": {"labels": labels}}
+        side.perform(Step("sentinel", "PATCH", target, {}, change, Content.MERGE_PATCH.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One sequence, run on both."""
+
+    steps: list[Step]
+    real: Run
+    simulated: Run
+    comparison: Comparison
+
+
+def try_out(steps: list[Step], real: RealSide) -> Trial:
+    theirs = run(real, steps)
+    ours = run(simulated_side(), steps, [outcome.begun for outcome in theirs.outcomes])
+    return Trial(steps, theirs, ours, compare(theirs, ours))
+
+
+DEFINITIONS: Final = (DEFINITION, *definitions())
+
+
+def simulated_side() -> SimulatedSide:
+    def serve(now: Callable[[], datetime]) -> SimulatedApiServer:
+        return SimulatedApiServer(
+            now,
+            definitions=DEFINITIONS,
+            rules=our_rules(),
+            authorizer=may,
+            namespaces=("default", *NAMESPACES),
+        )
+
+    return SimulatedSide(serve, USERS)
+
+
+def _perform(side: Side, step: Step, outcomes: list[Outcome]) -> Outcome:
+    if step.label == "wait":
+        side.wait(float(step.query["seconds"]))
+        return Outcome(0, None)
+    if step.label == "compact":
+        # A write first, so that the compaction lies after every list that was answered before it.
+        spec = {"holderIdentity": uuid4().hex}
+        body = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "marker"},
+            "spec": spec,
+        }
+        side.perform(replace(MARKER, body=body))
+        side.compact()
+        return Outcome(0, None)
+    resolved = replace(step, query=resolve(step.query, outcomes), body=resolve(step.body, outcomes))
+    return side.perform(resolved)
+
+
+def _is_sentinel(step: Step) -> Any:
+    wanted = step.sentinel["body"]["metadata"]["labels"]["sentinel"] if step.sentinel else ""
+
+    def found(event: Event) -> bool:
+        labels = event["object"].get("metadata", {}).get("labels") or {}
+        return bool(labels.get("sentinel") == wanted)
+
+    return found

@@ -1,0 +1,81 @@
+"""Steps of a sequence: requests whose details may refer to earlier answers, so that both sides can run them.
+
+In a query or a body, `@rv:3`, `@uid:3` and `@token:3` stand for the resourceVersion, uid or continue token in
+the answer to step 3, as the side that runs it got it. `{"@object": 3, "with": {...}}` is the whole object of
+that answer, with a merge patch applied.
+"""
+
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from nodemend.kube.api_request import Content, Method
+from nodemend.testing.api_server.patches import merge_patch
+
+REFERENCE: Final = re.compile(r"@(rv|uid|token):(\d+)")
+NOWHERE: Final = {"rv": "7", "uid": "00000000-dead-4000-8000-000000000000", "token": "bm90LWEtdG9rZW4"}
+"""What a reference to an answer that has no such thing comes to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request. `label` is the kind of operation that it counts as."""
+
+    label: str
+    method: str = "GET"
+    path: str = ""
+    query: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    content: str = Content.JSON.value
+    user: str = "admin"
+    # For a watch: the collection and object whose arrival shows that all before it has arrived.
+    sentinel: dict[str, Any] | None = None
+
+    @property
+    def is_watch(self) -> bool:
+        return self.query.get("watch") == "true"
+
+    @property
+    def verb(self) -> Method:
+        return Method(self.method)
+
+    def as_json(self) -> dict[str, Any]:
+        defaults = asdict(Step(self.label))
+        return {key: value for key, value in asdict(self).items() if key == "label" or value != defaults[key]}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one side answered: the code and the parsed body."""
+
+    status: int
+    body: Any
+    retry_after: float | None = None
+    # Wall clock when the step was begun, and when its answer was there.
+    begun: float = 0.0
+    done: float = 0.0
+
+
+def resolve(value: Any, outcomes: list[Outcome]) -> Any:
+    """`value` with every reference replaced by what this side was answered."""
+    if isinstance(value, str):
+        return REFERENCE.sub(lambda found: _looked_up(found[1], int(found[2]), outcomes), value)
+    if isinstance(value, list):
+        return [resolve(part, outcomes) for part in value]
+    if isinstance(value, dict):
+        if "@object" in value:
+            body = _body(value["@object"], outcomes)
+            return merge_patch(body, resolve(value.get("with", {}), outcomes))
+        return {key: resolve(part, outcomes) for key, part in value.items()}
+    return value
+
+
+def _looked_up(what: str, index: int, outcomes: list[Outcome]) -> str:
+    metadata = _body(index, outcomes).get("metadata", {})
+    key = {"rv": "resourceVersion", "uid": "uid", "token": "continue"}[what]
+    return str(metadata.get(key) or NOWHERE[what])
+
+
+def _body(index: int, outcomes: list[Outcome]) -> dict[str, Any]:
+    body = outcomes[index].body if index < len(outcomes) else None
+    return body if isinstance(body, dict) else {}

@@ -1,0 +1,25 @@
+"""A handful of the campaign's runs, and that a run is decided by its seed alone."""
+
+import pytest
+
+from tests.simulation.elector.campaign import play_seeds
+from tests.simulation.elector.world import ElectorWorld
+
+
+def test_no_promise_is_broken_in_the_first_runs() -> None:
+    tally, broken = play_seeds(range(10))
+
+    assert broken == []
+    assert tally.terms > 10
+    assert tally.actions > 1000
+
+
+@pytest.mark.parametrize("seed", [3, 17])
+def test_the_same_seed_gives_the_same_run(seed: int) -> None:
+    digests = []
+    for _ in range(2):
+        world = ElectorWorld(seed)
+        world.play()
+        digests.append(world.scheduler.trace.digest)
+
+    assert digests[0] == digests[1]

@@ -1,0 +1,130 @@
+"""A cluster in which `kubectl mend check` finds nothing wrong, and what a test changes about it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.custom_resources import CUSTOM_RESOURCES
+from nodemend.api.label_selector import LabelSelector
+from nodemend.api.manual_remediation import (
+    Evidence,
+    ManualRemediation,
+    ManualRemediationStatus,
+    Phase,
+)
+from nodemend.api.node_health_check import (
+    NodeHealthCheck,
+    NodeHealthCheckSpec,
+    NodeHealthCheckStatus,
+    Remedy,
+    TemplateReference,
+    Threshold,
+)
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
+from nodemend.cli.check.assess import ADMISSION_POLICIES
+from nodemend.cli.check.facts import (
+    AdmissionBinding,
+    AdmissionPolicy,
+    BindingSpec,
+    CallerFacts,
+    CheckFacts,
+    ClusterFacts,
+)
+from nodemend.cli.check.view import CheckView, Level
+from nodemend.cli.leaders import LeaderState, LeaderView
+from nodemend.cli.reviews import ServerVersion
+from nodemend.decide.facts import Present
+from nodemend.kube.node_record import NodeCondition, NodeRecord, NodeTaint
+
+NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+EVIDENCE = Evidence(class_="E5", node_uid="uid-edge-1", boot_id="boot-1")
+
+
+def node(
+    name: str, *, labels: tuple[tuple[str, str], ...] = (), taints: tuple[NodeTaint, ...] = ()
+) -> NodeRecord:
+    return NodeRecord(
+        name=name,
+        uid=f"uid-{name}",
+        labels=labels,
+        annotations=(),
+        conditions=(NodeCondition("Ready", "True"),),
+        taints=taints,
+        unschedulable=False,
+        provider_id="",
+        boot_id="boot-1",
+        created=None,
+        deleting=False,
+    )
+
+
+def check(
+    name: str = "workers", *, labels: dict[str, str] | None = None, types: tuple[str, ...] = ("Ready",)
+) -> NodeHealthCheck:
+    template = TemplateReference(
+        api_version="nodemend.io/v1alpha1", kind="ManualRemediationTemplate", name="call", namespace="default"
+    )
+    thresholds = tuple(Threshold(type=type_, status=ConditionStatus.UNKNOWN, period="5m") for type_ in types)
+    return NodeHealthCheck(
+        metadata=ObjectMeta(name=name, uid=f"uid-{name}", generation=1),
+        spec=NodeHealthCheckSpec(
+            selector=LabelSelector(match_labels=labels or {}),
+            thresholds=thresholds,
+            remedies=(Remedy(template=template),),
+        ),
+        status=NodeHealthCheckStatus(observed_generation=1),
+    )
+
+
+def remediation(name: str, created: str = "2026-01-31T11:59:00Z", **status: Any) -> ManualRemediation:
+    return ManualRemediation(
+        metadata=ObjectMeta(name=name, namespace="default", uid=f"rem-{name}", creation_timestamp=created),
+        status=ManualRemediationStatus(**{"phase": Phase.AWAITING_WORD, **status}),
+    )
+
+
+def leader(component: str, state: LeaderState = LeaderState.ALIVE) -> LeaderView:
+    return LeaderView(component=component, state=state, holder=f"{component}-0", renewed_ago=1.0)
+
+
+SOUND = CheckFacts(
+    cluster=ClusterFacts(
+        server=ServerVersion(major="1", minor="36", git_version="v1.36.3"),
+        served=Present(frozenset(custom.resource.plural for custom in CUSTOM_RESOURCES)),
+        policies=Present([AdmissionPolicy(metadata=ObjectMeta(name=name)) for name in ADMISSION_POLICIES]),
+        bindings=Present(
+            [
+                AdmissionBinding(spec=BindingSpec(policy_name=name, validation_actions=("Deny",)))
+                for name in ADMISSION_POLICIES
+            ]
+        ),
+    ),
+    caller=CallerFacts(
+        "anna", {"view": True, "pause": True, "stop": True, "confirm": True, "configure": False}
+    ),
+    leaders=(leader("checker"), leader("remediator")),
+    policy=Present(RemediationPolicy(spec=RemediationPolicySpec(mode=Mode.ACT, max_concurrent=2))),
+    checks=Present([check()]),
+    templates={("default", "call"): Present(object())},
+    nodes=Present([node("edge-1"), node("edge-2")]),
+    remediations=Present([]),
+    locks=Present([]),
+    system_namespace="nodemend-system",
+    now=NOW,
+)
+
+
+def facts(**changes: Any) -> CheckFacts:
+    return replace(SOUND, **changes)
+
+
+def troubles(view: CheckView) -> list[tuple[Level, str]]:
+    """All lines that are not fine."""
+    return [
+        (finding.level, finding.text)
+        for group in view.groups
+        for finding in group.findings
+        if finding.level is not Level.OK
+    ]

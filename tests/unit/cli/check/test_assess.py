@@ -1,0 +1,123 @@
+"""What is wrong with a cluster, an installation or a policy is found, and what is sound is not."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodemend.api.remediation_policy import Mode, Pause, RemediationPolicy, RemediationPolicySpec
+from nodemend.cli.check.assess import assess
+from nodemend.cli.check.facts import AdmissionBinding, BindingSpec, CallerFacts
+from nodemend.cli.check.view import Level
+from nodemend.cli.leaders import LeaderState, LeaderView
+from nodemend.cli.reviews import ServerVersion
+from nodemend.decide.facts import Absent, Present, Unreadable
+from tests.unit.cli.check.sound_facts import SOUND, facts, leader, troubles
+
+FAIL, WARN = Level.FAIL, Level.WARN
+ALLOWED = "what it forbids is allowed"
+
+
+def test_a_sound_cluster_has_no_trouble() -> None:
+    view = assess(SOUND)
+
+    assert (view.failures, view.warnings) == (0, 0)
+    assert [group.name for group in view.groups] == [
+        "cluster",
+        "rights",
+        "controllers",
+        "policy",
+        "checks",
+        "remediations",
+    ]
+
+
+def cluster(**changes: Any) -> Any:
+    return facts(cluster=replace(SOUND.cluster, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "level", "text"),
+    [
+        (
+            {"server": ServerVersion(major="1", minor="32", git_version="v1.32.9")},
+            FAIL,
+            "server 1.32.9; need 1.33 or newer",
+        ),
+        ({"served": Absent()}, FAIL, "no kind of nodemend.io/v1alpha1 is served"),
+        (
+            {"served": Present(frozenset({"nodehealthchecks", "remediationpolicies", "manualremediations"}))},
+            FAIL,
+            "manualremediationtemplates of nodemend.io/v1alpha1 are not served",
+        ),
+        (
+            {"served": Unreadable("no")},
+            WARN,
+            "the kinds of nodemend.io/v1alpha1 were not looked at: no",
+        ),
+        ({"policies": Unreadable("no")}, WARN, "the admission policies were not looked at: no"),
+    ],
+)
+def test_trouble_with_the_cluster(changes: dict[str, Any], level: Level, text: str) -> None:
+    assert troubles(assess(cluster(**changes))) == [(level, text)]
+
+
+def test_a_policy_that_is_missing_or_does_not_deny_is_a_failure_each() -> None:
+    policies, bindings = SOUND.cluster.policies, SOUND.cluster.bindings
+    assert isinstance(policies, Present)
+    assert isinstance(bindings, Present)
+    audit = AdmissionBinding(
+        spec=BindingSpec(policy_name="nodemend-confirmation", validation_actions=("Audit",))
+    )
+    broken = cluster(policies=Present(policies.value[:-1]), bindings=Present([audit, *bindings.value[1:]]))
+
+    assert troubles(assess(broken)) == [
+        (FAIL, f"the admission policy nodemend-confirmation has no binding that denies: {ALLOWED}"),
+        (FAIL, f"the admission policy nodemend-settings is missing: {ALLOWED}"),
+    ]
+
+
+def test_rights_are_told_and_a_caller_who_sees_nothing_is_warned() -> None:
+    blind = CallerFacts(
+        "eve", {"view": False, "pause": False, "stop": False, "confirm": False, "configure": False}
+    )
+
+    assert troubles(assess(facts(caller=blind))) == [
+        (WARN, "eve: you may not view, pause, stop, confirm or configure")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("view", "level"),
+    [
+        (leader("checker", LeaderState.SILENT), FAIL),
+        (leader("checker", LeaderState.NOBODY), FAIL),
+        (leader("checker", LeaderState.NEVER), FAIL),
+        (leader("checker", LeaderState.UNKNOWN), WARN),
+        (replace(leader("checker"), clock_differs=True), WARN),
+    ],
+)
+def test_a_controller_that_does_not_live_is_a_failure(view: LeaderView, level: Level) -> None:
+    found = troubles(assess(facts(leaders=(view, leader("remediator")))))
+
+    assert found == [(level, view.sentence)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "text"),
+    [
+        (Absent(), "there is no RemediationPolicy: nothing is remediated, only told"),
+        (Unreadable("no"), "the RemediationPolicy was not looked at: no"),
+        (Present(RemediationPolicy()), "mode DryRun: nothing is remediated, only told"),
+        (
+            Present(
+                RemediationPolicy(
+                    spec=RemediationPolicySpec(mode=Mode.ACT, pause=Pause(reason="switch swap", by="anna"))
+                )
+            ),
+            "paused by anna: switch swap",
+        ),
+    ],
+)
+def test_a_policy_that_lets_nothing_happen_is_a_warning(policy: Any, text: str) -> None:
+    assert (WARN, text) in troubles(assess(facts(policy=policy)))

@@ -1,0 +1,83 @@
+"""Health checks that watch too little, too much, or could not act."""
+
+from nodemend.api.label_selector import LabelSelector
+from nodemend.api.node_health_check import Remedy
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.cli.check.assess import assess
+from nodemend.cli.check.view import Level
+from nodemend.decide.facts import Absent, Present, Unreadable
+from tests.unit.cli.check.sound_facts import check, facts, node, troubles
+
+FAIL, WARN = Level.FAIL, Level.WARN
+
+
+def test_without_a_check_no_node_is_watched() -> None:
+    assert troubles(assess(facts(checks=Present([])))) == [
+        (WARN, "there is no NodeHealthCheck: no node is watched")
+    ]
+
+
+def test_nodes_that_nobody_watches_are_named() -> None:
+    nodes = [node("edge-1", labels=(("rack", "1"),)), node("edge-2"), node("edge-3")]
+    found = troubles(assess(facts(nodes=Present(nodes), checks=Present([check(labels={"rack": "1"})]))))
+
+    assert found == [(WARN, "watched by no check: edge-2, edge-3")]
+
+
+def test_checks_that_overlap_are_named_with_the_nodes_they_share() -> None:
+    found = troubles(assess(facts(checks=Present([check("workers"), check("all")]))))
+
+    assert found == [(WARN, "nhc/all and nhc/workers select the same nodes: edge-1, edge-2")]
+
+
+def test_a_check_without_nodes_watches_nothing() -> None:
+    found = troubles(assess(facts(checks=Present([check(), check("gone", labels={"rack": "9"})]))))
+
+    assert found == [(WARN, "nhc/gone selects no node")]
+
+
+def test_a_condition_that_no_node_reports_never_counts() -> None:
+    found = troubles(assess(facts(checks=Present([check(types=("Ready", "StorageReady"))]))))
+
+    assert found == [(WARN, "nhc/workers watches StorageReady, which no node of it reports")]
+
+
+def test_a_change_that_the_checker_has_not_seen_is_told() -> None:
+    changed = check().but(metadata=ObjectMeta(name="workers", generation=2))
+
+    assert troubles(assess(facts(checks=Present([changed])))) == [
+        (WARN, "nhc/workers was changed, and the checker has not acted on that yet")
+    ]
+
+
+def test_a_template_that_does_not_exist_is_a_failure() -> None:
+    assert troubles(assess(facts(templates={("default", "call"): Absent()}))) == [
+        (FAIL, "nhc/workers: its template default/call does not exist, so nothing can be remediated")
+    ]
+    assert troubles(assess(facts(templates={("default", "call"): Unreadable("no")}))) == [
+        (WARN, "nhc/workers: its template default/call was not looked at: no")
+    ]
+
+
+def test_a_kind_of_remedy_that_nobody_knows_is_a_failure() -> None:
+    known = check()
+    template = known.spec.remedies[0].template.but(kind="MagicTemplate")
+    unknown = known.but(spec=known.spec.but(remedies=(Remedy(template=template),)))
+
+    assert troubles(assess(facts(checks=Present([unknown])))) == [
+        (FAIL, "nhc/workers: no remedy of the kind MagicTemplate in nodemend.io/v1alpha1 is known")
+    ]
+
+
+def test_what_cannot_be_read_is_said_to_be_unread() -> None:
+    assert troubles(assess(facts(checks=Unreadable("forbidden")))) == [
+        (WARN, "the NodeHealthChecks were not looked at: forbidden")
+    ]
+    unread = troubles(assess(facts(nodes=Unreadable("forbidden"))))
+    assert (WARN, "the nodes were not looked at: forbidden") in unread
+
+
+def test_the_selectors_are_those_that_the_checker_goes_by() -> None:
+    """An empty selector is every node."""
+    assert check().spec.selector == LabelSelector()
+    assert not troubles(assess(facts()))

@@ -1,0 +1,71 @@
+"""What waits for long, and what was left behind."""
+
+from nodemend.api.lease import Lease, LeaseSpec
+from nodemend.api.manual_remediation import Phase
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.cli.check.assess import assess
+from nodemend.cli.check.view import Level
+from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.kube.node_record import NodeTaint
+from tests.unit.cli.check.sound_facts import EVIDENCE, facts, node, remediation, troubles
+
+FAIL, WARN = Level.FAIL, Level.WARN
+OURS = NodeTaint("node.kubernetes.io/out-of-service", "NoExecute", "nodemend")
+THEIRS = NodeTaint("node.kubernetes.io/out-of-service", "NoExecute", "nodeshutdown")
+
+
+def lock(uid: str, holder: str) -> Lease:
+    return Lease(metadata=ObjectMeta(name=f"node-{uid}"), spec=LeaseSpec(holder_identity=holder))
+
+
+def test_a_remediation_that_has_just_begun_is_fine() -> None:
+    assert not troubles(assess(facts(remediations=Present([remediation("edge-1")]))))
+
+
+def test_one_that_is_open_for_long_is_told_with_what_it_waits_for() -> None:
+    old = remediation(
+        "edge-1", created="2026-01-31T11:00:00Z", message="Waiting for a person. Switch it off."
+    )
+    over = remediation("edge-2", created="2026-01-30T11:00:00Z", phase=Phase.SUCCEEDED)
+
+    assert troubles(assess(facts(remediations=Present([old, over])))) == [
+        (WARN, "edge-1 has been under remediation for 1h. Waiting for a person.")
+    ]
+
+
+def test_our_taint_without_a_remediation_is_a_failure() -> None:
+    nodes = [node("edge-1", taints=(OURS,)), node("edge-2", taints=(THEIRS,))]
+
+    assert troubles(assess(facts(nodes=Present(nodes)))) == [
+        (FAIL, "edge-1 has our out-of-service taint, and no remediation that would take it off")
+    ]
+
+
+def test_our_taint_with_its_remediation_is_fine() -> None:
+    releasing = remediation("edge-1", phase=Phase.RELEASING, evidence=EVIDENCE, node_uid="uid-edge-1")
+    found = facts(nodes=Present([node("edge-1", taints=(OURS,))]), remediations=Present([releasing]))
+
+    assert not troubles(assess(found))
+
+
+def test_a_lock_whose_holder_is_gone_is_told() -> None:
+    leases = [
+        lock("uid-1", "rem-gone"),
+        lock("uid-2", "rem-edge-1"),
+        Lease(metadata=ObjectMeta(name="nodemend-checker")),
+    ]
+    found = facts(remediations=Present([remediation("edge-1")]), locks=Present(leases))
+
+    assert troubles(assess(found)) == [(WARN, "1 lock on nodes whose remediation is gone: node-uid-1")]
+
+
+def test_what_cannot_be_read_is_said_to_be_unread() -> None:
+    assert troubles(assess(facts(remediations=Unreadable("no")))) == [
+        (WARN, "the remediations were not looked at: no")
+    ]
+    assert troubles(assess(facts(remediations=Absent()))) == [
+        (WARN, "the remediations were not looked at: their kind is not served")
+    ]
+    assert troubles(assess(facts(locks=Unreadable("no")))) == [
+        (WARN, "the locks on nodes were not looked at: no")
+    ]

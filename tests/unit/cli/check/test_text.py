@@ -1,0 +1,41 @@
+"""`kubectl mend check` as a person reads it."""
+
+from nodemend.cli.check.text import render
+from nodemend.cli.check.view import Group, check_view, fail, ok, warn
+
+FOUND = (
+    Group(name="cluster", findings=(ok("server 1.36.3; need 1.33 or newer"),)),
+    Group(
+        name="checks",
+        findings=(
+            warn("nhc/workers watches StorageReady, which no node of it reports"),
+            fail("edge-07 has our taint", "kubectl taint node edge-07 x-"),
+        ),
+    ),
+)
+
+
+def test_groups_lines_hints_and_what_to_do_next() -> None:
+    assert "\n".join(render(check_view(FOUND))) == (
+        "cluster\n"
+        "  ok    server 1.36.3; need 1.33 or newer\n"
+        "checks\n"
+        "  warn  nhc/workers watches StorageReady, which no node of it reports\n"
+        "  FAIL  edge-07 has our taint\n"
+        "          kubectl taint node edge-07 x-\n"
+        "\n"
+        "1 failure, 1 warning, 1 fine. Nothing was changed.\n"
+        "Next: see to the failure above, then run kubectl mend check again"
+    )
+
+
+def test_where_all_is_fine_the_status_is_next() -> None:
+    assert list(render(check_view(FOUND[:1])))[-1] == "Next: kubectl mend status"
+
+
+def test_several_warnings_are_several() -> None:
+    twice = Group(name="x", findings=(warn("a"), warn("b")))
+
+    assert list(render(check_view((twice,))))[-1] == (
+        "Next: see to the 2 warnings above, then run kubectl mend check again"
+    )

@@ -1,0 +1,102 @@
+"""What the remediator would not believe is refused before it is written."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from nodemend.api.lease import Lease, LeaseSpec
+from nodemend.api.manual_remediation import Confirmation
+from nodemend.api.node import Node, NodeCondition, NodeInfo, NodeStatus
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.cli.confirm.facts import ConfirmFacts
+from nodemend.cli.confirm.judgement import Refusal, weigh_word
+from nodemend.decide.facts import Absent, Present, Unreadable
+from tests.unit.cli.check.sound_facts import remediation
+
+NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+RENEWED = "2026-01-31T11:53:00.000000Z"
+LATER = "2026-01-31T11:59:59.000000Z"
+
+
+def node(ready: str = "Unknown", boot: str = "boot-1", uid: str = "uid-1") -> Present[Node]:
+    status = NodeStatus(
+        conditions=(NodeCondition(type="Ready", status=ready),), node_info=NodeInfo(boot_id=boot)
+    )
+    return Present(Node(metadata=ObjectMeta(name="edge-07", uid=uid), status=status))
+
+
+def lease(renewed: str = RENEWED) -> Present[Lease]:
+    return Present(Lease(spec=LeaseSpec(lease_duration_seconds=40, renew_time=renewed)))
+
+
+def waiting(**status: Any) -> Any:
+    return remediation(
+        "edge-07", **{"node_uid": "uid-1", "boot_id": "boot-1", "last_renew_time": RENEWED, **status}
+    )
+
+
+DOWN = ConfirmFacts(
+    remediation=waiting(),
+    node=node(),
+    lease=lease(),
+    policy=Absent(),
+    pods=Present([]),
+    attachments=Present([]),
+    caller="anna",
+    may_confirm=True,
+    now=NOW,
+)
+
+
+def test_a_word_repeats_what_the_remediator_shows() -> None:
+    assert weigh_word(DOWN, "pulled the plug") == Confirmation(
+        by="anna",
+        reason="pulled the plug",
+        node_uid="uid-1",
+        boot_id="boot-1",
+        last_renew_time=RENEWED,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"may_confirm": False}, "anna may not confirm."),
+        ({"remediation": waiting(node_uid="")}, "The remediator has not looked at the node yet."),
+        ({"node": Absent()}, "There is no Node edge-07 any more: the remediation closes by itself."),
+        ({"node": Unreadable("no")}, "The node's state cannot be read: no."),
+        ({"lease": Unreadable("no")}, "The node's state cannot be read: no."),
+        ({"lease": Absent()}, "Node edge-07 has no Lease, so nothing tells whether its kubelet is silent."),
+        ({"node": node(uid="uid-2")}, "The word given names node uid-1, but this is uid-2."),
+        ({"node": node(boot="boot-2")}, "The word given names boot boot-1, but this is boot-2."),
+        ({"node": node(ready="True")}, "Node edge-07 reports Ready: its kubelet is at work."),
+        (
+            {"lease": lease(LATER)},
+            f"The kubelet renewed its Lease at {LATER}, after it was reported silent: it is alive.",
+        ),
+        (
+            {"remediation": waiting(last_renew_time=""), "lease": lease("2026-01-31T11:59:50.000000Z")},
+            "The kubelet's Lease has been silent for 10 s of the 40 s needed.",
+        ),
+        (
+            {"remediation": waiting(last_renew_time="")},
+            "The remediator itself has not seen the kubelet silent for 40 s yet.",
+        ),
+    ],
+)
+def test_what_would_not_be_believed_is_refused_with_its_reason(changes: dict[str, Any], why: str) -> None:
+    weighed = weigh_word(replace(DOWN, **changes), "pulled the plug")
+
+    assert isinstance(weighed, Refusal)
+    assert weighed.why == why
+    assert weighed.next_step
+
+
+def test_a_remediation_that_is_ending_takes_no_word() -> None:
+    ending = waiting().but(metadata=ObjectMeta(name="edge-07", deletion_timestamp="2026-01-31T12:00:00Z"))
+    weighed = weigh_word(replace(DOWN, remediation=ending), "x")
+
+    assert isinstance(weighed, Refusal)
+    assert weighed.why == "The remediation of edge-07 is ending."

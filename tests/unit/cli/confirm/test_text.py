@@ -1,0 +1,98 @@
+"""`kubectl mend confirm` as a person reads it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from nodemend.cli.confirm.text import render_confirmed, render_preview, render_withdrawn
+from nodemend.cli.confirm.view import ConfirmedView, ConfirmView, WithdrawnView
+
+WORD = ConfirmView(
+    node="edge-07",
+    namespace="nodemend-system",
+    check="workers",
+    by="anna@example.com",
+    reason="unplugged it",
+    node_uid="uid-1",
+    boot_id="0d9a7c52",
+    ready="Unknown",
+    last_renew_time="2026-01-31T12:00:00.000000Z",
+    last_heartbeat=datetime(2026, 1, 31, 12, 0, tzinfo=UTC),
+    silent_for=422.0,
+    silence_needed=40.0,
+    instructions="Pull both plugs.",
+    pods=("default/db-0", "default/db-1"),
+    volumes=("pvc-1",),
+    cautions=(),
+)
+
+
+def test_all_that_a_person_should_know_before_they_vouch() -> None:
+    assert "\n".join(render_preview(WORD, UTC)) == (
+        "The remediation nodemend-system/edge-07, asked for by nhc/workers, waits for a person's word.\n"
+        "\n"
+        "  node             edge-07, Ready=Unknown\n"
+        "  boot             0d9a7c52\n"
+        "  last heartbeat   2026-01-31 12:00:00 UTC, 7m02s ago by the API server's clock\n"
+        "  instructions     Pull both plugs.\n"
+        "\n"
+        "  2 pods will be released:\n"
+        "    default/db-0\n"
+        "    default/db-1\n"
+        "  1 volume will be detached:\n"
+        "    pvc-1\n"
+        "\n"
+        "You vouch, as anna@example.com, that this boot of edge-07 can run nothing any more:\n"
+        "it has no power, or it was reset. That you cannot reach it is no reason to vouch.\n"
+        "If it still runs, its workloads will run twice and may destroy their data.\n"
+        "Your word is good for 10m, and can be taken back until the release begins."
+    )
+
+
+def test_what_is_not_there_or_not_to_be_seen_is_said() -> None:
+    bare = replace(
+        WORD,
+        check="",
+        last_heartbeat=None,
+        instructions="",
+        pods=(),
+        volumes=None,
+        cautions=("Nothing would be released.",),
+    )
+    shown = "\n".join(render_preview(bare, UTC))
+
+    assert "The remediation nodemend-system/edge-07 waits for a person's word." in shown
+    assert "last heartbeat   none is known" in shown
+    assert "No pod will be released." in shown
+    assert "You may not see which volumes will be detached." in shown
+    assert shown.endswith("Warning: Nothing would be released.")
+
+
+def test_a_long_list_of_pods_is_cut() -> None:
+    many = replace(WORD, pods=tuple(f"default/web-{number:03d}" for number in range(45)))
+
+    assert "    and 5 more" in list(render_preview(many, UTC))
+
+
+def test_a_word_that_was_written_says_how_to_undo_it() -> None:
+    assert "\n".join(render_confirmed(ConfirmedView(word=WORD, dry_run=False))) == (
+        "recorded: anna@example.com vouches that edge-07 is down: unplugged it\n"
+        "The remediator weighs it against the node's last sign of life, and then releases the workloads.\n"
+        "  undo, until the release begins:  kubectl mend confirm edge-07 --withdraw\n"
+        "Next: kubectl mend explain edge-07"
+    )
+
+
+def test_a_dry_run_changes_nothing_and_says_so() -> None:
+    assert list(render_confirmed(ConfirmedView(word=WORD, dry_run=True)))[1] == "Nothing was changed."
+    withdrawn = WithdrawnView(node="edge-07", namespace="n", by="anna", reason="x", dry_run=True)
+    assert list(render_withdrawn(withdrawn))[1] == "Nothing was changed."
+
+
+def test_a_word_that_was_taken_back() -> None:
+    withdrawn = WithdrawnView(node="edge-07", namespace="n", by="anna", reason="x", dry_run=False)
+
+    assert "\n".join(render_withdrawn(withdrawn)) == (
+        "withdrawn: the word of anna that edge-07 is down. Nothing was released on it.\n"
+        "  undo:  kubectl mend confirm edge-07 --reason ...\n"
+        "Next: kubectl mend explain edge-07"
+    )

@@ -1,0 +1,162 @@
+"""A word is written for what was shown, and for nothing else."""
+
+import pytest
+
+from nodemend.api.group_versions import MANUAL_REMEDIATION, POD, REMEDIATION_POLICY
+from nodemend.cli.confirm.view import ConfirmView
+from nodemend.cli.confirm.writing import confirm, prepare, withdraw
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.testing.cluster.world import World
+from tests.unit.cli.sick_world import SICK, sick_world
+from tests.unit.cli.simulated_caller import SimulatedCaller
+
+
+def shown_to(caller: SimulatedCaller, node: str = SICK, namespace: str = "") -> ConfirmView:
+    return caller.run(lambda cluster: prepare(cluster, node, namespace, "pulled the plug"))
+
+
+def refused(caller: SimulatedCaller, node: str = SICK) -> str:
+    with pytest.raises(CommandFailure) as failure:
+        shown_to(caller, node)
+    assert failure.value.code is ExitCode.WRONG
+    return failure.value.message
+
+
+def word(world: World) -> dict[str, str] | None:
+    remediation = world.admin_api.get(MANUAL_REMEDIATION, SICK, "nodemend-system")
+    assert remediation is not None
+    found: dict[str, str] | None = remediation["spec"].get("confirmation")
+    return found
+
+
+def test_what_is_shown_is_the_node_its_last_heartbeat_and_what_leaves_it() -> None:
+    with sick_world() as (world, caller):
+        shown = shown_to(caller)
+        on_node = [p for p in world.admin_api.list(POD) if p["spec"].get("nodeName") == SICK]
+
+    assert (shown.node, shown.namespace, shown.check) == (SICK, "nodemend-system", "all-nodes")
+    assert (shown.by, shown.reason, shown.boot_id) == ("anna", "pulled the plug", "node-1-boot-1")
+    assert 200.0 < shown.silent_for < 240.0
+    assert shown.pods == tuple(sorted(f"default/{pod['metadata']['name']}" for pod in on_node))
+    assert shown.volumes == tuple(sorted(pod["metadata"]["name"] for pod in on_node))
+    assert shown.cautions == ()
+
+
+def test_a_word_that_is_given_moves_the_workloads() -> None:
+    with sick_world() as (world, caller):
+        shown = shown_to(caller)
+        caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
+        given = word(world)
+        world.run(330.0)
+        homes = {pod["spec"].get("nodeName") for pod in world.admin_api.list(POD)}
+
+    assert given is not None
+    assert (given["by"], given["reason"], given["lastRenewTime"]) == (
+        "anna",
+        "pulled the plug",
+        shown.last_renew_time,
+    )
+    assert SICK not in homes
+
+
+def test_a_word_for_a_node_without_a_remediation_is_refused() -> None:
+    with sick_world() as (_, caller):
+        assert refused(caller, "node-2") == "node-2 is not under remediation."
+
+
+def test_a_word_before_the_silence_has_lasted_is_refused() -> None:
+    with sick_world(until=180.0) as (_, caller):
+        assert refused(caller) == (
+            "The remediator itself has not seen the kubelet silent for 40 s yet. Nothing was written."
+        )
+
+
+def test_a_word_while_the_kubelet_speaks_is_refused() -> None:
+    with sick_world() as (world, caller):
+        world.machines[SICK].power_on()
+        # Until its kubelet has renewed the Lease, and the remediator has not looked again yet.
+        for replica in world.replicas:
+            replica.process.pause(100.0)
+        world.run(312.0)
+        told = refused(caller)
+
+    assert "this is node-1-boot-2" in told or "it is alive" in told
+    assert "Nothing was written." in told
+
+
+def test_a_second_word_is_refused_with_who_gave_the_first() -> None:
+    with sick_world() as (world, caller):
+        for replica in world.replicas:
+            replica.process.pause(100.0)
+        shown = shown_to(caller)
+        caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
+        told = refused(SimulatedCaller(world, "berta"))
+
+    assert told == "anna has vouched for node-1 already: pulled the plug. Nothing was written."
+
+
+def test_who_may_not_confirm_is_told_what_they_lack() -> None:
+    with sick_world() as (world, _):
+        vera = SimulatedCaller(world, "vera", verbs=("get", "list", "patch"))
+        with pytest.raises(CommandFailure, match="vera may not confirm") as failure:
+            shown_to(vera)
+
+    assert "nodemend-confirmer" in failure.value.next_step
+
+
+def test_a_sign_of_life_after_the_look_ends_it() -> None:
+    """The person saw the machine off before. What came later they have not seen."""
+    with sick_world() as (world, caller):
+        shown = shown_to(caller)
+        world.machines[SICK].power_on()
+        world.run(320.0)
+        world.machines[SICK].power_off()
+        world.run(600.0)
+        with pytest.raises(CommandFailure) as failure:
+            caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
+        given = word(world) if world.admin_api.get(MANUAL_REMEDIATION, SICK, "nodemend-system") else None
+
+    assert "since you looked" in failure.value.message or "not under remediation" in failure.value.message
+    assert given is None
+
+
+def test_a_closed_guard_is_a_caution() -> None:
+    with sick_world() as (world, caller):
+        world.admin_api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": {"reason": "swap"}}})
+        shown = shown_to(caller)
+
+    [caution] = shown.cautions
+    assert caution.startswith("Nothing would be released as things are. Paused by somebody: swap.")
+
+
+def test_a_word_can_be_taken_back_before_the_release() -> None:
+    with sick_world() as (world, caller):
+        for replica in world.replicas:
+            replica.process.pause(100.0)
+        shown = shown_to(caller)
+        caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
+        taken = caller.run(lambda cluster: withdraw(cluster, SICK, "", dry_run=False))
+        left = word(world)
+
+    assert (taken.by, taken.reason, left) == ("anna", "pulled the plug", None)
+
+
+def test_a_word_cannot_be_taken_back_once_the_release_has_begun_and_the_server_says_so() -> None:
+    with sick_world() as (world, caller):
+        shown = shown_to(caller)
+        caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
+        world.run(285.0)
+        with pytest.raises(CommandFailure) as failure:
+            caller.run(lambda cluster: withdraw(cluster, SICK, "", dry_run=False))
+
+    assert "may be withdrawn only before the release begins" in failure.value.message
+
+
+def test_without_a_word_there_is_nothing_to_take_back() -> None:
+    with sick_world() as (_, caller), pytest.raises(CommandFailure, match="nobody has vouched for node-1"):
+        caller.run(lambda cluster: withdraw(cluster, SICK, "", dry_run=False))
+
+
+def test_a_remediation_in_another_namespace_is_not_found() -> None:
+    with sick_world() as (_, caller), pytest.raises(CommandFailure, match="not under remediation in default"):
+        shown_to(caller, namespace="default")

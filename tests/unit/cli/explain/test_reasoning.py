@@ -1,0 +1,163 @@
+"""An explanation is what the deciding code says of the cluster as it is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import get_args
+
+import pytest
+
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.confirm.writing import confirm, prepare
+from nodemend.cli.exit_codes import CommandFailure
+from nodemend.cli.explain.facts import gather
+from nodemend.cli.explain.questions import QUESTION_OF
+from nodemend.cli.explain.reasoning import explain_node
+from nodemend.cli.explain.view import Answer, ExplainView
+from nodemend.decide.holds import HoldReason
+from nodemend.testing.cluster.world import CHECK, Shape, World
+from tests.unit.cli.simulated_caller import SimulatedCaller
+
+SICK = "node-1"
+
+
+@contextmanager
+def world_of(replicas: int = 2) -> Iterator[tuple[World, SimulatedCaller]]:
+    world = World("explain", Shape(people=False, replicas=replicas))
+    try:
+        yield world, SimulatedCaller(world)
+    finally:
+        world.close()
+
+
+def explained(caller: SimulatedCaller, node: str = SICK) -> ExplainView:
+    async def look(cluster: Cluster) -> ExplainView:
+        return explain_node(await gather(cluster, node))
+
+    return caller.run(look)
+
+
+def answers(view: ExplainView) -> dict[str, Answer]:
+    return {question.key: question.answer for question in view.questions}
+
+
+def test_every_hold_has_its_place_among_the_questions() -> None:
+    assert set(QUESTION_OF) == set(get_args(HoldReason))
+
+
+def test_a_healthy_node_needs_nothing() -> None:
+    with world_of() as (world, caller):
+        world.run(60.0)
+        view = explained(caller)
+
+    assert (view.health, view.headline, view.next_step) == ("Healthy", "node-1 is healthy.", "nothing.")
+    assert answers(view) == {
+        "watched": Answer.YES,
+        "unhealthy": Answer.NO,
+        "allowed": Answer.YES,
+        "remediating": Answer.NO,
+    }
+
+
+def test_a_node_that_no_check_selects_is_on_its_own() -> None:
+    with world_of() as (world, caller):
+        world.run(30.0)
+        world.admin_api.delete(NODE_HEALTH_CHECK, CHECK)
+        view = explained(caller)
+
+    assert view.headline == "node-1 is watched by no check. Nothing will be done about it."
+    assert view.health == "Unwatched"
+
+
+def test_the_whole_way_of_a_failure_is_explained_step_by_step() -> None:
+    with world_of() as (world, caller):
+        world.run(60.0)
+        world.machines[SICK].power_off()
+        world.run(130.0)
+        suspect = explained(caller)
+        world.run(280.0)
+        waiting = explained(caller)
+        shown = caller.run(lambda cluster: prepare(cluster, SICK, "", "pulled the plug"))
+        caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
+        world.run(283.0)
+        leaving = explained(caller)
+        world.run(330.0)
+        away = explained(caller)
+        world.machines[SICK].power_on()
+        world.run(420.0)
+        back = explained(caller)
+
+    assert suspect.headline.startswith("node-1 is suspect. It counts as unhealthy in ")
+    assert waiting.held is not None
+    assert (waiting.held.reason, answers(waiting)["vouched"]) == ("NoWord", Answer.HOLD)
+    assert "kubectl mend confirm node-1" in waiting.next_step
+    assert leaving.held is not None
+    assert (leaving.held.reason, answers(leaving)["released"]) == ("WorkloadsLeaving", Answer.HOLD)
+    assert away.held is not None
+    assert (away.held.reason, answers(away)["back"]) == ("NotBackYet", Answer.HOLD)
+    assert back.headline == "node-1 is healthy."
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "sentence"),
+    [
+        ({"mode": "DryRun"}, "DryRun", "The RemediationPolicy says DryRun: nothing is done, only told."),
+        ({"mode": "Act", "pause": {"reason": "swap", "by": "admin"}}, "Paused", "Paused by admin: swap."),
+    ],
+)
+def test_a_closed_guard_holds_and_says_how_to_open_it(
+    spec: dict[str, object], reason: str, sentence: str
+) -> None:
+    with world_of() as (world, caller):
+        world.run(30.0)
+        world.admin_api.patch(REMEDIATION_POLICY, "cluster", {"spec": spec})
+        world.machines[SICK].power_off()
+        world.run(300.0)
+        view = explained(caller)
+
+    assert view.health == "Unhealthy"
+    assert view.headline == f"node-1 is unhealthy, and its remediation is held. {sentence}"
+    assert view.held is not None
+    assert (view.held.reason, answers(view)["allowed"]) == (reason, Answer.HOLD)
+
+
+def test_checks_that_overlap_are_named() -> None:
+    with world_of() as (world, caller):
+        world.run(30.0)
+        spec = world.admin_api.list(NODE_HEALTH_CHECK)[0]["spec"]
+        world.admin_api.create(NODE_HEALTH_CHECK, {"metadata": {"name": "zzz"}, "spec": spec})
+        view = explained(caller)
+
+    assert view.questions[0].because == "nhc/all-nodes, the first by name; also selected by nhc/zzz"
+
+
+def test_a_remediation_that_is_ending_says_what_it_still_does() -> None:
+    with world_of() as (world, caller):
+        world.run(60.0)
+        world.machines[SICK].power_off()
+        world.run(280.0)
+        for replica in world.replicas:
+            replica.process.pause(1000.0)
+        world.admin_api.delete(MANUAL_REMEDIATION, SICK, "nodemend-system")
+        view = explained(caller)
+
+    assert view.headline == "node-1 is under remediation. Next, the remediator unlocks the node."
+
+
+def test_without_controllers_nothing_of_it_happens_and_that_is_said() -> None:
+    with world_of(replicas=0) as (world, caller):
+        world.run(30.0)
+        world.machines[SICK].power_off()
+        world.run(300.0)
+        view = explained(caller)
+
+    assert view.headline == "node-1 is unhealthy. Next, the checker asks for its remediation."
+    assert view.next_step == "kubectl mend check"
+    assert view.notes[1].startswith("Nothing of this happens before the checker runs.")
+
+
+def test_a_node_that_is_not_there_ends_the_command() -> None:
+    with world_of(replicas=0) as (world, caller):
+        world.admin_api.delete(NODE, SICK)
+        with pytest.raises(CommandFailure, match="there is no node node-1"):
+            explained(caller)

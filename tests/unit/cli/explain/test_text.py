@@ -1,0 +1,33 @@
+"""`kubectl mend explain` as a person reads it."""
+
+from nodemend.cli.explain.text import render
+from nodemend.cli.explain.view import Answer, ExplainView, HeldView, Question
+
+VIEW = ExplainView(
+    node="edge-07",
+    health="Unhealthy",
+    headline="edge-07 is under remediation, and held. Waiting for a person.",
+    questions=(
+        Question(key="watched", asked="watched by a check", answer=Answer.YES, because="nhc/workers"),
+        Question(key="vouched", asked="vouched to be down", answer=Answer.HOLD, because="Waiting."),
+        Question(key="back", asked="back on a new boot", answer=Answer.OPEN),
+    ),
+    held=HeldView(reason="NoWord", sentence="Waiting.", next_step="Switch it off."),
+    notes=("A note that is long enough to be wrapped, " + "word " * 20,),
+    next_step="Switch it off.",
+)
+
+
+def test_the_answer_first_then_the_reasons_then_what_to_do() -> None:
+    assert "\n".join(render(VIEW)) == (
+        "edge-07 is under remediation, and held. Waiting for a person.\n"
+        "\n"
+        "#   QUESTION             ANSWER   BECAUSE\n"
+        "1   watched by a check   yes      nhc/workers\n"
+        "2   vouched to be down   HOLD     Waiting.\n"
+        "3   back on a new boot   -\n"
+        "\n"
+        "A note that is long enough to be wrapped, word word word word word word word word word word word\n"
+        "word word word word word word word word word\n"
+        "Next: Switch it off."
+    )

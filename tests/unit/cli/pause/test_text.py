@@ -1,0 +1,59 @@
+"""`kubectl mend pause` and `resume` as a person reads them."""
+
+from nodemend.api.manual_remediation import Phase
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.remediation_policy import Pause
+from nodemend.cli.pause.text import render_paused, render_resumed
+from nodemend.cli.pause.view import paused_view, resumed_view
+from nodemend.cli.pause.writing import Change
+from tests.unit.cli.check.sound_facts import EVIDENCE, remediation
+
+SWAP = Pause(reason="switch swap", by="anna")
+OPEN = [
+    remediation("edge-07"),
+    remediation("edge-08", phase=Phase.RELEASING, evidence=EVIDENCE),
+    remediation("edge-09", phase=Phase.RECOVERING, evidence=EVIDENCE, released=True),
+    remediation("edge-10").but(
+        metadata=ObjectMeta(name="edge-10", deletion_timestamp="2026-01-31T12:00:00Z")
+    ),
+]
+
+
+def test_a_pause_says_what_goes_on_meanwhile_and_how_to_end_it() -> None:
+    assert "\n".join(render_paused(paused_view(SWAP, Change(None), OPEN, dry_run=False))) == (
+        "paused by anna: switch swap\n"
+        "No new action begins anywhere in the cluster. Nodes are still judged.\n"
+        "4 remediations are open:\n"
+        "  edge-07   AwaitingWord   waits; nothing is released on anybody's word\n"
+        "  edge-08   Releasing      finishes a release that has begun, and begins none\n"
+        "  edge-09   Recovering     goes on waiting for the node to come back\n"
+        "  edge-10   AwaitingWord   goes on ending\n"
+        "  end them too:  kubectl mend stop --all\n"
+        "  undo:  kubectl mend resume\n"
+        "Next: kubectl mend status"
+    )
+
+
+def test_what_stood_before_is_told() -> None:
+    before = Change(Pause(reason="power test", by=""), created=False)
+    shown = list(render_paused(paused_view(SWAP, before, [], dry_run=True)))
+
+    assert shown[:2] == [
+        "dry run: paused by anna: switch swap",
+        "It was paused already, by somebody: power test",
+    ]
+    assert "That is what would be. Nothing was changed." in shown
+    made = list(render_paused(paused_view(SWAP, Change(None, created=True), [], dry_run=False)))
+    assert "There was no RemediationPolicy; this one is in mode DryRun, as without one." in made
+
+
+def test_resuming() -> None:
+    assert "\n".join(render_resumed(resumed_view(Change(SWAP), dry_run=False))) == (
+        "resumed; it was paused by anna: switch swap\n"
+        "Remediations begin and go on again, as far as the mode allows.\n"
+        '  undo:  kubectl mend pause --reason "switch swap"\n'
+        "Next: kubectl mend status"
+    )
+    assert next(iter(render_resumed(resumed_view(Change(None), dry_run=False)))) == (
+        "It is not paused. Nothing was changed."
+    )

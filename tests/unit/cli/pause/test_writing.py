@@ -1,0 +1,79 @@
+"""A pause is one field of one object, written in the caller's own name."""
+
+import pytest
+
+from nodemend.api.group_versions import REMEDIATION_POLICY
+from nodemend.api.remediation_policy import Pause
+from nodemend.cli.exit_codes import CommandFailure
+from nodemend.cli.pause.writing import Change, clear_pause, set_pause
+from nodemend.testing.cluster.world import Shape, World
+from tests.unit.cli.simulated_caller import SimulatedCaller
+
+SWAP = Pause(reason="switch swap", by="anna")
+
+
+def quiet_world() -> tuple[World, SimulatedCaller]:
+    world = World("pause", Shape(machines=1, replicas=0, people=False))
+    return world, SimulatedCaller(world)
+
+
+def spec(world: World) -> dict[str, object] | None:
+    policy = world.admin_api.get(REMEDIATION_POLICY, "cluster")
+    return policy["spec"] if policy else None
+
+
+def test_pausing_and_resuming_leave_the_rest_of_the_policy_alone() -> None:
+    world, caller = quiet_world()
+    before = spec(world)
+    paused = caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
+    during = spec(world)
+    resumed = caller.run(lambda cluster: clear_pause(cluster, dry_run=False))
+
+    assert (paused, resumed) == (Change(None), Change(SWAP))
+    assert during == {**(before or {}), "pause": {"reason": "switch swap", "by": "anna"}}
+    assert spec(world) == before
+
+
+def test_where_there_is_no_policy_one_is_made_that_acts_no_more_than_before() -> None:
+    world, caller = quiet_world()
+    world.admin_api.delete(REMEDIATION_POLICY, "cluster")
+    change = caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
+    made = spec(world)
+
+    assert change == Change(None, created=True)
+    assert made is not None
+    assert (made["mode"], made["pause"]) == ("DryRun", {"reason": "switch swap", "by": "anna"})
+
+
+def test_a_second_pause_replaces_the_reason_and_tells_the_first() -> None:
+    world, caller = quiet_world()
+    other = Pause(reason="power test", by="anna")
+    caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
+
+    assert caller.run(lambda cluster: set_pause(cluster, other, dry_run=False)) == Change(SWAP)
+    assert (spec(world) or {})["pause"] == {"reason": "power test", "by": "anna"}
+
+
+def test_a_pause_that_is_to_be_kept_is_kept() -> None:
+    world, caller = quiet_world()
+    other = Pause(reason="power test", by="anna")
+    caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
+
+    assert caller.run(lambda cluster: set_pause(cluster, other, keep=True, dry_run=False)) == Change(SWAP)
+    assert (spec(world) or {})["pause"] == {"reason": "switch swap", "by": "anna"}
+
+
+def test_resuming_what_is_not_paused_writes_nothing() -> None:
+    world, caller = quiet_world()
+    revision = world.server.revision
+
+    assert caller.run(lambda cluster: clear_pause(cluster, dry_run=False)) == Change(None)
+    assert world.server.revision == revision
+
+
+def test_what_the_server_refuses_is_told_in_its_words() -> None:
+    _, caller = quiet_world()
+    in_another_s_name = Pause(reason="switch swap", by="berta")
+
+    with pytest.raises(CommandFailure, match=r"spec\.pause\.by must be your own user name, anna"):
+        caller.run(lambda cluster: set_pause(cluster, in_another_s_name, dry_run=False))

@@ -1,0 +1,92 @@
+"""A person who types commands in the simulated world."""
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from nodemend.api.custom_resources import CUSTOM_RESOURCES
+from nodemend.cli.check.assess import ADMISSION_POLICIES
+from nodemend.cli.cluster import Cluster
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.api_server.watching import SimulatedWatch
+from nodemend.testing.cluster.world import Account, World
+from nodemend.testing.network import GOOD_LINK, Link
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.transport import SimulatedTransport
+
+T = TypeVar("T")
+
+EVERYTHING = ("list", "get", "patch", "delete", "confirm", "configure")
+
+
+class Front:
+    """One person's way into the simulated server, with what that does not know: who asks, and what it is."""
+
+    def __init__(self, world: World, user: str, verbs: Iterable[str]) -> None:
+        self._account = Account(world.server, User(user))
+        self._scheduler = world.scheduler
+        self._user = user
+        self._verbs = frozenset(verbs)
+
+    def handle(self, request: Request) -> Answer:
+        known = self._known(request)
+        if known is None:
+            return self._account.handle(request)
+        return Answer(200, msgspec.json.encode(known), server_time=self._scheduler.wall().timestamp())
+
+    def watch(self, request: Request) -> SimulatedWatch | Answer:
+        return self._account.watch(request)
+
+    def _known(self, request: Request) -> dict[str, Any] | None:
+        match request.path.rpartition("/")[2]:
+            case "version":
+                return {"major": "1", "minor": "36", "gitVersion": "v1.36.3"}
+            case "v1alpha1":
+                return {"resources": [{"name": custom.resource.plural} for custom in CUSTOM_RESOURCES]}
+            case "selfsubjectreviews":
+                return {"status": {"userInfo": {"username": self._user}}}
+            case "selfsubjectaccessreviews":
+                attributes = msgspec.json.decode(request.body)["spec"]["resourceAttributes"]
+                return {"status": {"allowed": attributes["verb"] in self._verbs}}
+            case "validatingadmissionpolicies":
+                return {
+                    "metadata": {},
+                    "items": [{"metadata": {"name": name}} for name in ADMISSION_POLICIES],
+                }
+            case "validatingadmissionpolicybindings":
+                specs = ({"policyName": name, "validationActions": ["Deny"]} for name in ADMISSION_POLICIES)
+                return {"metadata": {}, "items": [{"spec": spec} for spec in specs]}
+            case _:
+                return None
+
+
+class SimulatedCaller:
+    """Runs what a command runs, in virtual time."""
+
+    def __init__(self, world: World, user: str = "anna", verbs: Iterable[str] = EVERYTHING) -> None:
+        self._world = world
+        self._front = Front(world, user, verbs)
+        self._commands = 0
+
+    def run(self, act: Callable[[Cluster], Coroutine[Any, Any, T]]) -> T:
+        """What it returns or raises."""
+        self._commands += 1
+        scheduler = self._world.scheduler
+        process = SimulatedProcess(scheduler, f"command {self._commands}", HostClock())
+        transport = SimulatedTransport(Link(process, self._front, GOOD_LINK))
+        cluster = Cluster(ApiClient(transport, process), process, "nodemend-system")
+        ended: list[T] = []
+
+        async def work() -> None:
+            ended.append(await act(cluster))
+
+        task = process.spawn(work(), "command")
+        scheduler.run(scheduler.now + 60.0, stop=lambda: task.done)
+        assert task.done, "the command did not end within a minute"
+        if task.error is not None:
+            raise task.error
+        return ended[0]

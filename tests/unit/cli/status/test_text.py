@@ -1,0 +1,92 @@
+"""`kubectl mend status` as a person reads it."""
+
+from dataclasses import replace
+
+from nodemend.cli.leaders import LeaderState
+from nodemend.cli.status.text import render
+from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView
+from tests.unit.cli.check.sound_facts import leader
+
+BUSY = StatusView(
+    policy=PolicyView(mode="Act", max_concurrent=2, paused=False),
+    leaders=(leader("checker"), leader("remediator")),
+    checks=(
+        CheckRow(
+            name="control-plane",
+            targets=3,
+            healthy=3,
+            remediating=0,
+            allowed=False,
+            why="Paused by anna: swap.",
+        ),
+        CheckRow(name="workers", targets=24, healthy=22, remediating=1, allowed=True, why=""),
+    ),
+    nodes=(
+        NodeRow(
+            node="edge-03",
+            state="Suspect",
+            for_seconds=None,
+            check="workers",
+            why="Ready=Unknown for less than 300 s",
+        ),
+        NodeRow(
+            node="edge-07",
+            state="AwaitingWord",
+            for_seconds=372.0,
+            check="workers",
+            why="Waiting for a person.",
+        ),
+    ),
+    unread=(),
+)
+
+
+def test_one_screen() -> None:
+    assert "\n".join(render(BUSY)) == (
+        "Mode      Act: at most 2 nodes under remediation at once\n"
+        "Paused    no\n"
+        "Leaders   checker: checker-0 leads, renewed 1s ago\n"
+        "          remediator: remediator-0 leads, renewed 1s ago\n"
+        "\n"
+        "CHECK           NODES   HEALTHY   REMEDIATING   MAY-BEGIN   WHY-NOT\n"
+        "control-plane   3       3         0             no          Paused by anna: swap.\n"
+        "workers         24      22        1             yes\n"
+        "\n"
+        "NODE      STATE          FOR     CHECK     WHY\n"
+        "edge-03   Suspect        -       workers   Ready=Unknown for less than 300 s\n"
+        "edge-07   AwaitingWord   6m12s   workers   Waiting for a person.\n"
+        "Next: kubectl mend explain edge-07"
+    )
+
+
+def last(view: StatusView) -> str:
+    return list(render(view))[-1]
+
+
+def test_what_to_do_next_is_what_matters_most() -> None:
+    healthy = replace(BUSY, nodes=())
+    paused = PolicyView(mode="Act", max_concurrent=2, paused=True, pause_reason="swap")
+
+    assert last(replace(BUSY, leaders=(leader("checker", LeaderState.SILENT),))) == "Next: kubectl mend check"
+    assert last(replace(BUSY, nodes=BUSY.nodes[:1])) == "Next: kubectl mend explain edge-03"
+    assert last(replace(healthy, policy=paused)) == "Next: kubectl mend resume"
+    assert last(healthy) == "Next: nothing; kubectl mend check verifies more"
+
+
+def test_what_does_not_act_says_so() -> None:
+    shown = "\n".join(
+        line
+        for policy in (
+            PolicyView(mode="DryRun", max_concurrent=1, paused=True, paused_by="", pause_reason="swap"),
+            PolicyView(mode="", max_concurrent=0, paused=False),
+            PolicyView(mode="", max_concurrent=0, paused=False, unread="forbidden"),
+        )
+        for line in render(replace(BUSY, policy=policy, checks=(), unread=("nodes cannot be read: no",)))
+    )
+
+    assert "Mode      DryRun: nothing is remediated, only told" in shown
+    assert "Mode      DryRun, as there is no RemediationPolicy: nothing is remediated, only told" in shown
+    assert "Mode      cannot be read: forbidden" in shown
+    assert "Paused    by somebody: swap" in shown
+    assert "There is no health check." in shown
+    assert "Warning: nodes cannot be read: no" in shown

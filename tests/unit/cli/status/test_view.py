@@ -1,0 +1,123 @@
+"""What the status of objects says, put side by side."""
+
+from nodemend.api.conditions import Condition, ConditionStatus
+from nodemend.api.manual_remediation import Phase
+from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.remediation_policy import Mode, Pause, RemediationPolicy, RemediationPolicySpec
+from nodemend.cli.leaders import LeaderState
+from nodemend.cli.status.command import gather
+from nodemend.cli.status.text import render
+from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, status_view
+from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.testing.cluster.world import Shape, World
+from tests.unit.cli.check.sound_facts import NOW, check, leader, remediation
+from tests.unit.cli.simulated_caller import SimulatedCaller
+
+LEADERS = (leader("checker"), leader("remediator"))
+ACTING = RemediationPolicy(spec=RemediationPolicySpec(mode=Mode.ACT, max_concurrent=2))
+
+
+def reporting(*reports: TargetReport, allowed: ConditionStatus = ConditionStatus.TRUE) -> NodeHealthCheck:
+    said = Condition(
+        type="RemediationAllowed",
+        status=allowed,
+        reason="X",
+        message="Paused by anna: swap. Resume it." if allowed is ConditionStatus.FALSE else "",
+        last_transition_time="2026-01-31T11:00:00Z",
+    )
+    status = NodeHealthCheckStatus(targets=24, healthy=22, remediating=1, reports=reports, conditions=(said,))
+    return check().but(status=status)
+
+
+def view_of(policy: Seen[RemediationPolicy], *checks: NodeHealthCheck) -> StatusView:
+    remediations = [
+        remediation("edge-07", message="Waiting for a person. Switch it off.").but(
+            metadata=ObjectMeta(
+                name="edge-07",
+                namespace="default",
+                creation_timestamp="2026-01-31T11:53:48Z",
+                labels={"nodemend.io/check": "workers"},
+            )
+        ),
+        remediation("edge-09", phase=Phase.SUCCEEDED),
+    ]
+    return status_view(policy, LEADERS, Present(list(checks)), Present(remediations), NOW)
+
+
+def test_checks_show_what_they_report_and_the_guard() -> None:
+    open_, shut = reporting(), reporting(allowed=ConditionStatus.FALSE)
+
+    assert [view_of(Present(ACTING), one).checks[0] for one in (open_, shut, check())] == [
+        CheckRow(name="workers", targets=24, healthy=22, remediating=1, allowed=True, why=""),
+        CheckRow(
+            name="workers", targets=24, healthy=22, remediating=1, allowed=False, why="Paused by anna: swap."
+        ),
+        CheckRow(
+            name="workers",
+            targets=0,
+            healthy=0,
+            remediating=0,
+            allowed=None,
+            why="the checker has not reported yet",
+        ),
+    ]
+
+
+def test_a_remediation_says_more_of_its_node_than_the_report_does() -> None:
+    reports = (
+        TargetReport(name="edge-07", verdict="Remediating"),
+        TargetReport(name="edge-12", verdict="Suspect", message="Ready=Unknown for less than 300 s"),
+    )
+
+    assert view_of(Present(ACTING), reporting(*reports)).nodes == (
+        NodeRow(
+            node="edge-07",
+            state="AwaitingWord",
+            for_seconds=372.0,
+            check="workers",
+            why="Waiting for a person.",
+        ),
+        NodeRow(
+            node="edge-12",
+            state="Suspect",
+            for_seconds=None,
+            check="workers",
+            why="Ready=Unknown for less than 300 s",
+        ),
+    )
+
+
+def test_mode_and_pause_are_those_of_the_policy() -> None:
+    paused = RemediationPolicy(spec=RemediationPolicySpec(pause=Pause(reason="swap", by="anna")))
+
+    assert view_of(Present(paused)).policy == PolicyView(
+        mode="DryRun", max_concurrent=1, paused=True, paused_by="anna", pause_reason="swap"
+    )
+    assert view_of(Absent()).policy.mode == ""
+    assert view_of(Unreadable("forbidden")).policy.unread == "forbidden"
+
+
+def test_what_cannot_be_read_is_told() -> None:
+    view = status_view(Present(ACTING), LEADERS, Unreadable("no"), Absent(), NOW)
+
+    assert view.unread == ("health checks cannot be read: no",)
+
+
+def test_a_controller_that_does_not_live_makes_the_status_bad() -> None:
+    for state in LeaderState:
+        view = status_view(Absent(), (leader("checker", state),), Absent(), Absent(), NOW)
+        assert view.led == (state in (LeaderState.ALIVE, LeaderState.UNKNOWN))
+
+
+def test_a_cluster_that_works_is_healthy_on_one_screen() -> None:
+    world = World("status", Shape(machines=3, people=False))
+    world.run(60.0)
+    lines = list(render(SimulatedCaller(world).run(gather)))
+    world.close()
+
+    assert lines[0] == "Mode      Act: at most 1 node under remediation at once"
+    assert lines[-2:] == [
+        "Every watched node is healthy.",
+        "Next: nothing; kubectl mend check verifies more",
+    ]

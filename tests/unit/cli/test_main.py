@@ -1,0 +1,87 @@
+"""The command line itself: commands, help, wrong usage."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from nodemend.cli.exit_codes import ExitCode
+from nodemend.cli.main import COMMANDS, cli, main
+
+
+def load(name: str) -> click.Command:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return command
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_its_name_a_help_and_an_example(name: str) -> None:
+    command = load(name)
+
+    assert command.name == name
+    assert command.help
+    assert f"kubectl mend {name}" in command.help
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_flags_of_every_example_exist(name: str) -> None:
+    command = load(name)
+    known = {option for parameter in command.params for option in parameter.opts}
+    used = {word for word in (command.help or "").split() if word.startswith("--")}
+
+    assert used <= known | {"--all"}
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("completion",)])
+def test_every_command_that_tells_something_tells_it_to_programs_too(name: str) -> None:
+    assert "--output" in {option for parameter in load(name).params for option in parameter.opts}
+
+
+def test_the_help_lists_commands_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == ExitCode.FINE
+    shown = capsys.readouterr().out
+
+    assert all(name in shown and summary in shown for name, (_, summary) in COMMANDS.items())
+    assert all(f"{code.value}  {code.meaning}" in shown for code in ExitCode)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["chek"],
+        ["status", "--colour"],
+        ["pause"],
+        ["pause", "--reason", " "],
+        ["explain"],
+        ["confirm", "edge-07"],
+        ["confirm", "edge-07", "--reason", " "],
+        ["confirm", "edge-07", "--withdraw", "--reason", "x"],
+        ["stop"],
+        ["stop", "edge-07", "--all"],
+        ["status", "-o", "xml"],
+        ["status", "--timeout", "0s"],
+        ["status", "--timeout", "soon"],
+        ["status", "--kubeconfig", "/there/is/none"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_ends_with_2_and_says_what_is_wrong(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == ExitCode.USAGE
+    assert capsys.readouterr().err
+
+
+def test_the_version_needs_nothing_heavy() -> None:
+    """What is not imported costs no time, on whatever machine."""
+    script = (
+        "import sys; from nodemend.cli.main import main; main(['version']);"
+        "print(sorted({'aiohttp', 'asyncio', 'msgspec', 'rich', 'yaml', 'ssl'} & set(sys.modules)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert run.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,48 @@
+"""What is written is the text, whole; colour comes on top, and only where it is wanted."""
+
+import re
+
+import pytest
+
+from nodemend.cli.terminal_shell import write_lines, write_note
+
+LINES = ["cluster", "  ok    fine", "  FAIL  broken", "Next: kubectl mend status"]
+
+
+def test_without_a_terminal_there_is_no_colour(capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(LINES)
+
+    assert capsys.readouterr().out.splitlines() == LINES
+
+
+def test_colour_adds_nothing_to_the_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    write_lines(LINES)
+    shown = capsys.readouterr().out
+
+    assert "\x1b[" in shown
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines() == LINES
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_who_wants_no_colour_gets_none(
+    name: str, value: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv(name, value)
+    write_lines(LINES)
+
+    assert capsys.readouterr().out.splitlines() == LINES
+
+
+def test_text_from_the_cluster_cannot_act_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(["paused by x: \x1b[2J\nNext: rm -rf /"])
+    write_note("Warning: \x1b]0;x\x07")
+    shown = capsys.readouterr()
+
+    assert shown.out == "paused by x: \\x1b[2J\\nNext: rm -rf /\n"
+    assert shown.err == "Warning: \\x1b]0;x\\x07\n"

@@ -1,0 +1,63 @@
+"""Views as JSON and YAML."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from enum import StrEnum
+
+import pytest
+import yaml
+
+from nodemend.cli.options import Form
+from nodemend.cli.view import as_document, as_plain
+
+
+class Level(StrEnum):
+    FAIL = "FAIL"
+
+
+@dataclass(frozen=True)
+class Inner:
+    node_uid: str
+    boot_id: str
+    for_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Outer:
+    level: Level
+    when: datetime
+    rows: tuple[Inner, ...]
+    abilities: dict[str, bool]
+
+
+VIEW = Outer(
+    Level.FAIL,
+    datetime(2026, 1, 31, 13, 0, tzinfo=timezone(timedelta(hours=1))),
+    (Inner("u", "b", 1.23456), Inner("u", "b", None)),
+    {"view": True},
+)
+PLAIN = {
+    "level": "FAIL",
+    "when": "2026-01-31T12:00:00.000Z",
+    "rows": [
+        {"nodeUID": "u", "bootID": "b", "forSeconds": 1.235},
+        {"nodeUID": "u", "bootID": "b", "forSeconds": None},
+    ],
+    "abilities": {"view": True},
+}
+
+
+def test_fields_are_named_as_kubernetes_names_them() -> None:
+    assert as_plain(VIEW) == PLAIN
+    assert json.loads(as_document(VIEW, Form.JSON)) == PLAIN
+    assert yaml.safe_load(as_document(VIEW, Form.YAML)) == PLAIN
+
+
+def test_what_json_has_no_number_for_is_null() -> None:
+    assert as_plain(float("inf")) is None
+
+
+def test_what_is_no_view_is_refused() -> None:
+    with pytest.raises(TypeError, match="object is no part of a view"):
+        as_plain({"x": object()})

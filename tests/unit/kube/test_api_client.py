@@ -1,0 +1,115 @@
+"""Calls end at once and say why; the server's wish for quiet is kept."""
+
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+from tests.unit.kube.scripted_transport import ScriptedTransport
+
+from nodemend.api.group_versions import NODE
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused
+from nodemend.kube.api_reply import Answer, Reply
+from nodemend.kube.api_request import Precondition, Request, delete, get
+from nodemend.kube.rate_limit import Rate
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+
+T = TypeVar("T")
+
+_READ = get(NODE, "n")
+_WRITE = delete(NODE, "n", only_if=Precondition("u", "1"))
+_FINE = Answer(200, b"{}")
+
+
+class World:
+    """A client and a server that gives the replies in order."""
+
+    def __init__(self, *replies: Reply, rate: Rate = Rate()) -> None:  # noqa: B008 - frozen
+        self.scheduler = Scheduler(1)
+        self.process = SimulatedProcess(self.scheduler, "client", HostClock())
+        left = list(replies)
+        self.transport = ScriptedTransport(self.process, lambda _: left.pop(0) if left else _FINE)
+        self.client = ApiClient(self.transport, self.process, rate)
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        kept: list[T] = []
+
+        async def keep() -> None:
+            kept.append(await work)
+
+        self.process.spawn(keep(), "call")
+        self.scheduler.run(self.scheduler.now)
+        (value,) = kept
+        return value
+
+    def read(self) -> object:
+        return self.call(self.client.read(_READ, Acknowledged, deadline=self.scheduler.now + 1))
+
+    def write(self) -> object:
+        return self.call(self.client.write(_WRITE, Acknowledged, deadline=self.scheduler.now + 1))
+
+    def pass_time(self, seconds: float) -> None:
+        self.scheduler.run(self.scheduler.now + seconds)
+
+
+def test_a_call_is_one_request_and_one_outcome() -> None:
+    world = World(_FINE, Answer(404, b'{"message":"no"}'))
+
+    assert world.read() == Ok(Acknowledged())
+    assert world.write() == Refused(Reason.NOT_FOUND, "no")
+    assert [request for _, request in world.transport.asked] == [_READ, _WRITE]
+
+
+@pytest.mark.parametrize("answer", [Answer(429, b"{}", retry_after=7.0), Answer(503, b"{}", retry_after=7.0)])
+def test_after_the_server_asked_for_quiet_nothing_is_sent_until_then(answer: Answer) -> None:
+    world = World(answer)
+    world.read()
+
+    world.pass_time(6.0)
+    assert world.write() == Refused(Reason.THROTTLED, "the server asked us to be quiet", 1.0)
+    assert len(world.transport.asked) == 1
+
+    world.pass_time(1.0)
+    assert world.write() == Ok(Acknowledged())
+
+
+def test_a_wish_for_quiet_without_a_number_is_a_second_and_none_is_for_ever() -> None:
+    brief, endless = World(Answer(429, b"{}")), World(Answer(429, b"{}", retry_after=1e9))
+    brief.read()
+    endless.read()
+
+    brief.pass_time(1.0)
+    endless.pass_time(120.0)
+
+    assert brief.read() == endless.read() == Ok(Acknowledged())
+
+
+def test_an_eviction_that_a_budget_refuses_silences_nobody() -> None:
+    status = {"details": {"causes": [{"reason": "DisruptionBudget"}]}, "message": "budget"}
+    world = World(Answer(429, msgspec.json.encode(status), retry_after=10.0))
+
+    assert world.write() == Refused(Reason.THROTTLED, "budget", 10.0)
+    assert world.read() == Ok(Acknowledged())
+
+
+def test_our_own_rate_is_an_outcome_too() -> None:
+    world = World(rate=Rate(per_second=2, at_once=1))
+
+    assert world.read() == Ok(Acknowledged())
+    assert world.read() == Refused(Reason.THROTTLED, "our own rate is used up", 0.5)
+    assert len(world.transport.asked) == 1
+
+
+def test_a_write_cannot_pass_for_a_read_nor_the_reverse() -> None:
+    world = World()
+
+    async def confuse(request: Request, *, as_read: bool) -> None:
+        call = world.client.read if as_read else world.client.write
+        with pytest.raises(ValueError, match="is not a"):
+            await call(request, Acknowledged, deadline=1.0)
+
+    world.call(confuse(_WRITE, as_read=True))
+    world.call(confuse(_READ, as_read=False))
+    assert world.transport.asked == []

@@ -1,0 +1,250 @@
+"""What is written of what happens: repetitions, limits, names, and what is dropped."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from nodemend.api.event import Event, EventSeries, EventType, ObjectReference
+from nodemend.kube.api_request import Method, Precondition
+from nodemend.kube.event_book import Draft, Drop, EventBook, EventLimits, Happening, Reporter, shorten
+from nodemend.kube.rate_limit import Rate
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+NODE_1 = ObjectReference(api_version="v1", kind="Node", name="n1", uid="u1")
+LIVE = Precondition("event-uid", "7")
+
+
+def held(note: str = "2 of 3 are unhealthy", regarding: ObjectReference = NODE_1) -> Happening:
+    return Happening(regarding, EventType.WARNING, "Held", "Hold", note)
+
+
+def book(**limits: object) -> EventBook:
+    return EventBook(Reporter("nodemend.io/checker", "checker-0", "abc"), EventLimits(**limits))  # type: ignore[arg-type]
+
+
+def note(events: EventBook, happening: Happening, now: float) -> None:
+    events.note(happening, now, NOON + timedelta(seconds=now))
+
+
+def take(events: EventBook, now: float) -> Draft:
+    draft = events.take(now)
+    assert draft is not None
+    return draft
+
+
+def event_of(draft: Draft) -> Event:
+    assert draft.request.method is Method.POST
+    return msgspec.json.decode(draft.request.body, type=Event)
+
+
+def patch_of(draft: Draft) -> dict[str, dict[str, object]]:
+    assert draft.request.method is Method.PATCH
+    return msgspec.json.decode(draft.request.body, type=dict[str, dict[str, object]])
+
+
+def test_something_new_is_written_at_once_and_in_full() -> None:
+    events = book()
+    note(events, held(), 5.0)
+
+    event = event_of(take(events, 5.0))
+
+    assert (event.metadata.name, event.metadata.namespace) == ("n1.abc1", "default")
+    assert event.event_time == "2026-01-01T12:00:05.000000Z"
+    assert (event.reason, event.action, event.type) == ("Held", "Hold", EventType.WARNING)
+    assert event.note == "2 of 3 are unhealthy"
+    assert event.regarding == NODE_1
+    assert (event.reporting_controller, event.reporting_instance) == ("nodemend.io/checker", "checker-0")
+    assert event.series is None
+
+
+def test_an_event_lives_where_its_object_lives() -> None:
+    events = book()
+    inside = ObjectReference(api_version="nodemend.io/v1alpha1", kind="X", name="x", namespace="ns", uid="u2")
+    note(events, held(regarding=inside), 0.0)
+
+    draft = take(events, 0.0)
+
+    assert event_of(draft).metadata.namespace == "ns"
+    assert "/namespaces/ns/events" in draft.request.path
+
+
+def test_a_repetition_becomes_a_count_after_a_while() -> None:
+    events = book(repeat_every=100.0)
+    note(events, held(), 0.0)
+    events.wrote(take(events, 0.0), LIVE, 0.1)
+    for now in (1.0, 2.0, 50.0):
+        note(events, held(), now)
+
+    assert events.take(99.0) is None
+    patch = patch_of(take(events, 101.0))
+
+    assert patch["series"] == {"count": 4, "lastObservedTime": "2026-01-01T12:00:50.000000Z"}
+    assert patch["metadata"] == {"uid": "event-uid", "resourceVersion": "7"}
+
+
+def test_one_happening_costs_one_request_in_each_period() -> None:
+    events = book(repeat_every=900.0)
+    for now in range(3600):
+        note(events, held(), float(now))
+        while (draft := events.take(float(now))) is not None:
+            events.wrote(draft, LIVE, float(now))
+
+    assert events.counts.requests == 4
+    assert events.counts.noted == 3600
+
+
+def test_other_words_are_another_event() -> None:
+    events = book()
+    note(events, held("2 of 3"), 0.0)
+    note(events, held("3 of 3"), 0.0)
+
+    assert {event_of(take(events, 0.0)).note for _ in range(2)} == {"2 of 3", "3 of 3"}
+
+
+def test_repetitions_before_the_first_write_are_written_with_it() -> None:
+    events = book()
+    for now in (0.0, 1.0, 2.0):
+        note(events, held(), now)
+
+    series = EventSeries(count=3, last_observed_time="2026-01-01T12:00:02.000000Z")
+    assert event_of(take(events, 2.0)).series == series
+    assert events.take(2.0) is None
+
+
+def test_a_repetition_during_a_write_is_not_lost() -> None:
+    events = book(repeat_every=100.0)
+    note(events, held(), 0.0)
+    draft = take(events, 0.0)
+    note(events, held(), 0.5)
+    events.wrote(draft, LIVE, 1.0)
+
+    assert events.take(99.0) is None
+    assert patch_of(take(events, 101.0))["series"]["count"] == 2
+
+
+def test_an_event_that_the_server_may_have_forgotten_is_told_anew() -> None:
+    events = book(forget_after=3000.0)
+    note(events, held(), 0.0)
+    events.wrote(take(events, 0.0), LIVE, 0.0)
+    note(events, held(), 3001.0)
+
+    event = event_of(take(events, 3001.0))
+
+    assert event.metadata.name == "n1.abc2"
+    assert event.series is None
+
+
+def test_an_event_that_is_gone_is_told_anew_with_what_it_lacks() -> None:
+    events = book(repeat_every=100.0)
+    note(events, held(), 0.0)
+    events.wrote(take(events, 0.0), LIVE, 0.0)
+    for now in (1.0, 2.0):
+        note(events, held(), now)
+    events.vanished(take(events, 100.0), 100.0)
+
+    event = event_of(take(events, 100.0))
+
+    assert event.metadata.name == "n1.abc2"
+    assert event.series is not None
+    assert event.series.count == 2
+
+
+def test_new_words_about_one_object_are_limited_and_counted() -> None:
+    events = book(per_object=Rate(per_second=0.1, at_once=3))
+    for number in range(10):
+        note(events, held(f"{number} of 3"), 0.0)
+    note(events, held(regarding=ObjectReference(api_version="v1", kind="Node", name="n2", uid="u2")), 0.0)
+
+    assert sum(events.take(0.0) is not None for _ in range(10)) == 4
+    assert events.counts.dropped == {Drop.TOO_MANY_FOR_ONE_OBJECT: 7}
+    note(events, held("later"), 10.0)
+    assert event_of(take(events, 10.0)).note == "later"
+
+
+def test_memory_is_bounded_whatever_happens() -> None:
+    events = book(most=10)
+    for number in range(1000):
+        reference = ObjectReference(api_version="v1", kind="Node", name=f"n{number}", uid=f"u{number}")
+        note(events, held(regarding=reference), 0.0)
+
+    assert len(events._entries) == len(events._buckets) == 10
+    assert events.counts.dropped == {Drop.TOO_MANY: 990}
+
+
+def test_the_least_recently_heard_is_forgotten_first() -> None:
+    events = book(most=2, repeat_every=100.0)
+    for name in ("n1", "n2", "n1", "n3"):
+        note(events, held(regarding=ObjectReference(api_version="v1", kind="Node", name=name, uid=name)), 0.0)
+        if (draft := events.take(0.0)) is not None:
+            events.wrote(draft, LIVE, 0.0)
+
+    remembered = [key[0] for key in events._entries]
+    assert remembered == ["n1", "n3"]
+
+
+def test_what_cannot_be_written_is_tried_three_times_under_one_name() -> None:
+    events = book()
+    note(events, held(), 0.0)
+    names = []
+    while (draft := events.take(0.0)) is not None:
+        names.append(event_of(draft).metadata.name)
+        events.missed(draft, 0.0)
+
+    assert names == ["n1.abc1"] * 3
+    assert events.counts.dropped == {Drop.UNREACHABLE: 1}
+
+
+def test_what_is_refused_is_dropped_at_once() -> None:
+    events = book()
+    note(events, held(), 0.0)
+    note(events, held(), 0.0)
+    events.refused(take(events, 0.0))
+
+    assert events.take(0.0) is None
+    assert events.counts.dropped == {Drop.REFUSED: 2}
+
+
+def test_the_fate_of_a_forgotten_draft_changes_nothing() -> None:
+    events = book(most=1)
+    note(events, held(), 0.0)
+    draft = take(events, 0.0)
+    events._drop(draft.key, Drop.TOO_MANY)
+    note(events, held(), 1.0)
+    events.wrote(draft, LIVE, 1.0)
+
+    assert event_of(take(events, 1.0)).metadata.name == "n1.abc2"
+
+
+def test_long_names_are_cut_and_strange_ones_replaced() -> None:
+    events = book()
+    long = "a" * 234 + "." + "b" * 18
+    for name in (long, "system:node"):
+        note(events, held(regarding=ObjectReference(api_version="v1", kind="Node", name=name, uid=name)), 0.0)
+
+    names = [event_of(take(events, 0.0)).metadata.name for _ in range(2)]
+
+    assert names == [long[:248] + ".abc1", "event.abc2"]
+    assert len(names[0]) == 253
+
+
+def test_long_notes_are_cut_to_the_bytes_the_server_takes() -> None:
+    events = book()
+    note(events, held("é" * 2000), 0.0)
+
+    text = event_of(take(events, 0.0)).note
+
+    assert len(text.encode()) <= 1024
+    assert text.endswith("é…")
+
+
+def test_short_text_is_left_as_it_is() -> None:
+    assert shorten("as it is", 8) == "as it is"
+
+
+@pytest.mark.parametrize("word", ["", "held", "Two Words", "A" * 129, "Hold!"])
+def test_reasons_and_actions_are_single_words(word: str) -> None:
+    with pytest.raises(ValueError, match="CamelCase"):
+        Happening(NODE_1, EventType.NORMAL, word, "Hold", "")
+    with pytest.raises(ValueError, match="CamelCase"):
+        Happening(NODE_1, EventType.NORMAL, "Held", word, "")

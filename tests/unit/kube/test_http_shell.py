@@ -1,0 +1,36 @@
+"""Headers that say when. What the shell does on a network is in tests/integration/test_http_shell.py."""
+
+import pytest
+
+from nodemend.kube.http_shell import read_http_date, read_retry_after
+
+_DATE = "Sun, 15 Nov 2026 04:05:42 GMT"
+
+
+def test_a_date_is_seconds_since_the_epoch() -> None:
+    assert read_http_date(_DATE) == 1794715542.0
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "99", "Sun, 99 Nov 2026 04:05:42 GMT"])
+def test_what_is_no_date_is_none(text: str) -> None:
+    assert read_http_date(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "server_time", "seconds"),
+    [
+        ("5", None, 5.0),
+        (" 0 ", None, 0.0),
+        (_DATE, 1794715540.0, 2.0),
+        (_DATE, 1794715549.0, 0.0),
+        # A date means nothing without the clock it was read from.
+        (_DATE, None, None),
+        ("", 0.0, None),
+        ("-3", 0.0, None),
+        ("soon", 0.0, None),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date_by_the_server_s_clock(
+    text: str, server_time: float | None, seconds: float | None
+) -> None:
+    assert read_retry_after(text, server_time) == seconds

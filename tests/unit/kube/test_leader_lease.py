@@ -1,0 +1,369 @@
+"""The election machine, one event at a time. No clock, no server: only what it says to do next."""
+
+from dataclasses import replace
+
+import pytest
+
+from nodemend.kube.leader_lease import (
+    Begun,
+    Claim,
+    Command,
+    Event,
+    LeaderLease,
+    Leave,
+    Look,
+    Place,
+    Release,
+    Renew,
+    Resigned,
+    StopWork,
+    Wait,
+    Waited,
+    WorkStopped,
+)
+from nodemend.kube.leader_record import Failed, Found, Missing, Outdated, Record
+from nodemend.kube.leader_timing import LeaseTiming
+
+TIMING = LeaseTiming()
+SPREAD = TIMING.retry_period * TIMING.retry_jitter
+OTHERS = Record(uid="u1", version="40", holder="other", seconds=15, transitions=3)
+RELEASED = Record(uid="u1", version="40", holder="", seconds=1, transitions=3)
+OURS = Record(uid="u1", version="50", holder="me", seconds=15, transitions=4)
+
+
+def version(number: int, record: Record = OURS) -> Record:
+    return replace(record, version=str(number))
+
+
+def play(machine: LeaderLease, *steps: tuple[Event, float]) -> Command:
+    """Step through all events; the last command."""
+    command: Command = Leave()
+    for event, now in steps:
+        command = machine.step(event, now)
+    return command
+
+
+def candidate() -> LeaderLease:
+    machine = LeaderLease("me", TIMING)
+    machine.step(Begun(), 0.0)
+    return machine
+
+
+def leader(*, claimed_at: float = 100.0) -> LeaderLease:
+    """Leads in epoch 50 by a claim sent at `claimed_at`, until `claimed_at` + 10."""
+    machine = candidate()
+    own_old = replace(OURS, version="45")
+    assert play(machine, (Found(own_old), claimed_at)) == Claim(own_old, claimed_at + 3)
+    assert isinstance(machine.step(Found(OURS), claimed_at + 0.1), Wait)
+    assert machine.term is not None
+    return machine
+
+
+# Candidate
+
+
+def test_it_looks_first() -> None:
+    assert LeaderLease("me", TIMING).step(Begun(), 5.0) == Look(deadline=8.0)
+
+
+def test_a_lease_of_another_is_left_alone_for_its_whole_duration() -> None:
+    machine = candidate()
+
+    assert isinstance(machine.step(Found(OTHERS), 1.0), Wait)
+    assert machine.step(Waited(), 15.9) == Look(18.9)
+    assert machine.step(Found(OTHERS), 15.99) == Wait(16.0)
+
+
+def test_a_lease_known_unchanged_for_its_duration_is_claimed_in_that_version() -> None:
+    machine = candidate()
+
+    command = play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0))
+
+    assert command == Claim(OTHERS, deadline=19.0)
+
+
+def test_counting_begins_again_with_every_change() -> None:
+    machine = candidate()
+    play(machine, (Found(OTHERS), 1.0), (Waited(), 15.0), (Found(version(41, OTHERS)), 15.0))
+
+    assert isinstance(play(machine, (Waited(), 29.9), (Found(version(41, OTHERS)), 29.9)), Wait)
+    assert isinstance(play(machine, (Waited(), 30.0), (Found(version(41, OTHERS)), 30.0)), Claim)
+
+
+def test_a_version_seen_again_after_another_is_new() -> None:
+    machine = candidate()
+    play(machine, (Found(OTHERS), 1.0), (Waited(), 8.0), (Found(version(41, OTHERS)), 8.0))
+
+    assert isinstance(play(machine, (Waited(), 16.5), (Found(OTHERS), 16.5)), Wait)
+
+
+def test_the_same_version_under_another_uid_is_another_lease() -> None:
+    machine = candidate()
+    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0))
+
+    assert isinstance(machine.step(Found(replace(OTHERS, uid="u2")), 16.0), Wait)
+
+
+def test_a_holder_who_asks_for_longer_gets_longer() -> None:
+    machine = candidate()
+    patient = replace(OTHERS, seconds=40)
+    play(machine, (Found(patient), 1.0))
+
+    assert isinstance(play(machine, (Waited(), 40.0), (Found(patient), 40.0)), Wait)
+    assert isinstance(play(machine, (Waited(), 41.0), (Found(patient), 41.0)), Claim)
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 14])
+def test_a_holder_who_asks_for_less_gets_our_duration(seconds: int) -> None:
+    machine = candidate()
+    hasty = replace(OTHERS, seconds=seconds)
+    play(machine, (Found(hasty), 1.0))
+
+    assert isinstance(play(machine, (Waited(), 15.9), (Found(hasty), 15.9)), Wait)
+
+
+def test_a_released_lease_is_free_after_its_second() -> None:
+    machine = candidate()
+
+    assert machine.step(Found(RELEASED), 1.0) == Wait(2.0)
+    assert isinstance(play(machine, (Waited(), 2.0), (Found(RELEASED), 2.0)), Claim)
+
+
+def test_a_lease_held_by_nobody_that_names_no_duration_is_left_alone_for_ours() -> None:
+    machine = candidate()
+    blank = replace(RELEASED, seconds=0)
+    play(machine, (Found(blank), 1.0))
+
+    assert isinstance(play(machine, (Waited(), 15.9), (Found(blank), 15.9)), Wait)
+
+
+def test_an_absent_lease_is_placed_and_then_watched_for_the_full_time() -> None:
+    machine = candidate()
+    placed = replace(RELEASED, uid="u2", seconds=15)
+
+    assert machine.step(Missing(), 1.0) == Place(deadline=4.0)
+    assert isinstance(machine.step(Found(placed), 1.5), Wait)
+    assert isinstance(play(machine, (Waited(), 16.4), (Found(placed), 16.4)), Wait)
+    assert isinstance(play(machine, (Waited(), 16.5), (Found(placed), 16.5)), Claim)
+
+
+def test_a_missing_namespace_is_waited_for() -> None:
+    command = play(candidate(), (Missing(), 1.0), (Missing(), 1.1))
+
+    assert isinstance(command, Wait)
+    assert "namespace" in command.why
+
+
+def test_its_own_record_from_an_earlier_claim_is_claimed_at_once() -> None:
+    assert candidate().step(Found(OURS), 1.0) == Claim(OURS, 4.0)
+
+
+def test_a_claim_without_an_answer_is_not_believed_but_read() -> None:
+    machine = candidate()
+    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0))
+
+    command = machine.step(Failed("no answer"), 19.0)
+
+    assert isinstance(command, Wait)
+    assert machine.term is None
+    assert machine.step(Waited(), 19.2) == Look(22.2)
+
+
+def test_a_claim_that_was_applied_unheard_is_made_again_with_a_higher_epoch() -> None:
+    machine = candidate()
+    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0), (Failed("?"), 19.0))
+
+    assert play(machine, (Waited(), 19.2), (Found(OURS), 19.3)) == Claim(OURS, 22.3)
+    machine.step(Found(version(51)), 19.4)
+    assert machine.term is not None
+    assert machine.term.epoch == 51
+
+
+def test_a_claim_that_was_not_applied_is_made_again_without_waiting_anew() -> None:
+    machine = candidate()
+    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0), (Failed("?"), 19.0))
+
+    assert play(machine, (Waited(), 19.2), (Found(OTHERS), 19.3)) == Claim(OTHERS, 22.3)
+
+
+def test_a_claim_lost_to_another_starts_the_watch_again() -> None:
+    machine = candidate()
+    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0))
+
+    assert isinstance(machine.step(Outdated(), 16.1), Wait)
+    assert isinstance(play(machine, (Waited(), 18.0), (Found(version(60, OTHERS)), 18.0)), Wait)
+
+
+def test_a_claim_answered_after_its_time_is_not_a_term() -> None:
+    machine = candidate()
+    play(machine, (Found(replace(OURS, version="45")), 100.0))
+
+    assert isinstance(machine.step(Found(OURS), 110.0), Wait)
+    assert machine.term is None
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [replace(OURS, version="45"), replace(OURS, holder="other"), replace(OURS, uid="u2")],
+)
+def test_a_claim_answered_with_anything_but_our_own_new_write_is_no_term(strange: Record) -> None:
+    machine = candidate()
+    play(machine, (Found(replace(OURS, version="45")), 100.0))
+
+    assert isinstance(machine.step(Found(strange), 100.1), Wait)
+    assert machine.term is None
+
+
+def test_a_busy_server_is_left_alone_for_as_long_as_it_asks() -> None:
+    command = candidate().step(Failed("429", retry_after=30.0), 0.1)
+
+    assert command == Wait(30.1, SPREAD, "429")
+
+
+def test_failing_looks_are_a_retry_period_apart() -> None:
+    assert candidate().step(Failed("connection refused"), 0.1) == Wait(2.0, SPREAD, "connection refused")
+
+
+# Leader
+
+
+def test_a_term_counts_from_the_sending_of_the_claim() -> None:
+    term = leader(claimed_at=100.0).term
+
+    assert term is not None
+    assert (term.epoch, term.ends_at) == (50, 110.0)
+    assert term.safe_until == pytest.approx(100.0 + 15 * 0.99 / 1.01)
+
+
+def test_a_renewal_counts_from_its_sending_and_keeps_the_epoch() -> None:
+    machine = leader()
+
+    assert machine.step(Waited(), 102.0) == Renew(OURS, deadline=105.0)
+    assert machine.step(Found(version(51)), 104.9) == Wait(104.0, SPREAD)
+    assert machine.term is not None
+    assert (machine.term.epoch, machine.term.record.version, machine.term.ends_at) == (50, "51", 112.0)
+
+
+def test_no_request_may_outlast_the_term() -> None:
+    machine = leader()
+
+    assert machine.step(Waited(), 109.0) == Renew(OURS, deadline=110.0)
+
+
+def test_a_renewal_without_an_answer_is_read_before_it_is_tried_again() -> None:
+    machine = leader()
+    play(machine, (Waited(), 102.0), (Failed("no answer"), 105.0))
+
+    assert machine.step(Waited(), 105.1) == Look(108.1)
+    assert machine.step(Found(version(51)), 105.2) == Renew(version(51), 108.2)
+
+
+def test_reading_that_a_renewal_was_applied_extends_nothing() -> None:
+    machine = leader()
+    play(machine, (Waited(), 102.0), (Failed("no answer"), 105.0), (Waited(), 105.1))
+
+    machine.step(Found(version(51)), 105.2)
+
+    assert machine.term is not None
+    assert machine.term.ends_at == 110.0
+
+
+def test_a_term_not_renewed_in_time_is_over() -> None:
+    machine = leader()
+    play(machine, (Waited(), 102.0), (Failed("no answer"), 105.0), (Waited(), 105.1))
+
+    assert machine.step(Failed("no answer"), 108.1) == Wait(108.1, SPREAD, "no answer")
+    assert machine.step(Waited(), 108.5) == Look(110.0)
+    assert machine.step(Failed("no answer"), 110.0) == StopWork("not renewed in time")
+    assert machine.term is None
+
+
+def test_waits_of_a_leader_end_with_the_term() -> None:
+    machine = leader()
+    play(machine, (Waited(), 109.5))
+
+    assert machine.step(Failed("429", retry_after=60.0), 109.6) == Wait(110.0, 0.0, "429")
+
+
+def test_an_answer_that_is_read_too_late_saves_nothing() -> None:
+    machine = leader()
+    machine.step(Waited(), 109.0)
+
+    assert machine.step(Found(version(51)), 110.0) == StopWork("not renewed in time")
+
+
+def test_a_deleted_lease_ends_the_term_at_once() -> None:
+    machine = leader()
+
+    assert play(machine, (Waited(), 102.0), (Missing(), 102.1)) == StopWork("the Lease was deleted")
+    assert machine.term is None
+
+
+@pytest.mark.parametrize("taken", [replace(OURS, holder="other"), replace(OURS, uid="u2")])
+def test_a_lease_in_other_hands_ends_the_term_at_once(taken: Record) -> None:
+    machine = leader()
+
+    command = play(machine, (Waited(), 102.0), (Outdated(), 102.1), (Found(taken), 102.2))
+
+    assert isinstance(command, StopWork)
+    assert machine.term is None
+
+
+def test_a_refused_renewal_is_looked_into_at_once() -> None:
+    assert play(leader(), (Waited(), 102.0), (Outdated(), 102.1)) == Look(105.1)
+
+
+def test_a_lease_edited_by_others_but_still_ours_is_renewed_in_its_new_version() -> None:
+    machine = leader()
+    play(machine, (Waited(), 102.0), (Outdated(), 102.1))
+
+    assert machine.step(Found(version(55)), 102.2) == Wait(104.0)
+    assert machine.step(Waited(), 104.0) == Renew(version(55), 107.0)
+
+
+def test_a_renewal_that_changed_nothing_does_not_count() -> None:
+    machine = leader()
+    play(machine, (Waited(), 102.0), (Found(OURS), 102.1))
+
+    assert machine.term is not None
+    assert machine.term.ends_at == 110.0
+
+
+def test_after_the_work_has_stopped_it_campaigns_again_with_a_higher_epoch() -> None:
+    machine = leader()
+    play(machine, (Waited(), 109.0), (Failed("no answer"), 110.0))
+
+    assert machine.step(WorkStopped(), 110.5) == Look(113.5)
+    assert machine.step(Found(OURS), 110.6) == Claim(OURS, 113.6)
+    machine.step(Found(version(70)), 110.7)
+    assert machine.term is not None
+    assert machine.term.epoch == 70
+
+
+# Leaving
+
+
+def test_whoever_leaves_reads_before_giving_up_the_lease() -> None:
+    machine = leader()
+    machine.step(Waited(), 102.0)
+
+    assert machine.step(Resigned(), 102.1) == Look(105.1)
+    assert machine.term is None
+    assert machine.step(Found(version(51)), 102.2) == Release(version(51), 105.2)
+    assert machine.step(Found(version(52)), 102.3) == Leave()
+
+
+@pytest.mark.parametrize("seen", [Found(OTHERS), Missing(), Failed("no answer")])
+def test_whoever_leaves_touches_nothing_that_is_not_theirs(seen: Event) -> None:
+    assert play(leader(), (Resigned(), 102.0), (seen, 102.1)) == Leave()
+
+
+def test_a_release_that_fails_is_left_to_time() -> None:
+    machine = leader()
+
+    assert play(machine, (Resigned(), 102.0), (Found(OURS), 102.1), (Outdated(), 102.2)) == Leave()
+
+
+def test_a_candidate_without_an_identity_is_refused() -> None:
+    with pytest.raises(ValueError, match="identity"):
+        LeaderLease("", TIMING)

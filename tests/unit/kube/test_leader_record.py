@@ -1,0 +1,129 @@
+"""What a reply about the Lease says, and what our writes put into it."""
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
+from nodemend.kube.api_request import Content, Method, Request
+from nodemend.kube.leader_record import (
+    Failed,
+    Found,
+    LeaseAddress,
+    Missing,
+    Outdated,
+    Record,
+    ask_record,
+    claim_record,
+    place_record,
+    release_record,
+    renew_record,
+    understand,
+)
+
+ADDRESS = LeaseAddress("checker", "nodemend-system")
+HELD = Record(uid="u1", version="41", holder="old", seconds=15, transitions=6)
+NOON = datetime(2026, 1, 1, 12, 0, 0, 5, tzinfo=UTC)
+
+
+class Body(msgspec.Struct):
+    metadata: dict[str, object]
+    spec: dict[str, object]
+
+
+def body(request: Request) -> Body:
+    return msgspec.json.decode(request.body, type=Body)
+
+
+def lease(**spec: object) -> bytes:
+    return msgspec.json.encode({"metadata": {"uid": "u1", "resourceVersion": "41"}, "spec": spec})
+
+
+def test_a_held_lease_is_found() -> None:
+    held = lease(holderIdentity="old", leaseDurationSeconds=15, leaseTransitions=6, strategy="Other")
+
+    assert understand(Answer(200, held)) == Found(HELD)
+
+
+def test_a_lease_that_says_nothing_is_held_by_nobody() -> None:
+    assert understand(Answer(201, lease())) == Found(Record("u1", "41", "", 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("reply", "news"),
+    [
+        (Answer(404, b""), Missing()),
+        (Answer(409, b""), Outdated()),
+        (Answer(500, b""), Failed("the server answered 500: ")),
+        (Answer(503, b"", retry_after=2.0), Failed("the server answered 503: ", 2.0)),
+        (Answer(403, b'{"message": "may not"}'), Failed("may not")),
+        (Answer(429, b"", retry_after=7.0), Failed("the server answered 429", 7.0)),
+        (Unsent("refused"), Failed("refused")),
+        (Unanswered("no answer"), Failed("no answer")),
+    ],
+)
+def test_every_other_reply_has_one_meaning(reply: Reply, news: object) -> None:
+    assert understand(reply) == news
+
+
+@pytest.mark.parametrize(
+    "unreadable",
+    [
+        b"{",
+        b"[]",
+        b'{"metadata": {"uid": "u1", "resourceVersion": "4x"}}',
+        b'{"metadata": {"uid": "u1", "resourceVersion": "\xc2\xb2"}}',
+        b'{"metadata": {"uid": "", "resourceVersion": "4"}}',
+    ],
+)
+def test_a_lease_without_a_numbered_version_gives_no_epoch(unreadable: bytes) -> None:
+    assert isinstance(understand(Answer(200, unreadable)), Failed)
+
+
+def test_reading_asks_the_store_and_not_a_cache() -> None:
+    request = ask_record(ADDRESS)
+
+    assert (request.method, request.query) == (Method.GET, ())
+
+
+def test_a_placed_lease_is_held_by_nobody_for_the_full_time() -> None:
+    request = place_record(ADDRESS, 15, NOON)
+
+    assert request.method is Method.POST
+    assert body(request).spec == {
+        "holderIdentity": "",
+        "leaseDurationSeconds": 15,
+        "renewTime": "2026-01-01T12:00:00.000005Z",
+    }
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        claim_record(ADDRESS, HELD, "new", 15, NOON),
+        renew_record(ADDRESS, HELD, "new", 15, NOON),
+        release_record(ADDRESS, HELD, NOON),
+    ],
+)
+def test_every_write_names_the_version_it_replaces(request_: Request) -> None:
+    assert request_.content is Content.MERGE_PATCH
+    assert body(request_).metadata == {"uid": "u1", "resourceVersion": "41"}
+
+
+def test_a_claim_raises_the_transitions() -> None:
+    spec = body(claim_record(ADDRESS, HELD, "new", 15, NOON)).spec
+
+    assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("new", 7)
+
+
+def test_transitions_start_again_before_they_overflow() -> None:
+    full = Record(uid="u1", version="41", holder="", seconds=1, transitions=2**31 - 1)
+
+    assert body(claim_record(ADDRESS, full, "new", 15, NOON)).spec["leaseTransitions"] == 1
+
+
+def test_a_release_leaves_the_lease_free_after_a_second() -> None:
+    spec = body(release_record(ADDRESS, HELD, NOON)).spec
+
+    assert (spec["holderIdentity"], spec["leaseDurationSeconds"]) == ("", 1)

@@ -1,0 +1,145 @@
+"""What is kept of a Node, and what counts as a change of it."""
+
+import gc
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from nodemend.kube.node_record import NodeCondition, NodeRecord, NodeTaint, NodeWire, node_records
+
+_DECODER = msgspec.json.Decoder(NodeWire)
+
+
+def _node(**changes: Any) -> dict[str, Any]:
+    """A Node as the API server writes it; `changes` replace parts by dotted path, with _ for the dot."""
+    node: dict[str, Any] = {
+        "kind": "Node",
+        "metadata": {
+            "name": "n1",
+            "uid": "u1",
+            "resourceVersion": "7",
+            "creationTimestamp": "2026-01-02T03:04:05Z",
+            "labels": {"kubernetes.io/hostname": "n1", "zone": "a"},
+            "annotations": {"kept": "yes", "noise": "x"},
+        },
+        "spec": {"providerID": "metal://1", "taints": [{"key": "k", "effect": "NoSchedule"}]},
+        "status": {
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": "True",
+                    "lastHeartbeatTime": "2026-01-02T03:05:00Z",
+                    "lastTransitionTime": "2026-01-02T03:04:30Z",
+                }
+            ],
+            "nodeInfo": {"bootID": "b1", "kernelVersion": "6"},
+            "images": [{"names": ["big"]}],
+        },
+    }
+    for path, value in changes.items():
+        part = node
+        *parents, last = path.split("__")
+        for parent in parents:
+            part = part[parent]
+        part[last] = value
+    return node
+
+
+def _wire(**changes: Any) -> NodeWire:
+    return _DECODER.decode(msgspec.json.encode(_node(**changes)))
+
+
+def test_a_record_keeps_what_decisions_read() -> None:
+    record = node_records(annotations=["kept", "absent"]).project(_wire(), None)
+
+    assert record == NodeRecord(
+        name="n1",
+        uid="u1",
+        labels=(("kubernetes.io/hostname", "n1"), ("zone", "a")),
+        annotations=(("kept", "yes"),),
+        conditions=(NodeCondition("Ready", "True", datetime(2026, 1, 2, 3, 4, 30, tzinfo=UTC)),),
+        taints=(NodeTaint("k", "NoSchedule"),),
+        unschedulable=False,
+        provider_id="metal://1",
+        boot_id="b1",
+        created=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        deleting=False,
+    )
+    assert record.label("zone") == "a"
+    assert record.label("absent") is None
+    assert record.annotation("kept") == "yes"
+    ready = record.condition("Ready")
+    assert ready is not None
+    assert ready.status == "True"
+    assert record.condition("DiskPressure") is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata__resourceVersion": "8"},
+        {"metadata__annotations": {"kept": "yes", "noise": "y"}},
+        {"status__images": []},
+        {"status__conditions": [
+            {
+                "type": "Ready",
+                "status": "True",
+                "lastHeartbeatTime": "2026-01-02T09:00:00Z",
+                "lastTransitionTime": "2026-01-02T03:04:30Z",
+            }
+        ]},
+    ],
+)  # fmt: skip
+def test_what_is_not_kept_changes_nothing(change: dict[str, Any]) -> None:
+    projection = node_records(annotations=["kept"])
+    before = projection.project(_wire(), None)
+
+    assert projection.project(_wire(**change), before) is before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata__uid": "u2"},
+        {"metadata__labels": {"zone": "b"}},
+        {"metadata__annotations": {"kept": "no"}},
+        {"metadata__deletionTimestamp": "2026-01-02T03:04:05Z"},
+        {"metadata__creationTimestamp": "2026-01-02T03:04:06Z"},
+        {"spec__unschedulable": True},
+        {"spec__taints": []},
+        {"spec__providerID": "metal://2"},
+        {"status__nodeInfo": {"bootID": "b2"}},
+        {"status__conditions": []},
+        {"status__conditions": [{"type": "Ready", "status": "Unknown"}]},
+    ],
+)
+def test_every_field_that_is_kept_can_change(change: dict[str, Any]) -> None:
+    projection = node_records(annotations=["kept"])
+    before = projection.project(_wire(), None)
+
+    after = projection.project(_wire(**change), before)
+
+    assert after != before
+    assert after == projection.project(_wire(**change), None)
+
+
+def test_a_bare_node_has_a_record() -> None:
+    wire = _DECODER.decode(b'{"metadata":{"name":"n","uid":"u","creationTimestamp":null}}')
+
+    record = node_records().project(wire, None)
+
+    assert (record.created, record.conditions, record.boot_id) == (None, (), "")
+
+
+def test_nodes_share_what_is_equal() -> None:
+    projection = node_records()
+    one = projection.project(_wire(), None)
+    two = projection.project(_wire(metadata__name="n2", metadata__uid="u2"), None)
+
+    assert one.labels[1] is two.labels[1]
+    assert one.conditions[0].type is two.conditions[0].type
+    assert one.labels[0][1] is one.name
+    # Nothing for the garbage collector to walk through, however many there are.
+    assert not any(gc.is_tracked(part) for part in (one, one.conditions[0], one.taints[0]))

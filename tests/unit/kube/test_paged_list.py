@@ -1,0 +1,78 @@
+"""A list is of one moment, or it starts again."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+from tests.unit.kube.scripted_transport import ScriptedTransport
+
+from nodemend.api.group_versions import NODE
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_outcome import Ok, ReadOutcome, Reason, Refused, ServerFault
+from nodemend.kube.api_reply import Answer, Reply
+from nodemend.kube.node_record import NodeWire
+from nodemend.kube.paged_list import Page, list_all
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+
+T = TypeVar("T")
+
+_EXPIRED = Answer(410, b'{"message":"expired"}')
+
+
+def _page(names: Sequence[str], token: str = "", version: str = "5") -> Answer:
+    items = [{"metadata": {"name": name}} for name in names]
+    metadata = {"resourceVersion": version, "continue": token}
+    return Answer(200, msgspec.json.encode({"metadata": metadata, "items": items}))
+
+
+def _list(*replies: Reply) -> tuple[ReadOutcome[Page[NodeWire]], list[str]]:
+    """The outcome of a list whose requests get these replies, and the continue tokens that were asked for."""
+    scheduler = Scheduler(1)
+    process = SimulatedProcess(scheduler, "client", HostClock())
+    left = list(replies)
+    transport = ScriptedTransport(process, lambda _: left.pop(0))
+    outcomes: list[ReadOutcome[Page[NodeWire]]] = []
+
+    async def listing() -> None:
+        client = ApiClient(transport, process)
+        outcomes.append(await list_all(client, NODE, NodeWire, deadline=9.0))
+
+    process.spawn(listing(), "list")
+    scheduler.run(1.0)
+    assert all(dict(request.query)["limit"] == "500" for _, request in transport.asked)
+    return outcomes[0], [dict(request.query).get("continue", "") for _, request in transport.asked]
+
+
+def _names(outcome: ReadOutcome[Page[NodeWire]]) -> list[str]:
+    assert isinstance(outcome, Ok)
+    return [node.metadata.name for node in outcome.value.items]
+
+
+def test_pages_are_followed_to_the_end() -> None:
+    outcome, tokens = _list(_page(["a"], "t1"), _page(["b"], "t2"), _page(["c"]))
+
+    assert _names(outcome) == ["a", "b", "c"]
+    assert tokens == ["", "t1", "t2"]
+
+
+def test_an_expired_token_starts_again_and_forgets_the_pages_of_another_moment() -> None:
+    outcome, tokens = _list(_page(["a"], "t1"), _EXPIRED, _page(["b"], "t2"), _page(["c"], version="9"))
+
+    assert _names(outcome) == ["b", "c"]
+    assert isinstance(outcome, Ok)
+    assert outcome.value.version == "9"
+    assert tokens == ["", "t1", "", "t2"]
+
+
+def test_a_list_that_always_expires_ends() -> None:
+    outcome, tokens = _list(*[_page(["a"], "t1"), _EXPIRED] * 4)
+
+    assert outcome == Refused(Reason.GONE, "expired")
+    assert len(tokens) == 8
+
+
+def test_a_failure_ends_the_list_with_nothing() -> None:
+    outcome, _ = _list(_page(["a"], "t1"), Answer(500, b'{"message":"sick"}'))
+
+    assert outcome == ServerFault(500, "sick")

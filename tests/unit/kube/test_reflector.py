@@ -1,0 +1,360 @@
+"""The list-and-watch machine against hand-written bytes: no network, no clock."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from nodemend.api.group_versions import NODE
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.wire import Wire
+from nodemend.kube.api_reply import Answer, Reply, Unanswered
+from nodemend.kube.ports import StreamEnded, StreamSilent
+from nodemend.kube.projection import whole
+from nodemend.kube.reflector import Reflector
+from nodemend.kube.reflector_steps import (
+    Closed,
+    CloseStream,
+    Command,
+    Event,
+    Opened,
+    OpenStream,
+    ReadStream,
+    SendPage,
+    Sleep,
+    Slept,
+)
+
+
+class Thing(Wire):
+    metadata: ObjectMeta
+    size: int = 0
+
+
+def thing(name: str, version: int, uid: str = "", size: int = 0) -> dict[str, object]:
+    metadata = {"name": name, "uid": uid or f"uid-{name}", "resourceVersion": str(version)}
+    return {"metadata": metadata, "size": size}
+
+
+def line(kind: str, object_: object) -> bytes:
+    return msgspec.json.encode({"type": kind, "object": object_}) + b"\n"
+
+
+def bookmark(version: int, *, ends_list: bool = False) -> bytes:
+    annotations = {"k8s.io/initial-events-end": "true"} if ends_list else {}
+    return line("BOOKMARK", {"metadata": {"resourceVersion": str(version), "annotations": annotations}})
+
+
+def page(*items: object, version: int, follow: str = "") -> Answer:
+    metadata = {"resourceVersion": str(version), "continue": follow}
+    return Answer(200, msgspec.json.encode({"metadata": metadata, "items": items}))
+
+
+def failure(code: int, message: str = "no", retry_after: float | None = None) -> Answer:
+    return Answer(code, msgspec.json.encode({"code": code, "message": message}), retry_after)
+
+
+EXPIRED = line("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})
+ENDED = StreamEnded(clean=True, why="closed")
+CUT = StreamEnded(clean=False, why="reset")
+NO_STREAMING = failure(422, "sendInitialEvents is forbidden")
+
+
+class Story:
+    """A reflector, what it was told, and what it said it would do next."""
+
+    def __init__(self, *, streaming: bool = True, chance: Callable[[], float] = lambda: 0.0) -> None:
+        self.now = 1000.0
+        self.reflector = Reflector(whole(NODE, Thing), chance=chance, streaming=streaming)
+        self.changes: list[str] = []
+        self.command: Command = self.reflector.start(self.now)
+
+    def tell(self, *events: Event, after: float = 0.0) -> "Story":
+        for event in events:
+            self.now += after
+            step = self.reflector.step(event, self.now)
+            self.command = step.command
+            for change in step.changes:
+                old, new = change.old, change.new
+                before = f"{old.metadata.uid}:{old.size}" if old else "-"
+                after_ = f"{new.metadata.uid}:{new.size}" if new else "-"
+                self.changes.append(f"{change.key} {before} > {after_}")
+        return self
+
+    @property
+    def next(self) -> str:
+        """The command, in words."""
+        match self.command:
+            case SendPage(request):
+                return f"page {dict(request.query).get('continue', '')}".strip()
+            case OpenStream(request):
+                query = dict(request.query)
+                return "stream list" if "sendInitialEvents" in query else f"watch {query['resourceVersion']}"
+            case ReadStream(within):
+                return f"read {within:g}"
+            case CloseStream():
+                return "close"
+            case Sleep(seconds):
+                return f"sleep {seconds:g}"
+
+    @property
+    def synced_at(self) -> float | None:
+        return self.reflector.cache.synced_at
+
+    @property
+    def cached(self) -> dict[str, int]:
+        return {record.metadata.name: record.size for record in self.reflector.cache.all()}
+
+
+def following(*items: object, version: int = 10) -> Story:
+    """A story that has listed these and reads the watch from there."""
+    story = Story(streaming=False).tell(page(*items, version=version), Opened())
+    story.changes.clear()
+    return story
+
+
+# Listing.
+
+
+def test_a_streaming_list_is_taken_at_its_mark_and_then_followed() -> None:
+    story = Story()
+    assert story.next == "stream list"
+
+    story.tell(Opened(), line("ADDED", thing("a", 1)), line("ADDED", thing("b", 2)))
+    assert (story.cached, story.synced_at) == ({}, None)
+
+    story.tell(bookmark(7, ends_list=True) + line("MODIFIED", thing("a", 8, size=5)), after=2.0)
+    assert story.cached == {"a": 5, "b": 0}
+    assert story.changes == ["a - > uid-a:0", "b - > uid-b:0", "a uid-a:0 > uid-a:5"]
+    assert story.synced_at == 1002.0
+    assert story.next == "read 75"
+
+
+def test_objects_that_change_and_go_while_a_streaming_list_comes_in_are_as_they_are_at_its_mark() -> None:
+    story = Story().tell(
+        Opened(),
+        line("ADDED", thing("a", 1)) + line("ADDED", thing("b", 2)),
+        line("MODIFIED", thing("a", 3, size=4)) + line("DELETED", thing("b", 4)),
+        bookmark(3),
+        bookmark(5, ends_list=True),
+    )
+
+    assert story.changes == ["a - > uid-a:4"]
+
+
+def test_a_server_without_streaming_lists_is_asked_for_pages_and_that_is_remembered() -> None:
+    story = Story().tell(NO_STREAMING)
+    assert story.next == "page"
+
+    story.tell(page(thing("a", 1), version=3), failure(410))
+    assert story.next.startswith("sleep")
+    story.tell(Slept())
+    assert story.next == "page"
+
+
+def test_pages_are_gathered_and_taken_as_one() -> None:
+    story = Story(streaming=False).tell(page(thing("a", 1), version=9, follow="t1"))
+    assert (story.next, story.cached) == ("page t1", {})
+
+    story.tell(page(thing("b", 2), version=9))
+    assert (story.next, story.cached) == ("watch 9", {"a": 0, "b": 0})
+
+
+def test_a_page_that_fails_is_asked_for_again_and_the_earlier_ones_are_kept() -> None:
+    story = Story(streaming=False).tell(page(thing("a", 1), version=9, follow="t1"), failure(500))
+    assert story.next == "sleep 0.8"
+
+    story.tell(Slept())
+    assert story.next == "page t1"
+    story.tell(page(thing("b", 2), version=9))
+    assert story.cached == {"a": 0, "b": 0}
+
+
+def test_an_expired_page_starts_the_list_again_with_nothing_kept() -> None:
+    story = Story(streaming=False).tell(page(thing("a", 1), version=9, follow="t1"), failure(410), Slept())
+    assert story.next == "page"
+
+    story.tell(page(thing("b", 20), version=20))
+    assert story.cached == {"b": 0}
+
+
+def test_streaming_lists_that_never_end_are_given_up_for_pages() -> None:
+    story = Story().tell(Opened(), line("ADDED", thing("a", 1)), CUT, Slept())
+    assert story.next == "stream list"
+
+    story.tell(Opened(), line("ADDED", thing("a", 1)), ENDED, Slept())
+    assert story.next == "page"
+    assert story.cached == {}
+
+
+def test_a_list_is_as_true_as_the_moment_it_was_asked_for() -> None:
+    story = Story(streaming=False)
+    story.tell(page(version=9, follow="t1"), page(version=9), after=20.0)
+
+    assert story.reflector.cache.last_contact == 1000.0
+    assert story.synced_at == 1040.0
+    assert story.reflector.cache.age(1041.0) == 41.0
+
+
+# Watching.
+
+
+def test_changes_are_applied_and_reported() -> None:
+    story = following(thing("a", 1), thing("b", 2))
+
+    story.tell(
+        line("MODIFIED", thing("a", 11, size=3)),
+        line("DELETED", thing("b", 12)) + line("ADDED", thing("c", 13)),
+    )
+
+    assert story.changes == ["a uid-a:0 > uid-a:3", "b uid-b:0 > -", "c - > uid-c:0"]
+
+
+def test_a_line_cut_by_the_network_is_put_together_again() -> None:
+    story = following()
+    text = line("ADDED", thing("a", 11))
+
+    story.tell(*[text[place : place + 1] for place in range(len(text))])
+
+    assert story.changes == ["a - > uid-a:0"]
+
+
+def test_a_clean_end_after_a_good_time_is_followed_on_at_once_from_the_last_version() -> None:
+    story = following().tell(line("ADDED", thing("a", 15)), after=60.0).tell(ENDED, after=60.0)
+
+    assert story.next == "watch 15"
+
+
+def test_a_bookmark_moves_the_version_from_which_a_watch_resumes() -> None:
+    story = following().tell(line("ADDED", thing("a", 15)), bookmark(99), CUT, Slept())
+
+    assert story.next == "watch 99"
+
+
+def test_a_cut_waits_and_resumes() -> None:
+    story = following().tell(line("ADDED", thing("a", 15)) + b'{"type":"MODI', CUT)
+    assert story.next == "sleep 0.8"
+    assert story.reflector.trouble == "reset"
+
+    story.tell(Slept(), Opened(), line("MODIFIED", thing("a", 16, size=2)))
+    assert story.changes == ["a - > uid-a:0", "a uid-a:0 > uid-a:2"]
+    assert story.reflector.trouble == ""
+
+
+@pytest.mark.parametrize("told", [[EXPIRED, Closed()], [ENDED, Slept(), failure(410)]])
+def test_an_expired_version_leads_to_a_list_that_yields_the_deletes(told: list[Event]) -> None:
+    story = following(thing("stays", 1), thing("went", 2), thing("replaced", 3), thing("changed", 4))
+    story.tell(*told, Slept())
+    assert story.next == "page"
+
+    story.tell(
+        page(thing("stays", 1), thing("replaced", 30, uid="new"), thing("changed", 40, size=4), version=50)
+    )
+
+    assert story.changes == [
+        "went uid-went:0 > -",
+        "replaced uid-replaced:0 > -",
+        "replaced - > new:0",
+        "changed uid-changed:0 > uid-changed:4",
+    ]
+    assert story.next == "watch 50"
+
+
+def test_until_the_new_list_is_complete_the_cache_stays_as_it_was() -> None:
+    story = following(thing("a", 1)).tell(EXPIRED, Closed(), Slept())
+
+    story.tell(page(thing("b", 60), version=60, follow="t"))
+
+    assert story.cached == {"a": 0}
+
+
+def test_garbage_ends_the_stream_and_it_resumes_from_the_last_good_line() -> None:
+    story = following().tell(line("ADDED", thing("a", 15)) + b"<html>\n" + line("DELETED", thing("a", 16)))
+    assert story.next == "close"
+    assert story.cached == {"a": 0}
+
+    story.tell(Closed(), Slept())
+    assert story.next == "watch 15"
+
+
+def test_an_object_that_cannot_be_read_is_set_aside_and_the_rest_goes_on() -> None:
+    story = following(thing("a", 1), thing("b", 2))
+
+    story.tell(line("MODIFIED", {**thing("a", 11), "size": "huge"}) + line("ADDED", thing("c", 12)))
+    assert story.changes == ["a uid-a:0 > -", "c - > uid-c:0"]
+    assert list(story.reflector.unreadable) == ["a"]
+
+    story.tell(line("MODIFIED", thing("a", 13)))
+    assert story.changes[-1] == "a - > uid-a:0"
+    assert story.reflector.unreadable == {}
+
+
+# Silence.
+
+
+def test_without_a_whole_line_for_the_stall_limit_the_stream_is_closed() -> None:
+    story = following().tell(bookmark(11), after=10.0)
+    assert story.next == "read 75"
+
+    story.tell(b'{"type":', after=70.0)
+    assert story.next == "read 5"
+    story.tell(StreamSilent(), after=5.0)
+    assert story.next == "close"
+    story.tell(Closed(), Slept())
+    assert story.next == "watch 11"
+
+
+def test_after_two_streams_without_a_word_the_version_is_doubted() -> None:
+    story = following().tell(StreamSilent(), Closed(), Slept(), after=75.0)
+    assert story.next == "watch 10"
+
+    story.tell(Opened(), StreamSilent(), Closed(), Slept(), after=75.0)
+    assert story.next == "page"
+
+
+def test_last_contact_is_the_last_whole_line_and_nothing_less() -> None:
+    story = following()
+    story.tell(bookmark(11), after=10.0)
+    story.tell(b'{"type":', StreamSilent(), Closed(), Slept(), Opened(), after=10.0)
+
+    assert story.reflector.cache.last_contact == 1010.0
+
+
+# Failing.
+
+
+@pytest.mark.parametrize("reply", [failure(500), failure(403), failure(404), failure(401), Unanswered("cut")])
+def test_a_watch_that_does_not_open_is_tried_again_from_the_same_version(reply: Reply) -> None:
+    story = following().tell(CUT, Slept(), reply)
+    assert story.next == "sleep 1.6"
+
+    assert story.tell(Slept()).next == "watch 10"
+
+
+def test_the_server_s_wish_for_quiet_is_kept() -> None:
+    story = following().tell(CUT, Slept(), failure(429, retry_after=17.0))
+
+    assert story.next == "sleep 17"
+
+
+def test_a_stream_that_lived_well_starts_the_back_off_anew() -> None:
+    story = following()
+    for _ in range(5):
+        story.tell(CUT, Slept(), Opened())
+    assert story.tell(CUT).next == "sleep 25.6"
+
+    story.tell(Slept(), Opened())
+    assert story.tell(CUT, after=30.0).next == "sleep 0.8"
+
+
+def test_the_length_of_a_watch_and_of_a_wait_depend_on_chance() -> None:
+    story = Story(streaming=False, chance=lambda: 0.5).tell(page(version=3))
+
+    assert isinstance(story.command, OpenStream)
+    assert dict(story.command.request.query)["timeoutSeconds"] == "450"
+    assert story.tell(failure(500)).next == "sleep 1.2"
+
+
+def test_an_outcome_of_something_that_was_not_asked_is_a_bug() -> None:
+    with pytest.raises(RuntimeError, match="Slept is no outcome of Opening"):
+        Story().tell(Slept())

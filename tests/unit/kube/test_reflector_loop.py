@@ -1,0 +1,152 @@
+"""The loop performs what the machine asks, and a sick server is asked little."""
+
+from collections.abc import Callable
+from itertools import count
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.kube.scripted_transport import Piece, ScriptedTransport
+
+from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
+from nodemend.kube.api_request import Request
+from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
+from nodemend.kube.object_cache import Change
+from nodemend.kube.ports import StreamEnded
+from nodemend.kube.reflector import Reflector
+from nodemend.kube.reflector_loop import run_reflector
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+
+Script = Callable[[Request], Reply | list[Piece]]
+
+_LIST = Answer(200, b'{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"n","uid":"u"}}]}')
+_LIST_END = (
+    b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"5",'
+    b'"annotations":{"k8s.io/initial-events-end":"true"}}}}\n'
+)
+_EXPIRED = b'{"type":"ERROR","object":{"code":410,"message":"too old"}}\n'
+_CLOSED = StreamEnded(clean=True, why="closed")
+_CUT = StreamEnded(clean=False, why="reset")
+_TOO_MANY = Answer(429, b"{}", retry_after=1.0)
+
+
+class World:
+    def __init__(self, script: Script, seed: int = 1) -> None:
+        self.scheduler = Scheduler(seed)
+        self.process = SimulatedProcess(self.scheduler, "watcher", HostClock())
+        self.transport = ScriptedTransport(self.process, script)
+        self.reflector: Reflector[NodeWire, NodeRecord] = Reflector(
+            node_records(), chance=self.process.random
+        )
+        self.changes: list[Change[NodeRecord]] = []
+        work = run_reflector(self.reflector, self.transport, self.process, self.changes.extend)
+        self.task = self.process.spawn(work, "reflector")
+
+    def run(self, seconds: float) -> "World":
+        self.scheduler.run(self.scheduler.now + seconds)
+        return self
+
+    def most_requests_in(self, seconds: float) -> int:
+        """The most requests in any stretch of so many seconds."""
+        times = [when for when, _ in self.transport.asked]
+        return max(sum(begin <= when < begin + seconds for when in times) for begin in times)
+
+
+def _is_list(request: Request) -> bool:
+    return "watch" not in dict(request.query)
+
+
+def test_it_lists_watches_and_hands_on_the_changes() -> None:
+    deleted = b'{"type":"DELETED","object":{"metadata":{"name":"n","uid":"u","resourceVersion":"6"}}}\n'
+    world = World(lambda request: _LIST if _is_list(request) else [1.0, deleted]).run(0.5)
+    # This server knows no streaming lists but does not say so: two of them never end.
+    world.run(200.0)
+
+    assert [(change.key, change.new is None) for change in world.changes] == [("n", False), ("n", True)]
+    assert len(world.reflector.cache) == 0
+
+
+def test_every_stream_it_opened_is_closed_in_the_end() -> None:
+    world = World(lambda _: [_LIST_END, 3.0, _CUT]).run(100.0)
+    world.task.cancel()
+    world.run(1.0)
+
+    assert world.task.done
+    assert len(world.transport.streams) > 3
+    assert all(stream.closed for stream in world.transport.streams)
+
+
+_FAILING: dict[str, Reply | list[Piece]] = {
+    "closes at once": [_CLOSED],
+    "is cut at once": [_CUT],
+    "answers 500": Answer(500, b"{}"),
+    "answers 410": Answer(410, b"{}"),
+    "answers 429": _TOO_MANY,
+    "answers 422": Answer(422, b"{}"),
+    "ends with 410": [_EXPIRED, _CLOSED],
+    "sends garbage": [b"<html>\n", _CUT],
+    "refuses connections": Unsent("refused"),
+    "never answers": Unanswered("silence"),
+    "ends its lists and nothing more": [_LIST_END, _CLOSED],
+    "ends its lists and expires": [_LIST_END, _EXPIRED],
+    "lives for just less than a good time": [_LIST_END, 29.9, _CUT],
+    "lives for just a good time": [_LIST_END, 30.0, _CLOSED],
+}
+
+
+@pytest.mark.parametrize("way", _FAILING)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_watch_that_always_fails_is_asked_at_most_ten_times_in_thirty_seconds(way: str, seed: int) -> None:
+    def script(request: Request) -> Reply | list[Piece]:
+        reply = _FAILING[way]
+        return _LIST if _is_list(request) else (list(reply) if isinstance(reply, list) else reply)
+
+    world = World(script, seed).run(600.0)
+
+    assert world.most_requests_in(30.0) <= 10
+    assert world.task.done is False
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    ways=st.lists(st.sampled_from(sorted(_FAILING)), min_size=1, max_size=12),
+    lists=st.lists(
+        st.sampled_from([_LIST, _LIST, Answer(500, b"{}"), Unanswered("cut"), _TOO_MANY]), min_size=1
+    ),
+    seed=st.integers(0, 2**32),
+)
+def test_so_is_one_that_fails_in_any_mixture_of_ways(ways: list[str], lists: list[Reply], seed: int) -> None:
+    turns = count()
+
+    def script(request: Request) -> Reply | list[Piece]:
+        turn = next(turns)
+        if _is_list(request):
+            return lists[turn % len(lists)]
+        reply = _FAILING[ways[turn % len(ways)]]
+        return list(reply) if isinstance(reply, list) else reply
+
+    assert World(script, seed).run(300.0).most_requests_in(30.0) <= 10
+
+
+def test_after_the_trouble_is_over_the_cache_is_true_within_the_longest_wait() -> None:
+    sick = True
+
+    def script(request: Request) -> Reply | list[Piece]:
+        if sick:
+            return Unsent("refused")
+        names = [{"metadata": {"name": name, "uid": name}} for name in ("a", "b")]
+        body = msgspec.json.encode({"metadata": {"resourceVersion": "9"}, "items": names})
+        return Answer(200, body) if _is_list(request) else Answer(422, b"{}") if _wants_list(request) else []
+
+    world = World(script).run(3600.0)
+    assert world.reflector.cache.synced_at is None
+    sick = False
+
+    world.run(60.0)
+    assert sorted(world.reflector.cache.keys()) == ["a", "b"]
+
+
+def _wants_list(request: Request) -> bool:
+    return "sendInitialEvents" in dict(request.query)

@@ -1,0 +1,88 @@
+"""What a scrape shows is what is so at that moment."""
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from nodemend.api.remediation_policy import Mode
+from nodemend.telemetry.hold_book import Held
+from nodemend.telemetry.metric_names import METRIC_NAMES
+from nodemend.telemetry.metrics import Metrics
+
+
+def exported() -> tuple[CollectorRegistry, Metrics]:
+    registry = CollectorRegistry()
+    return registry, Metrics(registry, program="nodemend-checker", version="1.2.3", monotonic=lambda: 100.0)
+
+
+def test_it_says_what_runs() -> None:
+    registry, _ = exported()
+
+    labels = {"program": "nodemend-checker", "version": "1.2.3"}
+    assert registry.get_sample_value("nodemend_build_info", labels) == 1
+
+
+def test_values_that_others_keep_are_asked_for_at_each_scrape() -> None:
+    registry, metrics = exported()
+    ages = [float("inf"), 4.5]
+    metrics.readings.follow_cache("nodes", lambda: ages.pop(0))
+
+    first = registry.get_sample_value("nodemend_cache_staleness_seconds", {"resource": "nodes"})
+    second = registry.get_sample_value("nodemend_cache_staleness_seconds", {"resource": "nodes"})
+
+    assert (first, second) == (float("inf"), 4.5)
+
+
+def test_remediations_are_counted_by_phase() -> None:
+    registry, metrics = exported()
+    metrics.readings.follow_remediations(
+        "ManualRemediation", lambda: ["AwaitingWord", "Releasing", "AwaitingWord"]
+    )
+
+    labels = {"kind": "ManualRemediation", "phase": "AwaitingWord"}
+    assert registry.get_sample_value("nodemend_remediations_in_flight", labels) == 2
+
+
+def test_mode_and_pause_are_as_the_policy_has_them() -> None:
+    registry, metrics = exported()
+    metrics.readings.follow_policy(lambda: (Mode.ACT, True))
+
+    assert registry.get_sample_value("nodemend_paused") == 1
+    assert registry.get_sample_value("nodemend_mode", {"mode": "Act"}) == 1
+    assert registry.get_sample_value("nodemend_mode", {"mode": "DryRun"}) == 0
+
+
+def test_a_hold_shows_since_when_it_stands_until_it_is_over() -> None:
+    registry, metrics = exported()
+    held = Held("ManualRemediation", "default", "edge-07")
+    metrics.holds.note(held, "NoWord", "waiting", wall=1234.0, now=100.0)
+    labels = {"kind": held.kind, "namespace": held.namespace, "name": held.name, "reason": "NoWord"}
+    name = "nodemend_remediation_held_since_timestamp_seconds"
+
+    assert registry.get_sample_value(name, labels) == 1234.0
+    metrics.forget_work()
+    assert registry.get_sample_value(name, labels) is None
+
+
+def test_who_leads_no_longer_tells_nothing_of_nodes() -> None:
+    registry, metrics = exported()
+    metrics.nodes.labels("workers", "healthy").set(24)
+    metrics.forget_work()
+
+    assert registry.get_sample_value("nodemend_nodes", {"check": "workers", "state": "healthy"}) is None
+
+
+def test_every_metric_of_the_table_is_exported_under_its_name_and_kind() -> None:
+    registry, metrics = exported()
+    metrics.readings.follow_policy(lambda: (Mode.DRY_RUN, False))
+    metrics.readings.follow_events(lambda: {"written": 3})
+    text = generate_latest(registry).decode()
+
+    for metric in METRIC_NAMES:
+        assert f"# TYPE {metric.name} {metric.kind}\n" in text
+        assert f"# HELP {metric.name} {metric.help}\n" in text
+
+
+def test_registries_of_two_programs_do_not_meet() -> None:
+    (one, metrics), (other, _) = exported(), exported()
+    metrics.leader.set(1)
+
+    assert (one.get_sample_value("nodemend_leader"), other.get_sample_value("nodemend_leader")) == (1, 0)

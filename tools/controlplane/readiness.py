@@ -1,0 +1,33 @@
+"""When a control plane may be called ready."""
+
+import http.client
+from pathlib import Path
+
+from controlplane.api import Api, ApiError
+
+ROLES_FOR_PEOPLE = ("admin", "edit", "view")
+
+
+def serves(port: int, ca: Path, token: str) -> bool:
+    """Whether our API server, told by its certificate and our token, answers on the port and is ready."""
+    if not ca.exists():
+        return False
+    api = Api(port, ca, token)
+    try:
+        return bool(api.get("/readyz") == "ok")
+    except (ApiError, OSError, http.client.HTTPException):
+        return False
+    finally:
+        api.close()
+
+
+def furnished(api: Api) -> bool:
+    """Whether the controller manager has made what pods and people need.
+
+    Every namespace gets a service account, without which no pod is admitted; the roles for people get rules.
+    """
+    namespaces = len(api.list("/api/v1/namespaces"))
+    accounts = api.list("/api/v1/serviceaccounts", fieldSelector="metadata.name=default")
+    bundles = api.list("/api/v1/configmaps", fieldSelector="metadata.name=kube-root-ca.crt")
+    roles = [api.get(f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}") for name in ROLES_FOR_PEOPLE]
+    return len(accounts) == len(bundles) == namespaces and all(role.get("rules") for role in roles)
