@@ -7,6 +7,7 @@ right and must pass. Exits 1 on a single miss.
 import sys
 
 from tests.refusals.bad_specs import BAD_SPECS, bad_specs
+from tests.refusals.believing import believing
 from tests.refusals.installed_cluster import Cluster, installed_cluster
 from tests.refusals.nodes import nodes
 from tests.refusals.rights import rights
@@ -14,8 +15,8 @@ from tests.refusals.statuses import statuses
 from tests.refusals.trial import Trial
 from tests.refusals.words import words
 
-# `nodes` ends with our accounts made cluster admins, so it comes last.
-CHAPTERS = (words, statuses, rights, bad_specs, nodes)
+# `nodes` ends with our accounts made cluster admins; after `believing` a real leader has written everywhere.
+CHAPTERS = (words, statuses, rights, bad_specs, nodes, believing)
 
 
 def try_all(cluster: Cluster) -> Trial:

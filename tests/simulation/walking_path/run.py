@@ -26,7 +26,8 @@ class Run:
     lines: tuple[str, ...] = ()
 
 
-def play(seed: int, *, keep_trace: bool = False) -> Run:
+def play(seed: int, *, keep_trace: bool = False, until: float | None = None) -> Run:
+    """Play a seed to its end and judge it, or, with `until`, only so many simulated seconds of it."""
     weather = Weather.draw(Scheduler(seed).chance("weather"))
     invariants = Invariants()
     world = World(seed, Shape(quality=weather.quality), invariants.started, keep_trace=keep_trace)
@@ -35,8 +36,9 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     faults.plan()
     broken = ""
     try:
-        world.run(FAULTS_CEASE)
-        _settle(world, invariants)
+        world.run(FAULTS_CEASE if until is None else until)
+        if until is None:
+            _settle(world, invariants)
         for replica in world.replicas:
             _nothing_failed_unseen(replica.process.unjoined_failures)
     except InvariantBrokenError as failure:

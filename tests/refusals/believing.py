@@ -1,0 +1,127 @@
+"""Words that the API server lets pass and the remediator, running for real, does not believe; and says so.
+
+The cluster is paused meanwhile, so that only the word decides what the remediator says.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from controlplane.process import Process
+from controlplane.waiting import wait_until
+from installed.programs import start
+from nodemend.api.micro_time import print_micro_time
+from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, node, remediation
+from tests.refusals.trial import Trial
+
+LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+SOON: Final = 40.0
+PAUSED: Final = "Paused"
+
+
+class SickNode:
+    """A Node that is silent, with a remediation of its own."""
+
+    def __init__(self, cluster: Cluster, name: str, *, lease_seconds: int) -> None:
+        self.name = name
+        self.cluster = cluster
+        self.path = f"{REMEDIATIONS}/{name}"
+        api = cluster.plane.api
+        api.create(node(name))
+        api.patch(f"{NODES}/{name}/status", {"status": {"nodeInfo": _node_info(name)}})
+        metadata = {"name": name, "namespace": "kube-node-lease"}
+        spec = {"holderIdentity": name, "leaseDurationSeconds": lease_seconds, "renewTime": _now()}
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+        api.create(lease)
+        cluster.checker.create(remediation(name))
+
+    def renew(self) -> None:
+        self.cluster.plane.api.patch(f"{LEASES}/{self.name}", {"spec": {"renewTime": _now()}})
+
+    def is_silent(self) -> bool:
+        return bool(self._status().get("lastRenewTime"))
+
+    def vouch(self) -> None:
+        status = self._status()
+        shown = {field: status[field] for field in ("nodeUID", "bootID", "lastRenewTime")}
+        word = {"by": self.cluster.user_name("anna"), "reason": "I pulled both plugs", **shown}
+        self.cluster.people["anna"].patch(self.path, {"spec": {"confirmation": word}})
+
+    def age_word(self, by: timedelta) -> None:
+        """As if it had been given earlier: the API server keeps when, and a superuser can write that."""
+        found = self.cluster.plane.api.get(self.path)
+        fields = found["metadata"]["managedFields"]
+        for entry in fields:
+            if "f:confirmation" in str(entry["fieldsV1"]):
+                earlier = datetime.fromisoformat(entry["time"]) - by
+                entry["time"] = earlier.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.cluster.plane.api.patch(self.path, {"metadata": {"managedFields": fields}})
+
+    def says(self) -> tuple[str, str]:
+        """Why the remediator holds, in one word and in a sentence."""
+        processing = [c for c in self._status().get("conditions", ()) if c["type"] == "Processing"]
+        return (processing[0]["reason"], processing[0].get("message", "")) if processing else ("", "")
+
+    def _status(self) -> dict[str, Any]:
+        status: dict[str, Any] = self.cluster.plane.api.get(self.path).get("status") or {}
+        return status
+
+
+def believing(cluster: Cluster, trial: Trial) -> None:
+    api = cluster.plane.api
+    policy = {"apiVersion": "nodemend.io/v1alpha1", "kind": "RemediationPolicy"}
+    spec = {"mode": "Act", "pause": {"reason": "words are weighed"}}
+    api.create({**policy, "metadata": {"name": "cluster"}, "spec": spec})
+    remediator = start(cluster.plane, "nodemend-remediator")
+    outlived = SickNode(cluster, "outlived", lease_seconds=1)
+    expired = SickNode(cluster, "expired", lease_seconds=1)
+    unseen = SickNode(cluster, "unseen", lease_seconds=2)
+    for sick in (outlived, expired, unseen):
+        wait_until(f"{sick.name} is silent", sick.is_silent, within=SOON, processes=[remediator])
+        sick.vouch()
+        _expect(trial, remediator, sick, PAUSED, "words are weighed")
+    outlived.renew()
+    _expect(trial, remediator, outlived, "WordOutlived", "It is alive")
+    expired.age_word(timedelta(minutes=10, seconds=5))
+    _expect(trial, remediator, expired, "WordExpired", "good for 600 s")
+    _fresh_in_new_eyes(cluster, trial, remediator, unseen)
+    _nothing_was_released(cluster, trial, (outlived, expired, unseen))
+
+
+def _fresh_in_new_eyes(cluster: Cluster, trial: Trial, remediator: Process, sick: SickNode) -> None:
+    """A new leader has seen no silence yet: for it the Lease is fresh, whatever its times say."""
+    remediator.end()
+    cluster.plane.api.patch(f"{LEASES}/{sick.name}", {"spec": {"leaseDurationSeconds": 3600}})
+    successor = start(cluster.plane, "nodemend-remediator", replica=1)
+    _expect(trial, successor, sick, "KubeletSpeaks", "of the 3600 s needed")
+    successor.end()
+
+
+def _expect(trial: Trial, remediator: Process, sick: SickNode, reason: str, words: str) -> None:
+    try:
+        wait_until(
+            f"{sick.name}: {reason}", lambda: sick.says()[0] == reason, within=SOON, processes=[remediator]
+        )
+    except TimeoutError:
+        trial.misses.append(f"{sick.name}: wanted {reason}, it says {sick.says()}")
+        return
+    if words in sick.says()[1]:
+        trial.refused += 1
+    else:
+        trial.misses.append(f"{sick.name}: {reason}, but it says {sick.says()[1]!r}")
+
+
+def _nothing_was_released(cluster: Cluster, trial: Trial, nodes: tuple[SickNode, ...]) -> None:
+    for sick in nodes:
+        taints = cluster.plane.api.get(f"{NODES}/{sick.name}")["spec"].get("taints", ())
+        if any(taint.get("value") == "nodemend" for taint in taints):
+            trial.misses.append(f"{sick.name} was released")
+
+
+def _node_info(name: str) -> dict[str, str]:
+    fields = ("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion")
+    more = ("kubeletVersion", "machineID", "operatingSystem", "osImage", "systemUUID")
+    return {field: f"{name}-{field}" for field in (*fields, *more)}
+
+
+def _now() -> str:
+    return print_micro_time(datetime.now(UTC))

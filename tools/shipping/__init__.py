@@ -1,0 +1,1 @@
+"""Builds what we ship, installs it as a stranger would, and starts it."""
