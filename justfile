@@ -1,4 +1,4 @@
-# Every command a developer or CI uses. `just` lists them.
+# Every command that a developer or CI uses. `just` lists them.
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
@@ -11,7 +11,7 @@ export PYTHONPATH := "tools:."
 default:
     @just --list --unsorted
 
-# Make the environment: Python 3.13, hash-locked packages, the project itself.
+# Make the environment: a Python, hash-locked packages, the project itself.
 setup version="3.13" folder=".venv":
     uv venv --quiet --allow-existing --python {{version}} {{folder}}
     VIRTUAL_ENV={{folder}} uv pip sync --quiet --require-hashes requirements/dev.txt
@@ -26,8 +26,8 @@ lock:
 check: lint types contracts tidy unit scenarios
 
 lint:
-    .venv/bin/ruff format --check .
-    .venv/bin/ruff check .
+    .venv/bin/ruff format --check --quiet .
+    .venv/bin/ruff check --quiet .
 
 types:
     .venv/bin/mypy
@@ -39,12 +39,93 @@ tidy:
     .venv/bin/pytest -q tests/tidy
 
 unit *args:
-    .venv/bin/pytest -q tests/unit {{args}}
+    .venv/bin/pytest -q -n 2 tests/unit {{args}}
 
 scenarios:
     .venv/bin/pytest -q tests/scenarios
 
-# Format and fix what can be fixed.
+# Format, and fix what can be fixed.
 format:
     .venv/bin/ruff format .
     .venv/bin/ruff check --fix .
+
+# CRDs, manifests and reference pages from the code.
+generate:
+    {{python}} -m generate
+
+# Tell the stories of the scenarios anew; read the difference.
+scenarios-rewrite:
+    {{python}} -m tests.scenarios.test_scenarios
+
+# Unit tests, scenarios and a few simulated seeds on every supported Python.
+pythons:
+    for version in 3.11 3.12 3.13; do \
+        just setup $version .venvs/$version; \
+        .venvs/$version/bin/python -m pytest -q -n 2 -p no:cacheprovider tests/unit tests/scenarios tests/simulation/walking_path; \
+    done
+
+# Build the real control plane, unless it is cached.
+controlplane-build *args:
+    {{python}} -m controlplane build {{args}}
+
+# A real control plane for a person, until Ctrl-C.
+controlplane *args:
+    {{python}} -m controlplane up {{args}}
+
+# One part at a time against the real control plane.
+integration *args:
+    .venv/bin/pytest -q tests/integration {{args}}
+
+# Integration tests, differential and watch faults on every supported Kubernetes, with streaming lists and without.
+matrix:
+    for version in $({{python}} -m controlplane versions | grep -oE '^v1\.[0-9]+\.[0-9]+'); do \
+        just controlplane-build --kubernetes $version; \
+        echo "=== $version"; \
+        NODEMEND_KUBERNETES=$version .venv/bin/pytest -q tests/integration; \
+        {{python}} -m tests.simulation.differential --sequences 60 --kubernetes $version; \
+    done
+
+# [demo] The path of one failure on a real control plane, with its time line.
+demo: controlplane-build
+    {{python}} -m demo
+
+# [differential] The simulated API server against the real one, answer by answer.
+differential sequences="500": controlplane-build
+    {{python}} -m tests.simulation.differential --sequences {{sequences}}
+
+# [watch-faults] A cache behind a proxy that cuts, stalls, lies and restarts.
+watch-faults rounds="1000": controlplane-build
+    {{python}} -m tests.chaos.watch_faults --rounds {{rounds}}
+
+# [elector] Simulated and real elections under faults, the official client's beside ours.
+elector simulated="10000" real="20": controlplane-build
+    {{python}} -m tests.simulation.elector --runs {{simulated}}
+    {{python}} -m tests.chaos.elector --runs {{real}}
+
+# [bench-clients] CPU, memory and start beside the raw floor and beside other clients: sample, normal or full.
+bench-clients size="normal": controlplane-build
+    {{python}} -m bench.clients {{size}}
+
+# [determinism] Same seed, same trace, in two processes.
+determinism seeds="1000":
+    {{python}} -m tests.simulation.walking_path.determinism --seeds {{seeds}}
+
+# [simulate] The walking path under faults: invariants at every step.
+simulate seeds="2000":
+    {{python}} -m tests.simulation.walking_path.campaign --seeds {{seeds}}
+
+# [simulate] Break all of decide/, one place at a time; `every` takes a sample.
+mutants every="1":
+    {{python}} -m mutants --every {{every}}
+
+# [refusals] What the real API server refuses, and what the running remediator does not believe.
+refusals: controlplane-build
+    {{python}} -m tests.refusals
+
+# [breakages] Five deliberate breakages, each of which must fail .ci/run.
+breakages *args:
+    {{python}} -m breakages {{args}}
+
+# [package] Wheel, sdist, installed commands, the image root.
+package: controlplane-build
+    {{python}} -m shipping

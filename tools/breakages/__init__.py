@@ -1,0 +1,1 @@
+"""Breaks the project on purpose, in a copy, and sees whether CI notices."""
