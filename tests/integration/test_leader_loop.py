@@ -21,8 +21,9 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/checker"
 class Replica:
     """A campaign whose work says when it begins and when it has ended."""
 
-    def __init__(self, here: Connected, name: str, story: list[str]) -> None:
+    def __init__(self, here: Connected, name: str, story: list[str], winds_down_in: float = 0.1) -> None:
         self._here = here
+        self._winds_down_in = winds_down_in
         self._name = name
         self._story = story
         self.epochs: list[int] = []
@@ -35,7 +36,8 @@ class Replica:
         try:
             await self._here.runtime.sleep(3600.0)
         finally:
-            await self._here.runtime.sleep(0.1)
+            self._story.append(f"{self._name} winds down")
+            await self._here.runtime.sleep(self._winds_down_in)
             self._story.append(f"{self._name} has ended")
 
     async def leads(self) -> None:
@@ -65,7 +67,13 @@ def test_a_leader_that_leaves_ends_its_work_and_hands_over_in_no_time(api_server
 
     run(main())
 
-    assert story == ["a begins", "a has ended", "held by ''", "b begins", "b has ended"]
+    assert [line for line in story if "winds" not in line] == [
+        "a begins",
+        "a has ended",
+        "held by ''",
+        "b begins",
+        "b has ended",
+    ]
 
 
 def test_a_deleted_lease_ends_the_term_and_the_next_has_a_higher_epoch(api_server: ControlPlane) -> None:
@@ -83,5 +91,23 @@ def test_a_deleted_lease_ends_the_term_and_the_next_has_a_higher_epoch(api_serve
 
     only = run(main())
 
-    assert story == ["a begins", "a has ended"] * 2
+    assert story == ["a begins", "a winds down", "a has ended"] * 2
     assert only.epochs == sorted(set(only.epochs))
+
+
+def test_leaving_while_the_work_winds_down_does_not_break_into_it(api_server: ControlPlane) -> None:
+    story: list[str] = []
+
+    async def main() -> None:
+        async with connected(api_server) as here:
+            only = Replica(here, "a", story, winds_down_in=0.5)
+            await only.leads()
+            api_server.api.delete(LEASE)
+            while "a winds down" not in story:
+                await here.runtime.sleep(0.01)
+            only.task.cancel()
+            await only.task.join()
+
+    run(main())
+
+    assert story == ["a begins", "a winds down", "a has ended"]

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from generate.cli_reference import reference_pages
 from generate.outputs import CHART_CRDS, CRDS, ROOT, custom_resource_definitions, plain_manifests
 
 
@@ -19,10 +20,10 @@ def main(arguments: list[str]) -> int:
         _write(definitions)
         for file in _superfluous(definitions):
             file.unlink()
-    manifests = plain_manifests()
-    stale += _stale(manifests)
+    rest = plain_manifests() | reference_pages()
+    stale += _stale(rest)
     if not check:
-        _write(manifests)
+        _write(rest)
     for file in stale:
         print(f"{'stale' if check else 'wrote'} {file.relative_to(ROOT)}")
     return 1 if check and stale else 0

@@ -1,12 +1,14 @@
 """The entry point of `kubectl mend`. What a command needs is imported when it is called, and not before."""
 
 import importlib
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS: Final = {
     "check": ("nodemend.cli.check.command", "Verify the cluster, the installation and the configuration."),
@@ -35,7 +37,9 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
         return command
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - needed by no command
+
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [

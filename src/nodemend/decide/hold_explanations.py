@@ -100,7 +100,7 @@ def _explain_guard(reason: DryRun | Paused | TooManyAtOnce | OtherRemediation) -
             )
         case TooManyAtOnce(others, limit):
             return Explanation(
-                f"{others} other nodes are under remediation, and the limit is {limit}.",
+                f"Other nodes under remediation: {others}, and the limit is {limit}.",
                 "It goes on when one of them is done, or when maxConcurrent is raised.",
             )
         case OtherRemediation(holder):
@@ -150,7 +150,7 @@ def _explain_node(
             return Explanation(f"Node {node} reports Ready: its kubelet is at work.", "Nothing is released.")
         case WorkloadsLeaving(pods, attachments):
             return Explanation(
-                f"{pods} pods and {attachments} volumes are still on the node.",
+                f"Still on the node: {_count(pods, 'pod')} and {_count(attachments, 'volume')}.",
                 "It goes on when they are gone.",
             )
         case NotBackYet(node):
@@ -160,3 +160,7 @@ def _explain_node(
             )
         case _:
             assert_never(reason)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,6 +1,7 @@
 """What every controller program has around it: a log, metrics, probes, credentials, signals, an exit code."""
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from prometheus_client import CollectorRegistry
 from nodemend import __version__
 from nodemend.entrypoints.probes_shell import Listening, serve_probes
 from nodemend.kube.asyncio_shell import AsyncioRuntime, run
+from nodemend.kube.counted_transport import CountedTransport
 from nodemend.kube.credentials import CredentialsError
 from nodemend.kube.credentials_shell import LiveCredentials, find_connection
 from nodemend.kube.event_recorder import EventRecorder
@@ -23,7 +25,7 @@ from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.running_together import run_together
 from nodemend.settings.controller_settings import ControllerSettings
 from nodemend.telemetry.health_board import HealthBoard
-from nodemend.telemetry.log_format import Log, LogStream, open_log
+from nodemend.telemetry.log_format import LibraryLogs, Log, LogStream, open_log
 from nodemend.telemetry.metrics import Metrics
 
 EXIT_STOPPED: Final = 0
@@ -63,6 +65,8 @@ def run_controller(name: str, build: Build, settings: ControllerSettings) -> int
         fixed=fixed,
         wall=runtime.wall,
     )
+    # What libraries log the usual way becomes lines of ours, so that the stream holds nothing else.
+    logging.basicConfig(handlers=[LibraryLogs(log)], level=logging.WARNING, force=True)
     try:
         run(_serve(name, build, settings, runtime, log))
     except (CredentialsError, OSError, WorkOverranError) as error:
@@ -80,7 +84,8 @@ async def _serve(
     connection = find_connection(os.environ, settings.kubeconfig, settings.context)
     for caution in connection.cautions:
         log.warning("credentials", caution=caution)
-    transport = HttpTransport(LiveCredentials(connection, runtime), runtime)
+    http = HttpTransport(LiveCredentials(connection, runtime), runtime)
+    transport = CountedTransport(http, metrics.count_request)
     events = EventRecorder(runtime, transport, controller=f"nodemend.io/{name}", instance=settings.identity)
     metrics.readings.follow_events(lambda: _outcomes(events))
     lease = LeaseAddress(name, settings.system_namespace)
@@ -98,7 +103,7 @@ async def _serve(
             },
         )
     finally:
-        await transport.close()
+        await http.close()
 
 
 def _outcomes(events: EventRecorder) -> dict[str, int]:

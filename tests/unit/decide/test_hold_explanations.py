@@ -13,7 +13,7 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     (holds.DryRun(policy_exists=False), "There is no RemediationPolicy: nothing is done, only told."),
     (holds.Paused("anna", "switch swap"), "Paused by anna: switch swap."),
     (holds.Paused("", "switch swap"), "Paused by somebody: switch swap."),
-    (holds.TooManyAtOnce(2, 1), "2 other nodes are under remediation, and the limit is 1."),
+    (holds.TooManyAtOnce(2, 1), "Other nodes under remediation: 2, and the limit is 1."),
     (holds.ViewStale(75, 60), "Our view of the cluster is 75 s old; at most 60 s is trusted."),
     (holds.CannotRead("the Node", "timeout"), "Cannot read the Node: timeout."),
     (holds.Deposed(7, 8), "Leadership 8 is at work here, and we are 7."),
@@ -37,7 +37,7 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         holds.WordContradicted("anna", "b1"),
         "Boot b1, which anna vouched to be down, speaks again. Its workloads may run twice.",
     ),
-    (holds.WorkloadsLeaving(2, 1), "2 pods and 1 volumes are still on the node."),
+    (holds.WorkloadsLeaving(2, 1), "Still on the node: 2 pods and 1 volume."),
     (holds.NotBackYet("n1"), "Waiting for n1 to be Ready on a new boot."),
 ]
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE, WORD
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.decide import holds
 from nodemend.decide.facts import LeaseFacts, NodeFacts
 from nodemend.decide.holds import HoldReason
 from nodemend.decide.human_word import Believed, weigh
+from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE, WORD
 
 
 def test_a_word_for_this_silent_boot_is_believed() -> None:

@@ -4,19 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.decide.worlds import (
-    ACTING,
-    AWAITING,
-    EVIDENCE,
-    OUR_TAINT,
-    RECOVERING,
-    RELEASED,
-    RELEASING,
-    SILENT_LEASE,
-    SILENT_NODE,
-    facts,
-    remediation,
-)
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
@@ -49,6 +36,19 @@ from nodemend.decide.manual_remediation_steps import (
     VoidOnNode,
 )
 from nodemend.decide.release_gate import ReleaseTicket
+from tests.unit.decide.worlds import (
+    ACTING,
+    AWAITING,
+    EVIDENCE,
+    OUR_TAINT,
+    RECOVERING,
+    RELEASED,
+    RELEASING,
+    SILENT_LEASE,
+    SILENT_NODE,
+    facts,
+    remediation,
+)
 
 TAINTED_NODE = replace(SILENT_NODE, taints=(OUR_TAINT,), version="101")
 NEW_BOOT = replace(SILENT_NODE, boot_id="boot-2", version="102")

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.decide.worlds import EVIDENCE, SILENT_NODE, WORD
 
 from nodemend.decide import holds
 from nodemend.decide.facts import NodeFacts
@@ -11,6 +10,7 @@ from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.human_word import Believed
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.storm_guard import Go
+from tests.unit.decide.worlds import EVIDENCE, SILENT_NODE, WORD
 
 PAUSED = Hold(holds.Paused("anna", "switch swap"))
 

@@ -1,9 +1,9 @@
 """Which pods tolerate our taint, and so are not waited for."""
 
 import pytest
-from tests.unit.decide.worlds import OUR_TAINT
 
 from nodemend.decide.workloads import Toleration, tolerates
+from tests.unit.decide.worlds import OUR_TAINT
 
 KEY = "node.kubernetes.io/out-of-service"
 

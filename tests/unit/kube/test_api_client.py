@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
-from tests.unit.kube.scripted_transport import ScriptedTransport
 
 from nodemend.api.group_versions import NODE
 from nodemend.kube.api_client import ApiClient
@@ -15,6 +14,7 @@ from nodemend.kube.api_request import Precondition, Request, delete, get
 from nodemend.kube.rate_limit import Rate
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
+from tests.unit.kube.scripted_transport import ScriptedTransport
 
 T = TypeVar("T")
 

@@ -114,6 +114,22 @@ def test_a_failing_server_is_asked_less_and_less(world: World) -> None:
     assert len(world.wire.sent) < 20
 
 
+def test_a_server_that_recovered_is_not_punished_for_the_past(world: World) -> None:
+    world.wire.answer = lambda _: Answer(500, b"")
+    for number in range(2):
+        world.record(f"n{number}")
+    world.run(120.0)
+    world.wire.answer = lambda _: DONE
+    world.record("n2")
+    world.run(1.0)
+    failing = iter([Answer(500, b"")])
+    world.wire.answer = lambda _: next(failing, DONE)
+    world.record("n3")
+    world.run(2.0)
+
+    assert world.recorder.counts.written == 2
+
+
 def test_a_busy_server_is_left_alone_for_as_long_as_it_asks(world: World) -> None:
     world.wire.answer = lambda _: Answer(429, b"", retry_after=20.0)
     world.record()

@@ -57,7 +57,8 @@ def test_a_record_keeps_what_decisions_read() -> None:
     assert record == NodeRecord(
         name="n1",
         uid="u1",
-        labels=(("kubernetes.io/hostname", "n1"), ("zone", "a")),
+        label_keys=("kubernetes.io/hostname", "zone"),
+        label_values=("n1", "a"),
         annotations=(("kept", "yes"),),
         conditions=(NodeCondition("Ready", "True", datetime(2026, 1, 2, 3, 4, 30, tzinfo=UTC)),),
         taints=(NodeTaint("k", "NoSchedule"),),
@@ -67,8 +68,7 @@ def test_a_record_keeps_what_decisions_read() -> None:
         created=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
         deleting=False,
     )
-    assert record.label("zone") == "a"
-    assert record.label("absent") is None
+    assert record.labels == {"kubernetes.io/hostname": "n1", "zone": "a"}
     assert record.annotation("kept") == "yes"
     ready = record.condition("Ready")
     assert ready is not None
@@ -103,7 +103,8 @@ def test_what_is_not_kept_changes_nothing(change: dict[str, Any]) -> None:
     "change",
     [
         {"metadata__uid": "u2"},
-        {"metadata__labels": {"zone": "b"}},
+        {"metadata__labels": {"kubernetes.io/hostname": "n1", "zone": "b"}},
+        {"metadata__labels": {"kubernetes.io/hostname": "n1", "zona": "a"}},
         {"metadata__annotations": {"kept": "no"}},
         {"metadata__deletionTimestamp": "2026-01-02T03:04:05Z"},
         {"metadata__creationTimestamp": "2026-01-02T03:04:06Z"},
@@ -138,8 +139,9 @@ def test_nodes_share_what_is_equal() -> None:
     one = projection.project(_wire(), None)
     two = projection.project(_wire(metadata__name="n2", metadata__uid="u2"), None)
 
-    assert one.labels[1] is two.labels[1]
+    assert one.label_keys is two.label_keys
+    assert one.label_values[1] is two.label_values[1]
+    assert one.label_values[0] is one.name
     assert one.conditions[0].type is two.conditions[0].type
-    assert one.labels[0][1] is one.name
     # Nothing for the garbage collector to walk through, however many there are.
     assert not any(gc.is_tracked(part) for part in (one, one.conditions[0], one.taints[0]))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
-from tests.unit.kube.scripted_transport import ScriptedTransport
 
 from nodemend.api.group_versions import NODE
 from nodemend.kube.api_client import ApiClient
@@ -14,6 +13,7 @@ from nodemend.kube.node_record import NodeWire
 from nodemend.kube.paged_list import Page, list_all
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
+from tests.unit.kube.scripted_transport import ScriptedTransport
 
 T = TypeVar("T")
 

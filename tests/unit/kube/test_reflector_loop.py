@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.kube.scripted_transport import Piece, ScriptedTransport
 
 from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
 from nodemend.kube.api_request import Request
@@ -18,6 +17,7 @@ from nodemend.kube.reflector import Reflector
 from nodemend.kube.reflector_loop import run_reflector
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
+from tests.unit.kube.scripted_transport import Piece, ScriptedTransport
 
 Script = Callable[[Request], Reply | list[Piece]]
 

@@ -11,7 +11,7 @@ from nodemend.controllers.fresh_reads import node_facts
 from nodemend.controllers.manual_remediation.gather import DEFAULT_LEASE_SECONDS
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
 from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import HoldReason, KubeletSpeaks, NoKubeletLease, WordOutlived
+from nodemend.decide.holds import HoldReason, KubeletSpeaks, NoKubeletLease, WordForOther, WordOutlived
 from nodemend.decide.human_word import Believed, weigh
 
 _SOON: Final = "wait a moment and try again."
@@ -108,6 +108,11 @@ def _lease_facts(facts: ConfirmFacts, lease: Lease) -> LeaseFacts:
 
 
 def _say(reason: HoldReason) -> str:
-    if isinstance(reason, WordOutlived):
-        return f"The kubelet renewed its Lease at {reason.actual}, after it was reported silent: it is alive."
-    return explain(reason).sentence
+    """The word is not given yet: what explains a bad word is put as what it would be."""
+    match reason:
+        case WordOutlived(actual=renewed):
+            return f"The kubelet renewed its Lease at {renewed}, after it was reported silent: it is alive."
+        case WordForOther(what, said, actual):
+            return f"This is {what} {actual} by now, and the remediation still speaks of {said}."
+        case _:
+            return explain(reason).sentence

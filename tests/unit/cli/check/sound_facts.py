@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.custom_resources import CUSTOM_RESOURCES
 from nodemend.api.label_selector import LabelSelector
@@ -36,28 +38,21 @@ from nodemend.cli.check.view import CheckView, Level
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.reviews import ServerVersion
 from nodemend.decide.facts import Present
-from nodemend.kube.node_record import NodeCondition, NodeRecord, NodeTaint
+from nodemend.kube.node_record import NodeRecord, NodeTaint, NodeWire, node_records
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 EVIDENCE = Evidence(class_="E5", node_uid="uid-edge-1", boot_id="boot-1")
 
 
 def node(
-    name: str, *, labels: tuple[tuple[str, str], ...] = (), taints: tuple[NodeTaint, ...] = ()
+    name: str, *, labels: dict[str, str] | None = None, taints: tuple[NodeTaint, ...] = ()
 ) -> NodeRecord:
-    return NodeRecord(
-        name=name,
-        uid=f"uid-{name}",
-        labels=labels,
-        annotations=(),
-        conditions=(NodeCondition("Ready", "True"),),
-        taints=taints,
-        unschedulable=False,
-        provider_id="",
-        boot_id="boot-1",
-        created=None,
-        deleting=False,
-    )
+    wire = {
+        "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels or {}},
+        "spec": {"taints": taints},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}], "nodeInfo": {"bootID": "boot-1"}},
+    }
+    return node_records().project(msgspec.convert(wire, NodeWire), None)
 
 
 def check(

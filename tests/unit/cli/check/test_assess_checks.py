@@ -18,7 +18,7 @@ def test_without_a_check_no_node_is_watched() -> None:
 
 
 def test_nodes_that_nobody_watches_are_named() -> None:
-    nodes = [node("edge-1", labels=(("rack", "1"),)), node("edge-2"), node("edge-3")]
+    nodes = [node("edge-1", labels={"rack": "1"}), node("edge-2"), node("edge-3")]
     found = troubles(assess(facts(nodes=Present(nodes), checks=Present([check(labels={"rack": "1"})]))))
 
     assert found == [(WARN, "watched by no check: edge-2, edge-3")]

@@ -69,8 +69,14 @@ def test_a_word_repeats_what_the_remediator_shows() -> None:
         ({"node": Unreadable("no")}, "The node's state cannot be read: no."),
         ({"lease": Unreadable("no")}, "The node's state cannot be read: no."),
         ({"lease": Absent()}, "Node edge-07 has no Lease, so nothing tells whether its kubelet is silent."),
-        ({"node": node(uid="uid-2")}, "The word given names node uid-1, but this is uid-2."),
-        ({"node": node(boot="boot-2")}, "The word given names boot boot-1, but this is boot-2."),
+        (
+            {"node": node(uid="uid-2")},
+            "This is node uid-2 by now, and the remediation still speaks of uid-1.",
+        ),
+        (
+            {"node": node(boot="boot-2")},
+            "This is boot boot-2 by now, and the remediation still speaks of boot-1.",
+        ),
         ({"node": node(ready="True")}, "Node edge-07 reports Ready: its kubelet is at work."),
         (
             {"lease": lease(LATER)},

@@ -1,0 +1,392 @@
+"""The installed command against a real API server with our own manifests, in the name of real accounts."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from controlplane.api import MERGE
+from nodemend.api.micro_time import print_micro_time
+from nodemend.api.timestamps import print_time
+from tests.refusals.installed_cluster import (
+    NODES,
+    PEOPLE,
+    POLICY,
+    REMEDIATIONS,
+    Cluster,
+    installed_cluster,
+    node,
+    remediation,
+)
+
+pytestmark = pytest.mark.real
+
+PROGRAM = Path(sys.executable).with_name("kubectl-mend")
+LEASES = "/apis/coordination.k8s.io/v1/namespaces"
+SILENT_FOR = 420.0
+
+
+@dataclass
+class Mend:
+    """Runs commands as one of the people."""
+
+    cluster: Cluster
+    kubeconfigs: dict[str, Path] = field(default_factory=dict)
+
+    def __call__(self, person: str, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        if person not in self.kubeconfigs:
+            self.kubeconfigs[person] = self.cluster.plane.service_account_kubeconfig(PEOPLE, person)
+        return run(*arguments, "--kubeconfig", str(self.kubeconfigs[person]), typed=typed)
+
+    def name(self, person: str) -> str:
+        return self.cluster.user_name(person)
+
+
+def run(*arguments: str, typed: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PROGRAM, *arguments],
+        input=typed,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def mend() -> Iterator[Mend]:
+    """Controllers that lead, a check with its template, and a healthy node."""
+    with installed_cluster() as cluster:
+        for component in ("checker", "remediator"):
+            write_lease(cluster, f"nodemend-{component}", "nodemend-system", ago=0.0, lasts=3600)
+        template = {"metadata": {"name": "call", "namespace": "default"}, "spec": {}}
+        create(cluster, "ManualRemediationTemplate", template)
+        reference = {
+            "apiVersion": "nodemend.io/v1alpha1",
+            "kind": "ManualRemediationTemplate",
+            "name": "call",
+            "namespace": "default",
+        }
+        spec = {
+            "selector": {"matchLabels": {"rack": "7"}},
+            "thresholds": [{"type": "Ready", "status": "Unknown", "period": "5m"}],
+            "remedies": [{"template": reference}],
+        }
+        create(cluster, "NodeHealthCheck", {"metadata": {"name": "workers"}, "spec": spec})
+        make_node(cluster, "edge-00", ready="True", ago=1.0)
+        yield Mend(cluster)
+
+
+def create(cluster: Cluster, kind: str, content: dict[str, Any]) -> None:
+    cluster.plane.api.create({"apiVersion": "nodemend.io/v1alpha1", "kind": kind, **content})
+
+
+def write_lease(
+    cluster: Cluster, name: str, namespace: str, *, ago: float, lasts: int = 40, holder: str = ""
+) -> str:
+    renewed = print_micro_time(datetime.now(UTC) - timedelta(seconds=ago))
+    spec = {"holderIdentity": holder or name, "leaseDurationSeconds": lasts, "renewTime": renewed}
+    metadata = {"name": name, "namespace": namespace}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+    cluster.plane.api.create(lease)
+    return renewed
+
+
+def make_node(cluster: Cluster, name: str, *, ready: str, ago: float) -> tuple[str, str]:
+    """A node whose kubelet last renewed its Lease so long ago. Its UID and that moment."""
+    uid: str = cluster.plane.api.create(node(name))["metadata"]["uid"]
+    changed = print_time(datetime.now(UTC) - timedelta(seconds=ago))
+    condition = {
+        "type": "Ready",
+        "status": ready,
+        "lastTransitionTime": changed,
+        "reason": "x",
+        "message": "",
+    }
+    info = dict.fromkeys(
+        (
+            "architecture",
+            "containerRuntimeVersion",
+            "kernelVersion",
+            "kubeProxyVersion",
+            "kubeletVersion",
+            "machineID",
+            "operatingSystem",
+            "osImage",
+            "systemUUID",
+        ),
+        "",
+    )
+    status = {"conditions": [condition], "nodeInfo": {**info, "bootID": f"{name}-boot-1"}}
+    cluster.plane.api.request("PATCH", f"{NODES}/{name}/status", {"status": status}, content_type=MERGE)
+    return uid, write_lease(cluster, name, "kube-node-lease", ago=ago)
+
+
+def make_silent_node(cluster: Cluster, name: str) -> None:
+    """A node that a remediation has seen silent, and that waits for a person's word."""
+    uid, renewed = make_node(cluster, name, ready="Unknown", ago=SILENT_FOR)
+    waiting = remediation(name, instructions="Pull both plugs.")
+    waiting["metadata"]["finalizers"] = ["nodemend.io/safe-end"]
+    made = cluster.plane.api.create(waiting)
+    write_lease(cluster, f"node-{uid}", "nodemend-system", ago=0.0, holder=made["metadata"]["uid"])
+    report(
+        cluster,
+        name,
+        {
+            "epoch": 3,
+            "phase": "AwaitingWord",
+            "nodeUID": uid,
+            "bootID": f"{name}-boot-1",
+            "lastRenewTime": renewed,
+        },
+    )
+
+
+def report(cluster: Cluster, name: str, status: dict[str, Any]) -> None:
+    """As the remediator does."""
+    path = f"{REMEDIATIONS}/{name}/status"
+    cluster.remediator.request("PATCH", path, {"status": status}, content_type=MERGE)
+
+
+def word(cluster: Cluster, name: str) -> dict[str, str] | None:
+    found: dict[str, str] | None = cluster.plane.api.get(f"{REMEDIATIONS}/{name}")["spec"].get("confirmation")
+    return found
+
+
+def test_check_finds_what_is_sound_and_what_is_not(mend: Mend) -> None:
+    shown = mend("viewer", "check")
+
+    assert "  ok    all 4 kinds of nodemend.io/v1alpha1 are served" in shown.stdout
+    assert "  ok    all 4 admission policies are in force" in shown.stdout
+    assert f"  ok    {mend.name('viewer')}: you may view; you may not pause" in shown.stdout
+    assert "  ok    checker: nodemend-checker leads" in shown.stdout
+    assert "  warn  mode DryRun: nothing is remediated, only told" in shown.stdout
+    assert "  ok    nhc/workers: its template default/call exists" in shown.stdout
+    assert "FAIL" not in shown.stdout
+    assert (shown.stderr, shown.returncode) == ("", 0)
+
+
+def test_check_fails_on_a_taint_that_was_left_behind(mend: Mend) -> None:
+    make_node(mend.cluster, "edge-01", ready="True", ago=1.0)
+    taint = {"key": "node.kubernetes.io/out-of-service", "value": "nodemend", "effect": "NoExecute"}
+    path = f"{NODES}/edge-01"
+    mend.cluster.plane.api.request("PATCH", path, {"spec": {"taints": [taint]}}, content_type=MERGE)
+    try:
+        shown = mend("viewer", "check", "-o", "json")
+    finally:
+        mend.cluster.plane.api.request("PATCH", path, {"spec": {"taints": None}}, content_type=MERGE)
+
+    found = json.loads(shown.stdout)
+    failing = [f for group in found["groups"] for f in group["findings"] if f["level"] == "FAIL"]
+    assert (shown.returncode, found["failures"]) == (1, 1)
+    assert failing[0]["text"].startswith("edge-01 has our out-of-service taint")
+
+
+def test_status_is_readable_for_people_and_programs(mend: Mend) -> None:
+    make_silent_node(mend.cluster, "edge-02")
+    text = mend("operator", "status")
+    document = yaml.safe_load(mend("operator", "status", "-o", "yaml").stdout)
+
+    assert (text.returncode, text.stderr) == (0, "")
+    assert text.stdout.splitlines()[0] == "Mode      DryRun: nothing is remediated, only told"
+    assert text.stdout.splitlines()[-1].startswith("Next: kubectl mend explain edge-")
+    row = next(row for row in document["nodes"] if row["node"] == "edge-02")
+    assert (row["state"], row["check"]) == ("AwaitingWord", "workers")
+
+
+def test_explain_names_the_hold_and_the_next_step(mend: Mend) -> None:
+    make_silent_node(mend.cluster, "edge-03")
+    shown = mend("viewer", "explain", "edge-03")
+
+    assert shown.stdout.splitlines()[0] == (
+        "edge-03 is under remediation, and held. Waiting for a person to make edge-03 harmless and to say so."
+    )
+    assert "kubectl mend confirm edge-03 --reason" in shown.stdout.splitlines()[-1]
+    assert shown.returncode == 0
+    assert mend("viewer", "explain", "no-such-node").returncode == 1
+
+
+def test_a_word_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> None:
+    make_silent_node(mend.cluster, "edge-04")
+    given = mend("anna", "confirm", "edge-04", "--reason", "unplugged it", typed="edge-04\n")
+    stands = word(mend.cluster, "edge-04")
+    second = mend("berta", "confirm", "edge-04", "--reason", "me too", "--i-typed", "edge-04")
+    taken = mend("berta", "confirm", "edge-04", "--withdraw")
+
+    assert given.returncode == 0, given.stderr
+    assert "7m0" in given.stdout
+    assert f"recorded: {mend.name('anna')} vouches that edge-04 is down: unplugged it" in given.stdout
+    assert stands is not None
+    assert (stands["by"], stands["bootID"]) == (mend.name("anna"), "edge-04-boot-1")
+    assert second.returncode == 1
+    assert "has vouched for edge-04 already" in second.stderr
+    assert taken.returncode == 0, taken.stderr
+    assert word(mend.cluster, "edge-04") is None
+
+
+def test_a_dry_run_of_a_word_is_checked_by_the_server_and_writes_nothing(mend: Mend) -> None:
+    make_silent_node(mend.cluster, "edge-05")
+    shown = mend("anna", "confirm", "edge-05", "--reason", "unplugged", "--dry-run")
+
+    assert shown.returncode == 0, shown.stderr
+    assert "Nothing was changed." in shown.stdout
+    assert word(mend.cluster, "edge-05") is None
+
+
+@pytest.mark.parametrize(
+    ("person", "arguments", "typed", "code", "told"),
+    [
+        ("operator", (), "edge-06\n", 1, "may not confirm"),
+        ("anna", (), "edge-07\n", 1, "'edge-07' is not edge-06"),
+        ("anna", (), "", 1, "Aborted."),
+        ("anna", ("--i-typed", "edge-07"), "", 2, "'edge-07' is not edge-06"),
+    ],
+)
+def test_a_word_is_refused(
+    mend: Mend, person: str, arguments: tuple[str, ...], typed: str, code: int, told: str
+) -> None:
+    if mend.cluster.plane.api.find(f"{NODES}/edge-06") is None:
+        make_silent_node(mend.cluster, "edge-06")
+    shown = mend(person, "confirm", "edge-06", "--reason", "unplugged", *arguments, typed=typed)
+
+    assert shown.returncode == code
+    assert told in shown.stderr
+    assert word(mend.cluster, "edge-06") is None
+
+
+def test_a_word_while_the_kubelet_speaks_is_refused(mend: Mend) -> None:
+    make_silent_node(mend.cluster, "edge-08")
+    spec = {"spec": {"renewTime": print_micro_time(datetime.now(UTC))}}
+    path = f"{LEASES}/kube-node-lease/leases/edge-08"
+    mend.cluster.plane.api.request("PATCH", path, spec, content_type=MERGE)
+    shown = mend("anna", "confirm", "edge-08", "--reason", "unplugged", "--i-typed", "edge-08")
+
+    assert shown.returncode == 1
+    assert "it is alive" in shown.stderr
+    assert word(mend.cluster, "edge-08") is None
+
+
+def test_a_word_is_withdrawn_too_late_and_the_server_says_so(mend: Mend) -> None:
+    make_silent_node(mend.cluster, "edge-09")
+    given = mend("anna", "confirm", "edge-09", "--reason", "unplugged", "--i-typed", "edge-09")
+    stands = word(mend.cluster, "edge-09")
+    assert given.returncode == 0, given.stderr
+    assert stands is not None
+    evidence = {"class": "E5", **stands}
+    report(mend.cluster, "edge-09", {"phase": "Releasing", "tainted": True, "evidence": evidence})
+    shown = mend("anna", "confirm", "edge-09", "--withdraw")
+
+    assert shown.returncode == 1
+    assert "may be withdrawn only before the release begins" in shown.stderr
+    assert word(mend.cluster, "edge-09") == stands
+
+
+def test_pausing_and_resuming(mend: Mend) -> None:
+    before = mend.cluster.plane.api.get(POLICY)["spec"]
+    tried = mend("operator", "pause", "--reason", "switch swap", "--dry-run")
+    unchanged = mend.cluster.plane.api.get(POLICY)["spec"]
+    refused = mend("viewer", "pause", "--reason", "switch swap")
+    paused = mend("operator", "pause", "--reason", "switch swap")
+    during = mend.cluster.plane.api.get(POLICY)["spec"]
+    resumed = mend("operator", "resume")
+    again = mend("operator", "resume")
+
+    assert [
+        tried.returncode,
+        refused.returncode,
+        paused.returncode,
+        resumed.returncode,
+        again.returncode,
+    ] == [
+        0,
+        1,
+        0,
+        0,
+        0,
+    ]
+    assert "cannot patch resource" in refused.stderr
+    assert (unchanged, mend.cluster.plane.api.get(POLICY)["spec"]) == (before, before)
+    assert during["pause"] == {"reason": "switch swap", "by": mend.name("operator")}
+    assert paused.stdout.startswith(f"paused by {mend.name('operator')}: switch swap")
+    assert "It is not paused." in again.stdout
+
+
+def test_stopping_one_and_all(mend: Mend) -> None:
+    for name in ("edge-10", "edge-11"):
+        make_silent_node(mend.cluster, name)
+    tried = mend("operator", "stop", "edge-10", "--dry-run")
+    unchanged = mend.cluster.plane.api.get(f"{REMEDIATIONS}/edge-10")["metadata"]
+    stopped = mend("operator", "stop", "edge-10", typed="y\n")
+    declined = mend("operator", "stop", "--all", typed="n\n")
+    not_paused = mend.cluster.plane.api.get(POLICY)["spec"]
+    handle = mend("operator", "stop", "--all", "--yes", "--reason", "fire")
+    paused = mend.cluster.plane.api.get(POLICY)["spec"]
+    mend("operator", "resume")
+
+    assert (tried.returncode, "deletionTimestamp" in unchanged) == (0, False)
+    assert stopped.returncode == 0, stopped.stderr
+    assert "edge-10   AwaitingWord   ends at once; nothing was released" in stopped.stdout
+    assert (declined.returncode, "pause" in not_paused) == (1, False)
+    assert handle.returncode == 0, handle.stderr
+    assert paused["pause"] == {"reason": "fire", "by": mend.name("operator")}
+    for name in ("edge-10", "edge-11"):
+        assert "deletionTimestamp" in mend.cluster.plane.api.get(f"{REMEDIATIONS}/{name}")["metadata"]
+
+
+def test_a_cluster_that_is_not_there_is_3(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        server = f"https://127.0.0.1:{unused.getsockname()[1]}"
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(
+        json.dumps(
+            {
+                "clusters": [{"name": "c", "cluster": {"server": server}}],
+                "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+                "current-context": "c",
+            }
+        )
+    )
+    shown = run("status", KUBECONFIG=str(kubeconfig))
+
+    assert shown.returncode == 3
+    assert shown.stderr.startswith("kubectl mend: no answer from the cluster: ")
+
+
+def test_a_cluster_that_hangs_is_4_when_our_time_is_up_and_3_when_its_own_is(mend: Mend) -> None:
+    mend("viewer", "status")
+    mend.cluster.plane.pause("kube-apiserver")
+    try:
+        hurried = mend("viewer", "status", "--timeout", "1s")
+        patient = mend("viewer", "status")
+    finally:
+        mend.cluster.plane.resume("kube-apiserver")
+
+    assert (hurried.returncode, patient.returncode) == (4, 3)
+    assert hurried.stderr.startswith("kubectl mend: gave up after 1s.")
+
+
+def test_kubectl_finds_the_plugin(mend: Mend) -> None:
+    kubectl = mend.cluster.plane.programs["kubectl"]
+    path = f"{PROGRAM.parent}:{os.environ['PATH']}"
+    shown = subprocess.run(
+        [kubectl, "mend", "version"],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("kubectl mend ")

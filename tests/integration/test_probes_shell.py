@@ -1,0 +1,133 @@
+"""The probes on a real socket."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client import CollectorRegistry
+
+from nodemend.entrypoints.probes_shell import MOST_CONNECTIONS, Listening, serve_probes
+from nodemend.settings.controller_settings import ControllerSettings, read_settings
+from nodemend.telemetry.health_board import HealthBoard
+from nodemend.telemetry.metrics import Metrics
+
+Act = Callable[[aiohttp.ClientSession, Listening], Coroutine[Any, Any, None]]
+
+
+def local(**flags: str) -> ControllerSettings:
+    addresses = {
+        "probe_address": "127.0.0.1",
+        "probe_port": "0",
+        "metrics_address": "127.0.0.1",
+        "metrics_port": "0",
+    }
+    return read_settings({**addresses, **flags}, {}, "host-1")
+
+
+def while_serving(act: Act, board: HealthBoard | None = None) -> None:
+    """Serve, act, cancel; everything within ten seconds."""
+
+    async def run() -> None:
+        registry = CollectorRegistry()
+        Metrics(registry, program="nodemend-checker", version="1", monotonic=lambda: 0.0)
+        listening: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(
+            serve_probes(local(), board or HealthBoard(), registry, listening.set_result)
+        )
+        try:
+            async with asyncio.timeout(10.0), aiohttp.ClientSession() as session:
+                await act(session, await listening)
+        finally:
+            serving.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await serving
+
+    asyncio.run(run())
+
+
+async def ask(session: aiohttp.ClientSession, port: int, path: str, method: str = "GET") -> tuple[int, str]:
+    async with session.request(method, f"http://127.0.0.1:{port}{path}") as response:
+        return response.status, await response.text()
+
+
+def test_a_process_that_is_well_says_so() -> None:
+    async def act(session: aiohttp.ClientSession, ports: Listening) -> None:
+        assert await ask(session, ports.probes, "/livez") == (200, "ok\n")
+        assert await ask(session, ports.probes, "/readyz") == (200, "ok\n")
+
+    while_serving(act)
+
+
+def test_one_that_is_not_says_why() -> None:
+    board = HealthBoard()
+    state = {"dead": False, "synced": False}
+    board.must_run("the election", lambda: state["dead"])
+    board.must_reach("the first list of nodes", lambda: state["synced"])
+
+    async def act(session: aiohttp.ClientSession, ports: Listening) -> None:
+        assert await ask(session, ports.probes, "/livez") == (200, "ok\n")
+        assert await ask(session, ports.probes, "/readyz") == (503, "waiting for the first list of nodes\n")
+        state["synced"] = True
+        assert await ask(session, ports.probes, "/readyz") == (200, "ok\n")
+        state["dead"] = True
+        assert await ask(session, ports.probes, "/livez") == (503, "the election has ended\n")
+
+    while_serving(act, board)
+
+
+def test_metrics_are_on_their_own_port_and_nothing_else_is_there() -> None:
+    async def act(session: aiohttp.ClientSession, ports: Listening) -> None:
+        status, text = await ask(session, ports.metrics, "/metrics")
+        assert (status, "nodemend_build_info" in text) == (200, True)
+        assert (await ask(session, ports.probes, "/metrics"))[0] == 404
+        assert (await ask(session, ports.metrics, "/livez"))[0] == 404
+        assert (await ask(session, ports.metrics, "/"))[0] == 404
+        assert (await ask(session, ports.probes, "/livez", "POST"))[0] == 405
+        assert (await ask(session, ports.probes, "/livez", "HEAD"))[0] == 200
+
+    while_serving(act)
+
+
+def test_idle_connections_do_not_starve_a_probe() -> None:
+    async def act(session: aiohttp.ClientSession, ports: Listening) -> None:
+        idle = [
+            await asyncio.open_connection("127.0.0.1", ports.probes) for _ in range(MOST_CONNECTIONS + 20)
+        ]
+        assert await ask(session, ports.probes, "/livez") == (200, "ok\n")
+        ended = 0
+        for reader, _ in idle[:10]:
+            ended += await asyncio.wait_for(reader.read(), 5.0) == b""
+        assert ended == 10
+        for _, writer in idle:
+            writer.close()
+
+    while_serving(act)
+
+
+def test_a_port_that_is_taken_ends_it() -> None:
+    async def run() -> None:
+        taken = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
+        port = taken.sockets[0].getsockname()[1]
+        settings = local(metrics_port=str(port))
+        with pytest.raises(OSError, match="address already in use"):
+            await serve_probes(settings, HealthBoard(), CollectorRegistry())
+        taken.close()
+
+    asyncio.run(run())
+
+
+def test_when_it_is_cancelled_the_ports_are_free_again() -> None:
+    had: list[Listening] = []
+
+    async def act(_session: aiohttp.ClientSession, ports: Listening) -> None:
+        had.append(ports)
+
+    async def knock() -> None:
+        for port in (had[0].probes, had[0].metrics):
+            with pytest.raises(ConnectionRefusedError):
+                await asyncio.open_connection("127.0.0.1", port)
+
+    while_serving(act)
+    asyncio.run(knock())

@@ -1,0 +1,114 @@
+"""Verdicts that change are told; those that do not are not."""
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from nodemend.controllers.node_health_check.controller import Recorder
+from nodemend.controllers.node_health_check.gather import Target
+from nodemend.controllers.node_health_check.ledger import HEALTHY, Entry, Ledger, Standing
+from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
+from nodemend.decide.remediation_request import Create, Withdraw
+from nodemend.kube.event_book import Happening
+from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.metrics import Metrics
+from tests.unit.cli.check.sound_facts import check, node
+
+TARGET = Target(node("edge-07"), check(), ())
+SUSPECT = Entry(Standing.SUSPECT, "Ready=Unknown for less than 300 s")
+HELD = Entry(Standing.HELD, "Paused by anna: swap. Resume it.")
+REMEDIATING = Entry(Standing.REMEDIATING)
+
+
+class Told:
+    """A recorder, and what it told whom."""
+
+    def __init__(self) -> None:
+        self.stream = io.StringIO()
+        self.registry = CollectorRegistry()
+        self.events: list[Happening] = []
+        log = open_log(
+            LogStream(self.stream),
+            form=LogForm.JSON,
+            level=LogLevel.INFO,
+            fixed={},
+            wall=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+        )
+        metrics = Metrics(self.registry, program="p", version="1", monotonic=lambda: 0.0)
+        self.recorder: Recorder = NodeHealthCheckRecorder(log, metrics, self.events.append)
+
+    @property
+    def lines(self) -> list[dict[str, str]]:
+        return [json.loads(line) for line in self.stream.getvalue().splitlines()]
+
+    def nodes(self, state: str) -> float | None:
+        return self.registry.get_sample_value("nodemend_nodes", {"check": "workers", "state": state})
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "reasons"),
+    [
+        (HEALTHY, SUSPECT, ["NodeSuspect"]),
+        (SUSPECT, HEALTHY, ["NodeHealthy"]),
+        (SUSPECT, REMEDIATING, ["NodeUnhealthy"]),
+        (SUSPECT, HELD, ["NodeUnhealthy", "RemediationHeld"]),
+        (HELD, REMEDIATING, []),
+        (HELD, Entry(Standing.HELD, "another hold"), ["RemediationHeld"]),
+        (REMEDIATING, HEALTHY, ["NodeHealthy"]),
+        (None, SUSPECT, ["NodeSuspect"]),
+        (None, REMEDIATING, []),
+        (None, HELD, ["NodeUnhealthy", "RemediationHeld"]),
+        (HEALTHY, Entry(Standing.UNJUDGED, "no conditions yet"), []),
+    ],
+)
+def test_a_change_is_an_event_on_the_node_and_a_line(
+    before: Entry | None, now: Entry, reasons: list[str]
+) -> None:
+    told = Told()
+    told.recorder.judged(TARGET, before, now)
+
+    assert [event.reason for event in told.events] == reasons
+    assert {(event.regarding.kind, event.regarding.uid) for event in told.events} <= {("Node", "uid-edge-07")}
+    [line] = told.lines
+    assert (line["node"], line["check"], line["standing"]) == ("edge-07", "workers", now.standing)
+
+
+def test_a_leader_that_begins_with_a_hundred_thousand_healthy_nodes_says_nothing_of_them() -> None:
+    told = Told()
+    told.recorder.judged(TARGET, None, HEALTHY)
+
+    assert (told.events, told.lines) == ([], [])
+
+
+def test_what_was_asked_for_relates_to_the_remediation() -> None:
+    told = Told()
+    told.recorder.asked(TARGET, Create())
+    told.recorder.asked(TARGET, Withdraw())
+
+    assert [(event.reason, event.note) for event in told.events] == [
+        ("RemediationStarted", "nhc/workers asked for a remediation in default."),
+        ("RemediationWithdrawn", "nhc/workers needs its remediation no longer."),
+    ]
+    related = [event.related for event in told.events if event.related]
+    assert [(one.kind, one.namespace, one.name) for one in related] == [
+        ("ManualRemediation", "default", "edge-07")
+    ] * 2
+    labels = {"controller": "node_health_check", "verdict": "Create"}
+    assert told.registry.get_sample_value("nodemend_decisions_total", labels) == 1
+
+
+def test_targets_are_counted_by_where_they_stand_until_the_check_is_gone() -> None:
+    told, ledger = Told(), Ledger()
+    ledger.enter("edge-07", HELD)
+    ledger.enter("edge-08", HEALTHY)
+    ledger.enter("edge-09", HEALTHY)
+    told.recorder.counted("workers", ledger)
+    counted = {state: told.nodes(state) for state in ("healthy", "held", "suspect")}
+    told.recorder.counted("workers", None)
+
+    assert counted == {"healthy": 2, "held": 1, "suspect": 0}
+    assert told.nodes("healthy") is None
+    told.recorder.counted("never-seen", None)
