@@ -1,0 +1,172 @@
+"""What the status says after each step: for people, and for the next pass."""
+
+from typing import Any
+
+import pytest
+
+from nodemend.api.conditions import Condition, ConditionStatus, find
+from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
+from nodemend.decide import holds
+from nodemend.decide.holds import Hold
+from nodemend.decide.manual_remediation_status import StatusStep, after, tells
+from nodemend.decide.manual_remediation_steps import (
+    Close,
+    ForgetEvidence,
+    ForgetTaint,
+    Left,
+    MarkReleased,
+    RecordEvidence,
+    RecordTarget,
+    ReportLeft,
+    ReportSilence,
+    Stamp,
+)
+from tests.unit.decide.worlds import AWAITING, EVIDENCE, RECOVERING, RELEASED, RELEASING
+
+NOW, LATER = "2026-01-01T12:00:00Z", "2026-01-01T12:05:00Z"
+EXPIRED = holds.WordExpired(601.0, 600.0)
+
+
+def step(status: ManualRemediationStatus, taken: StatusStep, now: str = NOW) -> ManualRemediationStatus:
+    return after(status, taken, epoch=9, generation=4, now=now)
+
+
+def condition(status: ManualRemediationStatus, type_: str) -> tuple[ConditionStatus, str]:
+    found = find(status.conditions, type_)
+    assert found is not None
+    return found.status, found.reason
+
+
+CHANGES: list[tuple[ManualRemediationStatus, StatusStep, dict[str, Any]]] = [
+    (ManualRemediationStatus(), Stamp(), {"epoch": 9}),
+    (
+        AWAITING,
+        RecordTarget("uid-2", "boot-2"),
+        {"node_uid": "uid-2", "boot_id": "boot-2", "last_renew_time": "", "phase": Phase.AWAITING_WORD},
+    ),
+    (AWAITING, ReportSilence("12:01"), {"last_renew_time": "12:01", "phase": Phase.AWAITING_WORD}),
+    (
+        AWAITING.but(message="x"),
+        RecordEvidence(EVIDENCE),
+        {"evidence": EVIDENCE, "tainted": True, "phase": Phase.RELEASING, "message": "", "released": False},
+    ),
+    (RELEASING, ReportLeft(Left(3, 2)), {"pods_left": 3, "attachments_left": 2, "phase": Phase.RELEASING}),
+    (
+        RELEASING.but(pods_left=3, attachments_left=2, message="x"),
+        MarkReleased(),
+        {
+            "released": True,
+            "tainted": True,
+            "pods_left": 0,
+            "attachments_left": 0,
+            "phase": Phase.RECOVERING,
+            "message": "",
+        },
+    ),
+    (RELEASED, ForgetTaint(), {"tainted": False, "released": True, "evidence": EVIDENCE}),
+    (
+        RELEASING,
+        ForgetEvidence(None),
+        {"evidence": None, "tainted": False, "phase": Phase.AWAITING_WORD, "message": ""},
+    ),
+    (RECOVERING, Close(node_gone=True), {"phase": Phase.SUCCEEDED, "message": "The Node is gone."}),
+    (
+        RECOVERING,
+        Close(node_gone=False),
+        {"phase": Phase.SUCCEEDED, "message": "The node is back on a new boot."},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "taken", "expected"), CHANGES, ids=[type(taken).__name__ for _, taken, _ in CHANGES]
+)
+def test_a_step_changes_what_it_says(
+    before: ManualRemediationStatus, taken: StatusStep, expected: dict[str, Any]
+) -> None:
+    status = step(before, taken)
+    assert {field: getattr(status, field) for field in expected} == expected
+    assert status.observed_generation == 4
+
+
+def test_a_hold_is_told_in_words_and_by_its_name() -> None:
+    status = step(AWAITING, Hold(EXPIRED))
+    assert status.message.startswith("The word is 601 s old")
+    assert condition(status, "Processing") == (ConditionStatus.TRUE, "WordExpired")
+    told = find(status.conditions, "Processing")
+    assert told is not None
+    assert (told.message, told.observed_generation) == (status.message, 4)
+    assert all(not other.message for other in status.conditions if other.type != "Processing")
+
+
+def test_evidence_that_fell_says_why() -> None:
+    status = step(RELEASING, ForgetEvidence(EXPIRED))
+    assert status.message.startswith("The word is 601 s old")
+    assert condition(status, "Processing")[1] == "WordExpired"
+    assert condition(step(RELEASING, ForgetEvidence(None)), "Processing")[1] == "Stopping"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (
+            step(AWAITING, ReportSilence("x")),
+            {
+                "Processing": (ConditionStatus.TRUE, "InProgress"),
+                "Fenced": (ConditionStatus.FALSE, "WaitingForEvidence"),
+                "WorkloadReleased": (ConditionStatus.FALSE, "WaitingForEvidence"),
+                "Succeeded": (ConditionStatus.FALSE, "InProgress"),
+            },
+        ),
+        (
+            step(AWAITING, RecordEvidence(EVIDENCE)),
+            {
+                "Fenced": (ConditionStatus.TRUE, "HumanConfirmed"),
+                "WorkloadReleased": (ConditionStatus.FALSE, "Leaving"),
+            },
+        ),
+        (step(RELEASING, MarkReleased()), {"WorkloadReleased": (ConditionStatus.TRUE, "Gone")}),
+        (
+            step(RECOVERING, Close(node_gone=False)),
+            {
+                "Processing": (ConditionStatus.FALSE, "Recovered"),
+                "Succeeded": (ConditionStatus.TRUE, "Recovered"),
+            },
+        ),
+        (step(RECOVERING, Close(node_gone=True)), {"Succeeded": (ConditionStatus.TRUE, "NodeGone")}),
+    ],
+)
+def test_conditions(
+    status: ManualRemediationStatus, expected: dict[str, tuple[ConditionStatus, str]]
+) -> None:
+    assert {type_: condition(status, type_) for type_ in expected} == expected
+
+
+def test_a_condition_keeps_the_time_of_its_last_change() -> None:
+    first = step(AWAITING, Hold(holds.NoWord("n1")))
+    second = step(first, RecordEvidence(EVIDENCE), LATER)
+    times = {one.type: one.last_transition_time for one in second.conditions}
+    assert (times["Processing"], times["Fenced"]) == (NOW, LATER)
+
+
+def test_a_stamp_leaves_what_others_said() -> None:
+    before = step(RECOVERING, Close(node_gone=False))
+    stamped = step(before, Stamp(), LATER)
+    assert stamped.conditions == before.conditions
+    assert stamped.message == before.message
+
+
+def test_the_same_kind_of_hold_is_not_told_twice() -> None:
+    told = step(AWAITING, Hold(holds.KubeletSpeaks(1.0, 40.0)))
+    assert tells(told, Hold(holds.KubeletSpeaks(30.0, 40.0)))
+    assert not tells(told, Hold(holds.NoWord("n1")))
+    assert not tells(AWAITING, Hold(holds.NoWord("n1")))
+
+
+def test_another_condition_of_that_reason_does_not_count() -> None:
+    other = Condition(type="Fenced", status=ConditionStatus.FALSE, reason="NoWord", last_transition_time=NOW)
+    assert not tells(AWAITING.but(conditions=(other,)), Hold(holds.NoWord("n1")))
+
+
+def test_nothing_more_is_told_once_all_is_over() -> None:
+    assert tells(RECOVERING.but(phase=Phase.SUCCEEDED), Hold(holds.NoWord("n1")))
