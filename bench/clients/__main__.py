@@ -131,15 +131,27 @@ def compare_starts(cores: Cores, size: Size) -> dict[str, list[Result]]:
     return results
 
 
+def cleanest_us_per_event(results: list[Result]) -> float:
+    """CPU an event, of a run put together from the best of all rounds for each lap of the stream.
+
+    Neighbours on the machine only ever add to a lap, and hit other laps in other rounds.
+    """
+    laps = [
+        [end - begin for begin, end in zip([0.0, *run["laps"]], run["laps"], strict=False)] for run in results
+    ]
+    best = [min(of_each) for of_each in zip(*laps, strict=False)]
+    return sum(best) / int(results[0]["events"]) * 1e6
+
+
 def least(results: list[Result], figure: str) -> float:
     return min(float(result[figure]) for result in results)
 
 
 def print_watches(results: dict[str, list[Result]]) -> None:
-    floor = least(results["floor"], "cpu_us_per_event")
+    floor = cleanest_us_per_event(results["floor"])
     print(f"{'client':<12}{'CPU/event':>12}{'x floor':>10}{'events':>10}{'MB/10,000':>12}{'longest GC':>12}")
-    for client, runs in sorted(results.items(), key=lambda named: least(named[1], "cpu_us_per_event")):
-        cpu = least(runs, "cpu_us_per_event")
+    for client, runs in sorted(results.items(), key=lambda named: cleanest_us_per_event(named[1])):
+        cpu = cleanest_us_per_event(runs)
         kept = least(runs, "cache_bytes") / max(runs[0]["cached"], 1) / 100 if runs[0]["cached"] else 0.0
         print(
             f"{client:<12}{cpu:>9.1f} us{cpu / floor:>10.2f}{runs[0]['events']:>10}{kept:>12.1f}"
@@ -159,7 +171,7 @@ def main(size: Size) -> int:
             f"start, {size.real_nodes} real Nodes, {mode}: {least(runs, 'seconds'):.2f} s, "
             f"CPU {least(runs, 'cpu_seconds'):.2f} s, peak {least(runs, 'peak_bytes') / 1e6:.0f} MB"
         )
-    times_floor = least(watches["nodemend"], "cpu_us_per_event") / least(watches["floor"], "cpu_us_per_event")
+    times_floor = cleanest_us_per_event(watches["nodemend"]) / cleanest_us_per_event(watches["floor"])
     bytes_a_node = records["cache_bytes"] / records["cached"]
     bare = least(starts["bare"], "seconds")
     times_bare = least(starts["stream"], "seconds") / bare

@@ -22,7 +22,7 @@ class _Event(msgspec.Struct, gc=False):
 async def main(port: int) -> None:
     decoder = msgspec.json.Decoder(_Event)
     measurement = Measurement("floor")
-    events = 0
+    events = read = 0
     async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=None), read_bufsize=1 << 20
     ) as session:
@@ -30,6 +30,8 @@ async def main(port: int) -> None:
         async with session.get(f"http://127.0.0.1:{port}/api/v1/nodes?watch=true") as response:
             begun = b""
             async for data in response.content.iter_any():
+                read += len(data)
+                measurement.passed(read)
                 block = begun + data
                 end = block.rfind(b"\n") + 1
                 begun = block[end:]

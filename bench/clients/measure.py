@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+LAP_BYTES = 8 * 1024 * 1024
+
 
 class Measurement:
     """One run of one client. Prints one line of JSON that the campaign reads."""
@@ -20,6 +22,8 @@ class Measurement:
         self._resident = 0
         self._pause = 0.0
         self._longest_pause = 0.0
+        self._laps: list[float] = []
+        self._next_lap = LAP_BYTES
 
     def begin(self) -> None:
         _settle()
@@ -27,6 +31,12 @@ class Measurement:
         self._resident = resident_bytes()
         self._before = cpu_seconds()
         self._began = time.perf_counter()
+
+    def passed(self, total_bytes: int) -> None:
+        """Note the CPU used whenever another lap of the stream has been read."""
+        if total_bytes >= self._next_lap:
+            self._laps.append(cpu_seconds() - self._before)
+            self._next_lap += LAP_BYTES
 
     def end(self, events: int, cached: int, **more: float) -> None:
         cpu = cpu_seconds() - self._before
@@ -44,6 +54,7 @@ class Measurement:
             "cpu_seconds": cpu,
             "cache_bytes": resident_bytes() - self._resident,
             "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "laps": [*self._laps, cpu],
             "longest_gc_ms": self._longest_pause * 1e3,
         }
         print("RESULT " + json.dumps(result | more), flush=True)
@@ -56,8 +67,7 @@ class Measurement:
 
 
 def cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    return time.process_time()
 
 
 def resident_bytes() -> int:

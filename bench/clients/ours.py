@@ -3,28 +3,65 @@
 python ours.py PORT
 """
 
-import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bench.clients.measure import Measurement
 from bench.clients.node_generator import LAST
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.kube.api_reply import Reply
+from nodemend.kube.api_request import Request
+from nodemend.kube.asyncio_shell import AsyncioRuntime, run
 from nodemend.kube.credentials import Connection, Endpoint
 from nodemend.kube.credentials_shell import LiveCredentials
 from nodemend.kube.http_shell import HttpTransport
 from nodemend.kube.node_record import NodeRecord, node_records
 from nodemend.kube.object_cache import Change
+from nodemend.kube.ports import Stream, StreamEnded, StreamSilent
 from nodemend.kube.reconcile_queue import ReconcileQueue
 from nodemend.kube.reflector import Reflector
 from nodemend.kube.reflector_loop import run_reflector
 
 
+@dataclass
+class LapStream:
+    """A stream that counts what is read from it."""
+
+    inner: Stream
+    measurement: Measurement
+    length: int = 0
+
+    async def read(self, within: float) -> bytes | StreamSilent | StreamEnded:
+        data = await self.inner.read(within)
+        if isinstance(data, bytes):
+            self.length += len(data)
+            self.measurement.passed(self.length)
+        return data
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@dataclass
+class LapTransport:
+    inner: HttpTransport
+    measurement: Measurement
+
+    async def send(self, request: Request, deadline: float) -> Reply:
+        return await self.inner.send(request, deadline)
+
+    async def open(self, request: Request, deadline: float) -> Stream | Reply:
+        opened = await self.inner.open(request, deadline)
+        return opened if isinstance(opened, Reply) else LapStream(opened, self.measurement)
+
+
 async def main(port: int) -> None:
     runtime = AsyncioRuntime()
     credentials = LiveCredentials(Connection(Endpoint(f"http://127.0.0.1:{port}")), runtime)
-    transport = HttpTransport(credentials, runtime)
+    measurement = Measurement("nodemend")
+    inner = HttpTransport(credentials, runtime)
+    transport = LapTransport(inner, measurement)
     # The empty list, then the watch: the same requests that every other client makes.
     reflector = Reflector(node_records(), chance=runtime.random, streaming=False)
     queue: ReconcileQueue[str] = ReconcileQueue(most=10_000_000)
@@ -40,7 +77,6 @@ async def main(port: int) -> None:
             if change.key == LAST:
                 done.set()
 
-    measurement = Measurement("nodemend")
     measurement.begin()
     loop = runtime.spawn(run_reflector(reflector, transport, runtime, enqueue), "reflector")
     await done.wait(within=300)
@@ -48,9 +84,9 @@ async def main(port: int) -> None:
     measurement.end(2 * (nodes - 1) + 1, nodes, wakes=wakes)
     loop.cancel()
     await loop.join()
-    await transport.close()
+    await inner.close()
     os._exit(0)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    run(main(int(sys.argv[1])))

@@ -1,6 +1,7 @@
 """Time, chance and concurrency by asyncio: the Runtime port as production has it."""
 
 import asyncio
+import gc
 import random
 import time
 from collections.abc import Coroutine
@@ -95,6 +96,10 @@ class _SuspendAwareLoop(asyncio.SelectorEventLoop):
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a program to its end on a loop whose timers count suspend."""
+    # What is loaded by now stays for good. Frozen, the garbage collector does not walk through it again and
+    # again, and stops the program for a fraction of the time.
+    gc.collect()
+    gc.freeze()
     with asyncio.Runner(loop_factory=_SuspendAwareLoop) as runner:
         return runner.run(_ticking(main))
 

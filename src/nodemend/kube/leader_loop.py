@@ -170,14 +170,13 @@ class _Campaign:
             command = self._machine.step(event, self._runtime.monotonic())
 
     def _follow(self, command: lease.Command) -> None:
-        """Bring the leadership in line with the machine, at the same instant."""
+        """Bring the leadership in line with the machine, in the same step."""
         term, leadership = self._machine.term, self._leadership
         if isinstance(command, lease.Wait) and command.why:
             self._observer.stumbled(command.why)
         if term is None:
-            if leadership is not None:
-                leadership.end()
-        elif leadership is None:
+            return  # Nothing to begin. What has to end is ended by the command, before anything else runs.
+        if leadership is None:
             self._begin(term)
         elif term.ends_at != leadership.ends_at:
             left = leadership.ends_at - self._runtime.monotonic()

@@ -227,10 +227,15 @@ class Reflector(Generic[W, R]):
 
     def _lines(self, state: Filling[W, R] | Following, data: bytes) -> Sequence[WatchLine[W]]:
         try:
-            block = state.splitter.feed(data)
+            blocks = state.splitter.feed(data)
         except LineTooLongError as error:
             return [Garbage(str(error))]
-        return self._decoder.lines(block) if block else ()
+        lines: list[WatchLine[W]] = []
+        for block in blocks:
+            lines += self._decoder.lines(block)
+            if lines and isinstance(lines[-1], Garbage):
+                break
+        return lines
 
     def _apply(
         self, state: Following, lines: Sequence[WatchLine[W]], now: float, changes: list[Change[R]]
@@ -239,11 +244,14 @@ class Reflector(Generic[W, R]):
         for line in lines:
             if isinstance(line, WatchEvent):
                 metadata = line.object.metadata
-                key = key_of(metadata)
+                key = key_of(metadata) if metadata.namespace else metadata.name
                 if line.type == "DELETED":
                     cache.drop(key, changes)
                 else:
-                    cache.put(key, project(line.object, cache.get(key)), changes)
+                    old = cache.get(key)
+                    record = project(line.object, old)
+                    if record is not old:
+                        cache.put(key, record, changes)
                 if self.unreadable:
                     self.unreadable.pop(key, None)
                 state.version = metadata.resource_version or state.version

@@ -90,13 +90,13 @@ class WatchDecoder(Generic[W]):
         event = cast("type[WatchEvent[W]]", cast("Any", WatchEvent)[wire])
         self._events = decoder_of(event)
 
-    def lines(self, block: bytes) -> "list[WatchEvent[W]] | list[WatchLine[W]]":
+    def lines(self, block: bytes | memoryview) -> "list[WatchEvent[W]] | list[WatchLine[W]]":
         """The lines of a block, in order; Garbage is the last of its list."""
         try:
             # Nearly always: nothing but changes, all readable, decoded in one call.
             return self._events.decode_lines(block)
         except UNREADABLE:
-            return self._one_by_one(block)
+            return self._one_by_one(bytes(block))
 
     def page(self, body: bytes) -> "ListPage[W] | Garbage":
         """One page of a list."""

@@ -20,11 +20,10 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from tests.chaos.elector.official_venv import official_python
-from tests.chaos.elector.real_run import RealRun, Result, Trouble
-
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
+from tests.chaos.elector.official_venv import official_python
+from tests.chaos.elector.real_run import RealRun, Result, Trouble
 
 _DEFINITION: Final = Path(__file__).parents[3] / "deploy/crds/manualremediations.yaml"
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
-from tests.chaos.elector.histories import Version
 
 from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.api.manual_remediation import ManualRemediation
@@ -15,6 +14,7 @@ from nodemend.kube.asyncio_shell import AsyncioRuntime
 from nodemend.kube.credentials_shell import LiveCredentials, find_connection
 from nodemend.kube.http_shell import HttpTransport
 from nodemend.kube.ports import Stream, StreamEnded, StreamSilent
+from tests.chaos.elector.histories import Version
 
 
 class _Event(msgspec.Struct):

@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from tests.chaos.elector.timing import OURS
-
 from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.kube.api_client import ApiClient
@@ -23,6 +21,7 @@ from nodemend.kube.leader_loop import ElectionSettings, Leadership, WorkOverranE
 from nodemend.kube.leader_record import LeaseAddress
 from nodemend.kube.ports import Stream, Transport
 from nodemend.kube.write_gate import WriteGate
+from tests.chaos.elector.timing import OURS
 
 NAMESPACE = "default"
 TICK = 0.05

@@ -11,6 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Self
 
+from controlplane.api import Api
+from controlplane.run import ControlPlane
 from tests.chaos.elector.histories import (
     Line,
     Version,
@@ -26,9 +28,6 @@ from tests.chaos.elector.object_history import ObjectHistory
 from tests.chaos.elector.proxy import Fault, FaultyProxy
 from tests.chaos.elector.timing import OURS
 
-from controlplane.api import Api
-from controlplane.run import ControlPlane
-
 _ROOT: Final = Path(__file__).parents[3]
 FAULT_SECONDS: Final = 12.0
 AFTER_SECONDS: Final = 9.0
@@ -36,14 +35,14 @@ NAMES: Final = ("a", "b")
 
 
 class Trouble(StrEnum):
-    """What happens to the leader of each elector."""
+    """What happens to the leader of each elector, in the order in which runs go through them."""
 
     HANG = "hung path"
-    HOLD = "path that delivers late"
-    DROP = "dropped connections"
-    LOSE_REPLIES = "lost replies"
     PAUSE = "paused process"
+    LOSE_REPLIES = "lost replies"
+    HOLD = "path that delivers late"
     PAUSE_AND_HOLD = "paused process behind a path that delivers late"
+    DROP = "dropped connections"
     DELETE = "deleted Lease"
 
 

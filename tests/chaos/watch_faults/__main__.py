@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
-from tests.chaos.watch_faults.faults import Fault
-from tests.chaos.watch_faults.request_budget import MOST_REQUESTS, WAYS, most_requests
-from tests.chaos.watch_faults.watcher import Watcher, watching
-
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from nodemend.kube.asyncio_shell import run
+from tests.chaos.watch_faults.faults import Fault
+from tests.chaos.watch_faults.request_budget import MOST_REQUESTS, WAYS, most_requests
+from tests.chaos.watch_faults.watcher import Watcher, watching
 
 WATCHERS = 8
 PRIVATE_FAULTS = tuple(fault for fault in Fault if fault not in {Fault.NONE, Fault.MUTE})

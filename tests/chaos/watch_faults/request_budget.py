@@ -4,9 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.chaos.watch_faults.fault_proxy import FaultProxy
-from tests.chaos.watch_faults.faults import Fault, always_fails
-
 from controlplane.run import ControlPlane
 from nodemend.kube.api_reply import Reply
 from nodemend.kube.api_request import Request
@@ -18,6 +15,8 @@ from nodemend.kube.node_record import node_records
 from nodemend.kube.ports import Stream
 from nodemend.kube.reflector import Reflector
 from nodemend.kube.reflector_loop import run_reflector
+from tests.chaos.watch_faults.fault_proxy import FaultProxy
+from tests.chaos.watch_faults.faults import Fault, always_fails
 
 WINDOW_SECONDS = 30.0
 MOST_REQUESTS = 10

@@ -7,11 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPException
 
-from tests.chaos.watch_faults.fault_proxy import FaultProxy
-from tests.chaos.watch_faults.faults import Fault
-from tests.chaos.watch_faults.ledger import Ledger
-from tests.chaos.watch_faults.objects import Objects
-
 from controlplane.api import ApiError
 from controlplane.run import ControlPlane
 from nodemend.api.group_versions import NODE
@@ -28,6 +23,10 @@ from nodemend.kube.paged_list import list_all
 from nodemend.kube.reflector import Reflector
 from nodemend.kube.reflector_loop import run_reflector
 from nodemend.kube.reflector_steps import ReflectorTimings
+from tests.chaos.watch_faults.fault_proxy import FaultProxy
+from tests.chaos.watch_faults.faults import Fault
+from tests.chaos.watch_faults.ledger import Ledger
+from tests.chaos.watch_faults.objects import Objects
 
 # As patient as in production, but twenty to fifty times quicker.
 QUICK = ReflectorTimings(

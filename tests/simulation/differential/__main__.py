@@ -3,7 +3,7 @@
     python -m tests.simulation.differential --sequences 500 --seed 1
     python -m tests.simulation.differential --replay 4711         one seed again
     python -m tests.simulation.differential --cases               the regression cases, on both servers
-    python -m tests.simulation.differential --record              the same, and write down what the real one answers
+    python -m tests.simulation.differential --record              the same, and write down the real answers
 
 The last line is the figure. The exit code is 1 when something differs that is not in known_differences.
 """
@@ -46,6 +46,7 @@ def real_server(kubernetes: str) -> Iterator[RealSide]:
         plane.restart_api_server()
         real.reconnect()
         wait_until_served(real)
+        real.compact()
         yield real
 
 
@@ -64,17 +65,20 @@ def main() -> int:
     parser.add_argument("--cases", action="store_true")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first difference")
+    parser.add_argument("--keep", action="store_true", help="write what differs down as a regression case")
     parser.add_argument("--kubernetes", default="", help="another version, such as v1.35.4")
     options = parser.parse_args()
     with real_server(options.kubernetes) as real:
         if options.cases or options.record:
             return replay_cases(real, record=options.record)
         if options.replay is not None:
-            return run_sequences(real, options.replay, 1, keep_going=True)
-        return run_sequences(real, options.seed, options.sequences, keep_going=options.keep_going)
+            return run_sequences(real, options.replay, 1, keep_going=False, keep=options.keep)
+        return run_sequences(
+            real, options.seed, options.sequences, keep_going=options.keep_going, keep=options.keep
+        )
 
 
-def run_sequences(real: RealSide, seed: int, sequences: int, *, keep_going: bool) -> int:
+def run_sequences(real: RealSide, seed: int, sequences: int, *, keep_going: bool, keep: bool) -> int:
     counts: Counter[str] = Counter()
     differing, tried, begun = 0, 0, time.monotonic()
     for number in range(seed, seed + sequences):
@@ -83,7 +87,7 @@ def run_sequences(real: RealSide, seed: int, sequences: int, *, keep_going: bool
         count(trial, counts)
         if trial.comparison.difference is not None:
             differing += 1
-            report(number, trial, real)
+            report(number, trial, real, keep=keep)
             if not keep_going:
                 break
     for name, times in sorted(counts.items()):
@@ -99,7 +103,7 @@ def run_sequences(real: RealSide, seed: int, sequences: int, *, keep_going: bool
     return 1 if differing or missing else 0
 
 
-def report(seed: int, trial: Trial, real: RealSide) -> None:
+def report(seed: int, trial: Trial, real: RealSide, *, keep: bool) -> None:
     """What differs, how to see it again, and the least that shows it."""
     say(f"seed {seed} differs: {trial.comparison.difference}")
     say(f"again: python -m tests.simulation.differential --replay {seed}")
@@ -111,8 +115,9 @@ def report(seed: int, trial: Trial, real: RealSide) -> None:
         said, shown = least.real.outcomes[index], least.simulated.outcomes[index]
         say(f"  {index}: {json.dumps(step.as_json())[:600]}")
         say(f"     real {said.status}, simulated {shown.status}")
-    path = cases.write(cases.Case(f"seed-{seed}", "It differed.", least.steps, least.real))
-    say(f"kept: {path}")
+    if keep:
+        path = cases.write(cases.Case(f"seed-{seed}", "It differed.", least.steps, least.real))
+        say(f"kept: {path}")
 
 
 def replay_cases(real: RealSide, *, record: bool) -> int:

@@ -1,10 +1,11 @@
 """Regression cases: sequences on which the two once differed, with what the real server answered.
 
-A case is a JSON file: why it is kept, its steps, and the recorded run of the real server. So it is replayed in two
-ways: on the simulated server alone, against the record; and on both, to see that the record is still true.
+A case is a JSON file: why it is kept, its steps, and the recorded run of the real server. It is replayed in
+two ways: on the simulated server alone, against the record; on both, to see that the record is still true.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -39,13 +40,23 @@ def read_all() -> list[Case]:
 
 
 def write(case: Case) -> Path:
-    document: dict[str, Any] = {"why": case.why, "steps": [step.as_json() for step in case.steps]}
+    """One line for each step, answer and watch, so that a change shows as one."""
+    sections = [f'"why": {_line(case.why)}', _section("steps", [step.as_json() for step in case.steps])]
     if case.recorded is not None:
         outcomes = [asdict(outcome) for outcome in case.recorded.outcomes]
-        document["recorded"] = {"outcomes": outcomes, "events": case.recorded.events}
+        inner = [_section("outcomes", outcomes), _section("events", case.recorded.events)]
+        sections.append('"recorded": {\n' + ",\n".join(inner) + "\n}")
     path = FOLDER / f"{case.name}.json"
-    path.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+    path.write_text("{\n" + ",\n".join(sections) + "\n}\n")
     return path
+
+
+def _section(name: str, items: Sequence[Any]) -> str:
+    return f'"{name}": [\n' + ",\n".join(_line(item) for item in items) + "\n]"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def replay(case: Case) -> Comparison:

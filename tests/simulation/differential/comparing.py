@@ -1,7 +1,7 @@
 """Compares what two servers answered, up to the names that each is free to choose.
 
-Uids are numbered by first appearance. Revisions become ranks among the revisions of all objects that the side
-showed, so that only order and identity count. Times that a server set must agree to the second before or after.
+Uids are numbered by first appearance. Revisions become ranks among the revisions of all objects that the
+side showed, so that only order and identity count. Times that a server set may be a second apart.
 """
 
 import base64
@@ -21,7 +21,7 @@ UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}
 TIME: Final = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 NUMBER: Final = re.compile(r"\b\d+\b")
 SPEAKING: Final = frozenset({401, 403, 404, 409, 410})
-"""Codes whose messages are compared. Those of 400 and 422 are worded by many hands; their causes are compared."""
+"""Codes whose messages are compared. Those of 400 and 422 are worded by many hands: of these, the causes."""
 SECONDS_APART: Final = 1.0
 
 

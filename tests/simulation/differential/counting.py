@@ -47,8 +47,10 @@ def count(trial: Trial, counts: Counter[str]) -> None:
 
 def shortfalls(counts: Counter[str]) -> list[str]:
     """What came up less often than it should in a full run."""
-    few = [name for name in OPERATIONS if counts[f"operation {name}"] < ENOUGH]
-    for code in WANTED_ANSWERS:
-        if counts[f"answer {code}"] + counts[f"answer {code} as an event"] < ENOUGH:
-            few.append(str(code))
-    return few
+    answers = {
+        code: counts[f"answer {code}"] + counts[f"answer {code} as an event"] for code in WANTED_ANSWERS
+    }
+    return [
+        *(name for name in OPERATIONS if counts[f"operation {name}"] < ENOUGH),
+        *(str(code) for code, times in answers.items() if times < ENOUGH),
+    ]

@@ -1,8 +1,8 @@
-"""Writes down the field types of built-in kinds: from a server's OpenAPI document and the Go types behind it.
+"""Writes down the field types of built-in kinds, from a server's OpenAPI document and the Go types behind it.
 
-    python -m tests.simulation.differential.describe_builtin_types OPENAPI_FOLDER GO_MODULES > builtin_types.json
+    python -m tests.simulation.differential.describe_builtin_types OPENAPI GO_MODULES > builtin_types.json
 
-OPENAPI_FOLDER holds the answers of `/openapi/v3/api/v1` and `/openapi/v3/apis/GROUP/VERSION` as `*.json`;
+OPENAPI is a folder with the answers of `/openapi/v3/api/v1` and `/openapi/v3/apis/GROUP/VERSION` as `*.json`;
 GO_MODULES is a folder with `api@...` and `apimachinery@...` as Go's module cache has them. OpenAPI knows how
 lists are keyed; only the Go tags know whether a zero is written or left out. The notation is explained in
 `nodemend.testing.api_server.builtin_types`.

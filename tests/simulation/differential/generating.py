@@ -1,13 +1,16 @@
 """Makes sequences of steps from a seed. It knows nothing of either server, only what it wrote before."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
 from nodemend.kube.api_request import Content
+from tests.simulation.differential.json_patches import json_patches
 from tests.simulation.differential.our_samples import CHECKS, POLICIES, REMEDIATIONS, TEMPLATES
 from tests.simulation.differential.samples import (
     ATTACHMENTS,
+    EVENTS,
     LEASES,
     NODES,
     PODS,
@@ -21,7 +24,7 @@ from tests.simulation.differential.widgets import WIDGETS
 NAMESPACES: Final = ("diff-a", "diff-b")
 MANAGERS: Final = ("alpha", "beta", "gamma")
 STRANGERS: Final = ("reader", "nobody", "remediator", "checker")
-SELECTORS: Final = (
+SELECTORS: Final[tuple[tuple[str, Document], ...]] = (
     ("app=a", {"app": "a"}),
     ("app==a,tier!=x", {"app": "a"}),
     ("app in (a,b)", {"app": "b"}),
@@ -33,7 +36,7 @@ LONG: Final = "3600"
 
 
 KINDS: Final = (
-    *(NODES, NODES, LEASES, LEASES, PODS, PODS, ATTACHMENTS, WIDGETS, WIDGETS),
+    *(NODES, NODES, LEASES, LEASES, PODS, PODS, ATTACHMENTS, EVENTS, WIDGETS, WIDGETS),
     *(REMEDIATIONS, REMEDIATIONS, REMEDIATIONS, POLICIES, CHECKS, TEMPLATES),
 )
 
@@ -63,7 +66,7 @@ class Generator:
             (7, self._json_patch),
             (9, self._apply),
             (7, self._replace),
-            (3, self._replace_status),
+            (3, lambda: self._replace("status")),
             (9, self._delete),
             (2, self._delete_collection),
             (6, self._watch),
@@ -78,6 +81,8 @@ class Generator:
         while len(self._steps) < count:
             [(_, operation)] = self._random.choices(operations, weights)
             self._steps.append(operation())
+            if self._steps[-1].method != "GET" and self._chance(0.03):
+                self._steps[-1] = as_dry_run(self._steps[-1])
             if self._steps[-1].label == "compact":
                 self._steps += self._after_compaction()
         if self._chance(0.05):
@@ -253,45 +258,12 @@ class Generator:
 
     def _json_patch(self) -> Step:
         sample, namespace, name = self._pick()
-        operations: tuple[list[Document], ...] = (
-            [{"op": "add", "path": "/metadata/labels", "value": {"app": "b"}}],
-            [{"op": "add", "path": "/metadata/labels/app", "value": "b"}],
-            [{"op": "remove", "path": "/metadata/labels/app"}],
-            [{"op": "remove", "path": "/metadata/labels"}],
-            [{"op": "replace", "path": "/metadata/labels/app", "value": "c"}],
-            [
-                {"op": "test", "path": "/metadata/labels/app", "value": "a"},
-                {"op": "replace", "path": "/metadata/labels/app", "value": "b"},
-            ],
-            [
-                {"op": "test", "path": "/metadata/name", "value": name},
-                {"op": "add", "path": "/metadata/annotations", "value": {"note": "j"}},
-            ],
-            [{"op": "remove", "path": "/metadata/finalizers"}],
-            [{"op": "add", "path": "/metadata/finalizers", "value": ["a.io/b"]}],
-            [{"op": "add", "path": "/metadata/finalizers/-", "value": "c.io/d"}],
-            [{"op": "remove", "path": "/metadata/finalizers/0"}],
-            [{"op": "add", "path": "/spec/taints/-", "value": {"key": "j", "effect": "NoSchedule"}}],
-            [{"op": "remove", "path": "/spec/taints/0"}],
-            [{"op": "replace", "path": "/spec/size", "value": 3}],
-            [{"op": "replace", "path": "/spec/size", "value": "3"}],
-            [{"op": "add", "path": "/spec/rules/0", "value": {"key": "j"}}],
-            [{"op": "replace", "path": "/spec/holderIdentity", "value": "j"}],
-            [{"op": "move", "from": "/metadata/labels/app", "path": "/metadata/labels/moved"}],
-            [{"op": "copy", "from": "/metadata/labels/app", "path": "/metadata/labels/copied"}],
-            [
-                {
-                    "op": "test",
-                    "path": "/metadata/resourceVersion",
-                    "value": f"@rv:{self._earlier(f'{sample.collection(namespace)}/{name}', latest=True)}",
-                }
-            ],
-            [],
-        )
+        path = f"{sample.collection(namespace)}/{name}"
+        operations = json_patches(name, f"@rv:{self._earlier(path, latest=True)}")
         body: Any = self._random.choice(operations)
         if self._chance(0.04):
             body = self._random.choice(("{}", "[", [{"op": "dance", "path": "/x"}]))
-        path = self._item(sample, namespace, name)
+        self._item(sample, namespace, name)
         return Step(
             "json patch", "PATCH", path, self._manager(), body, Content.JSON_PATCH.value, self._user(sample)
         )
@@ -337,9 +309,6 @@ class Generator:
         user = self._user(sample, status=bool(subresource))
         return Step(label, "PUT", target, self._manager(), body, user=user)
 
-    def _replace_status(self) -> Step:
-        return self._replace("status")
-
     def _delete(self) -> Step:
         sample, namespace, name = self._pick()
         path = f"{sample.collection(namespace)}/{name}"
@@ -372,6 +341,9 @@ class Generator:
 
     def _watch(self) -> Step:
         sample, namespace, name = self._pick()
+        if sample is EVENTS:
+            # They have no watch cache, and so other rules.
+            return self._get()
         query, metadata = self._selection(sample, namespace)
         query = {"watch": "true", "timeoutSeconds": LONG, **query}
         kind = self._random.randrange(8)
@@ -418,6 +390,12 @@ class Generator:
 
     def _compact(self) -> Step:
         return Step("compact")
+
+
+def as_dry_run(step: Step) -> Step:
+    if step.method == "DELETE" and step.body:
+        return replace(step, body={**step.body, "dryRun": ["All"]})
+    return replace(step, query={**step.query, "dryRun": "All"})
 
 
 def without_nulls(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Where the two servers are known to differ, and why that is no matter. Kept short.
 
-Three more are not compared at all, see `comparing`: the wording of 400 and 422, bookmarks that only time brings,
-and whether the key in a continue token begins with a slash.
+Three more are not compared at all, see `comparing`: the wording of 400 and 422, bookmarks that only time
+brings, and whether the key in a continue token begins with a slash.
 """
 
 import re

@@ -13,13 +13,13 @@ from nodemend.testing.api_server.policies import CHECKER, REMEDIATOR
 from tests.simulation.differential.comparing import Comparison, Run, compare
 from tests.simulation.differential.generating import NAMESPACES
 from tests.simulation.differential.our_samples import CHECKS, POLICIES, REMEDIATIONS, TEMPLATES, definitions
-from tests.simulation.differential.samples import ATTACHMENTS, LEASES, NODES, PODS, Sample
+from tests.simulation.differential.samples import ATTACHMENTS, EVENTS, LEASES, NODES, PODS, Sample
 from tests.simulation.differential.sides import Event, RealSide, Side, SimulatedSide
 from tests.simulation.differential.steps import Outcome, Step, resolve
 from tests.simulation.differential.widgets import DEFINITION, WIDGETS
 
 SAMPLES: Final[tuple[Sample, ...]] = (
-    *(NODES, LEASES, PODS, ATTACHMENTS, WIDGETS),
+    *(NODES, LEASES, PODS, ATTACHMENTS, EVENTS, WIDGETS),
     *(REMEDIATIONS, POLICIES, CHECKS, TEMPLATES),
 )
 VERBS: Final = {
@@ -57,6 +57,10 @@ def may(question: Question) -> bool:
     return "system:masters" in groups or any(question.verb in VERBS.get(group, ()) for group in groups)
 
 
+STRAY: Final = "elsewhere"
+"""The name of objects that bad documents make."""
+
+
 def cleaning(steps: list[Step]) -> list[Step]:
     """What leaves nothing behind. Part of the comparison like everything else."""
     made = []
@@ -66,13 +70,13 @@ def cleaning(steps: list[Step]) -> list[Step]:
             touched = any(step.path.startswith(collection) for step in steps)
             if not touched:
                 continue
-            for name in sample.names:
+            for name in (*sample.names, STRAY):
                 unfinalize = {"metadata": {"finalizers": None}}
                 path = f"{collection}/{name}"
                 if any(step.path.startswith(path) or step.path == collection for step in steps):
                     made.append(Step("unfinalize", "PATCH", path, {}, unfinalize, Content.MERGE_PATCH.value))
             made.append(Step("clear", "DELETE", collection, {"gracePeriodSeconds": "0"}))
-            made.append(Step("clear", path=collection))
+            made.append(Step("cleared", path=collection))
     return made
 
 
@@ -86,6 +90,8 @@ def run(side: Side, steps: list[Step], times: list[float] | None = None) -> Run:
         moment = side.set_time(times[index] if times else None)
         outcome = _perform(side, step, outcomes)
         outcome.begun = moment
+        if step.label == "cleared":
+            outcome.cleared = step.path
         outcomes.append(outcome)
     watches = [step for step in steps if step.is_watch]
     for step in watches:
@@ -121,8 +127,21 @@ class Trial:
 
 def try_out(steps: list[Step], real: RealSide) -> Trial:
     theirs = run(real, steps)
+    _clear_rest(real, theirs)
     ours = run(simulated_side(), steps, [outcome.begun for outcome in theirs.outcomes])
     return Trial(steps, theirs, ours, compare(theirs, ours))
+
+
+def _clear_rest(real: RealSide, done: Run) -> None:
+    """What a sequence left behind although it cleaned up would be found by the next one."""
+    for outcome in done.outcomes:
+        items = outcome.body.get("items", []) if isinstance(outcome.body, dict) else []
+        leftovers = [item for item in items if outcome.cleared]
+        for item in leftovers:
+            path = f"{outcome.cleared}/{item['metadata']['name']}"
+            unfinalize = {"metadata": {"finalizers": None}}
+            real.perform(Step("clear", "PATCH", path, {}, unfinalize, Content.MERGE_PATCH.value))
+            real.perform(Step("clear", "DELETE", path, {"gracePeriodSeconds": "0"}))
 
 
 DEFINITIONS: Final = (DEFINITION, *definitions())

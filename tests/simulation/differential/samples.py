@@ -60,7 +60,32 @@ class Sample:
         return {"apiVersion": self.api_version, "kind": self.kind, **rest, "metadata": metadata}
 
 
+OWNER: Document = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "name": "n1",
+    "uid": "11111111-2222-4333-8444-555555555555",
+}
+SYSTEM_METADATA: tuple[Document, ...] = (
+    {"generation": 7},
+    {"creationTimestamp": "2020-01-01T00:00:00Z"},
+    {"deletionTimestamp": "2020-01-01T00:00:00Z"},
+    {"deletionGracePeriodSeconds": 5},
+    {"selfLink": "/x"},
+    {"managedFields": []},
+    {"managedFields": [{}]},
+    {"managedFields": None},
+    {"ownerReferences": [OWNER]},
+    {"ownerReferences": [{**OWNER, "controller": True, "blockOwnerDeletion": True}]},
+    {"ownerReferences": [OWNER, OWNER]},
+    {"ownerReferences": None},
+)
+"""What belongs to the server, mostly."""
+
+
 def metadata_change(random: Random) -> Document:
+    if random.random() < 0.12:
+        return random.choice(SYSTEM_METADATA)
     kind = random.randrange(6)
     if kind <= 2:
         return {"labels": random.choice(LABELS)}
@@ -76,7 +101,7 @@ def metadata_change(random: Random) -> Document:
 
 
 def _node_spec(random: Random) -> Document:
-    taints = (
+    taints: tuple[list[Document] | None, ...] = (
         [{"key": "k", "value": "v", "effect": "NoExecute"}],
         [{"key": "k", "effect": "NoSchedule"}, {"key": "k", "effect": "NoExecute"}],
         [OURS],
@@ -273,6 +298,49 @@ def _bad_attachment(random: Random) -> Document:
     )
 
 
+def _event(random: Random) -> Document:
+    regarding = {"kind": "Pod", "name": "p1", "namespace": random.choice(("diff-a", "diff-b"))}
+    return {
+        "eventTime": "2024-01-01T00:00:00.000000Z",
+        "type": random.choice(("Normal", "Warning")),
+        "reason": "Held",
+        "action": "Hold",
+        "note": "because",
+        "reportingController": "nodemend.io/checker",
+        "reportingInstance": "checker-1",
+        "regarding": regarding,
+    }
+
+
+def _event_change(random: Random) -> Document:
+    count = random.choice((1, 2, 3))
+    return random.choice(
+        (
+            {"series": {"count": count, "lastObservedTime": "2024-01-01T00:00:01.000000Z"}},
+            {"note": "something else"},
+            {"metadata": metadata_change(random)},
+        )
+    )
+
+
+def _bad_event(random: Random) -> Document:
+    good = _event(random)
+    wrong: tuple[Document, ...] = (
+        {"eventTime": None},
+        {"type": "Odd"},
+        {"reason": ""},
+        {"action": "x" * 129},
+        {"note": "x" * 1025},
+        {"reportingController": "not a name"},
+        {"reportingInstance": ""},
+        {"regarding": {"kind": "Node", "name": "n1"}},
+        {"eventTime": "2024-01-01T00:00:00Z"},
+        {"deprecatedCount": 3},
+        {"series": {"count": 1}},
+    )
+    return {**good, **random.choice(wrong)}
+
+
 NODES = Sample(
     "/api/v1/nodes",
     "v1",
@@ -307,4 +375,15 @@ ATTACHMENTS = Sample(
     lambda r: {"metadata": metadata_change(r)},
     _attachment_status,
     _bad_attachment,
+)
+
+EVENTS = Sample(
+    "/apis/events.k8s.io/v1/namespaces/{}/events",
+    "events.k8s.io/v1",
+    "Event",
+    ("e1", "e2"),
+    _event,
+    _event_change,
+    None,
+    _bad_event,
 )

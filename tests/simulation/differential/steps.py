@@ -51,9 +51,10 @@ class Outcome:
     status: int
     body: Any
     retry_after: float | None = None
-    # Wall clock when the step was begun, and when its answer was there.
+    # Wall clock when the step was begun.
     begun: float = 0.0
-    done: float = 0.0
+    # For a list after the cleaning: the collection that should be empty.
+    cleared: str = ""
 
 
 def resolve(value: Any, outcomes: list[Outcome]) -> Any:

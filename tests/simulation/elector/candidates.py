@@ -59,14 +59,14 @@ class Candidate:
         self._written = 0
         self._task: SimulatedTask | None = None
 
-    def start(self, when_ended: Callable[[], None]) -> None:
+    def start(self, when_ended: Callable[[], object]) -> None:
         self._task = self.process.spawn(self._main(when_ended), "main")
 
     def resign(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
-    async def _main(self, when_ended: Callable[[], None]) -> None:
+    async def _main(self, when_ended: Callable[[], object]) -> None:
         settings = ElectionSettings(lease=ELECTION, candidate=self.process.name, timing=self._timing)
         try:
             await lead(self.process, self._transport, settings, self._work)

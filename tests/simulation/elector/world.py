@@ -99,6 +99,9 @@ class ElectorWorld:
         return False
 
     def _start(self, host: str) -> None:
+        """A new process on the host, unless one is there."""
+        if host in self._candidates and self._candidates[host].process.alive:
+            return
         self._starts += 1
         started_at = self._chance.uniform(0.0, 1e6)
         clock = HostClock(rate=self._rates[host], started_at=started_at)
@@ -107,15 +110,11 @@ class ElectorWorld:
         link = Link(process, self._server, _CALM)
         candidate = Candidate(process, link, self._timings[host], self.judge)
         self._candidates[host] = candidate
-        candidate.start(lambda: self._ended(host, process))
+        candidate.start(lambda: self.scheduler.after(1.0, partial(self._replace, host, process)))
 
-    def _ended(self, host: str, process: SimulatedProcess) -> None:
+    def _replace(self, host: str, ended: SimulatedProcess) -> None:
         """A process that came to its end is started again, as a Deployment would."""
-        if process.alive and self._candidates[host].process is process:
-            self.scheduler.after(1.0, lambda: self._restart(host))
-
-    def _restart(self, host: str) -> None:
-        self._candidates[host].process.crash()
+        ended.crash()
         self._start(host)
 
     # What goes wrong.

@@ -14,7 +14,9 @@ def test_cut_anywhere_the_same_lines_come_out(lines: list[bytes], data: st.DataO
     splitter = LineSplitter()
 
     blocks = [
-        splitter.feed(stream[begin:end]) for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)
+        bytes(block)
+        for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)
+        for block in splitter.feed(stream[begin:end])
     ]
 
     assert b"".join(blocks) == stream.removesuffix(b"begun")

@@ -1,4 +1,4 @@
-"""A kube-apiserver and its etcd, simulated at the level of HTTP: the shipped client code runs against it unchanged.
+"""A kube-apiserver and its etcd, simulated at the level of HTTP: shipped clients run against it unchanged.
 
 It is synchronous and deterministic. It has no clock, no chance and no threads of its own: time and uids are
 functions that it is given, every call happens at one instant, and the same calls give the same bytes.
@@ -30,11 +30,20 @@ What the world around it drives:
     server.revision            # of the last write
     server.export()            # every object's JSON by path: equal worlds, equal bytes
 
-Reads without a resourceVersion see every write that was answered before. Reads with one, and watches, see the
-watch cache, which may be held back. A write that changes nothing does not raise the revision.
+Reads without a resourceVersion see every write that was answered before. Reads with one, and watches, see
+the watch cache, which may be held back. A write that changes nothing does not raise the revision.
 
-It is held to a real server by random sequences of operations (tests/simulation/differential), on Nodes, Leases,
-Pods, VolumeAttachments and custom kinds. Where it is known to differ is listed there. CEL is not interpreted.
+It is held to a real server by random sequences of operations (tests/simulation/differential), on Nodes,
+Leases, Pods, VolumeAttachments, Events, a custom kind with all that schemas can say, and Nodemend's own kinds
+and policies. Where it is known to differ is listed there. What it does not do:
+
+- CEL is not interpreted: rules of our CRDs and policies that decide correctness are functions (`our_rules`).
+- Of built-in kinds it knows every field and type, but only the defaults and checks that those sequences meet.
+  Namespaces, StatefulSets, Jobs, ConfigMaps, Secrets, ServiceAccounts and claims are stored, not judged.
+- Strategic merge patches, tables, protobuf, and subresources other than `status` and a pod's `binding`.
+- The volume with a service account's token that admission adds to pods. `generateName` has its own chance.
+- It never waits: a read that asks for a version which a lagging cache has not reached is refused at once with
+  the 504 that the real server gives after three seconds.
 """
 
 from nodemend.testing.api_server.admission import (

@@ -30,7 +30,7 @@ def bind(call: Call) -> Answer:
             BINDING, call.route.name, f'pod {call.route.name} is already assigned to node "{node}"'
         )
     now = call.backend.stamp()
-    call.backend.storage.put(call.table, call.route.key, _bound(pod, target["name"], now))
+    call.put(call.route.key, _bound(pod, target["name"], now))
     body = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}'
     return call.backend.answer(201, body)
 

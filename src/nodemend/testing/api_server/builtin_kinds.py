@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from nodemend.api.group_versions import EVENT, LEASE, NAMESPACE, NODE, VOLUME_ATTACHMENT, Resource
+from nodemend.api.group_versions import LEASE, NAMESPACE, NODE, VOLUME_ATTACHMENT, Resource
+from nodemend.testing.api_server.events import EventKind
 from nodemend.testing.api_server.field_causes import (
     duplicate,
     forbidden_value,
@@ -181,35 +182,6 @@ class VolumeAttachmentKind(TypedKind):
             yield required(
                 "spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
             )
-
-
-class EventKind(TypedKind):
-    creates_on_put = True
-
-    def __init__(self) -> None:
-        super().__init__(EVENT, "events.v1.Event")
-
-    def check(self, new: Object, old: Object | None, subresource: str) -> Iterator[Cause]:
-        if old is not None:
-            for field in (
-                "regarding",
-                "reason",
-                "note",
-                "type",
-                "eventTime",
-                "action",
-                "reportingController",
-            ):
-                if new.get(field) != old.get(field):
-                    yield immutable(field, new.get(field))
-            return
-        if not new.get("eventTime"):
-            yield required("eventTime")
-        if new.get("type") not in {"Normal", "Warning"}:
-            yield wrong("type", "", f"has invalid value: {new.get('type', '')}")
-        for field in ("reportingController", "reportingInstance", "action", "reason"):
-            if not new.get(field):
-                yield required(field)
 
 
 def builtin_kinds() -> list[Kind]:

@@ -27,7 +27,7 @@ from nodemend.testing.api_server.quantities import print_time
 from nodemend.testing.api_server.routing import Route
 from nodemend.testing.api_server.selectors import exact_name
 from nodemend.testing.api_server.statuses import bad_request
-from nodemend.testing.api_server.storage import Object, Storage, Table
+from nodemend.testing.api_server.storage import Object, Storage, Stored, Table
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -69,7 +69,7 @@ class Backend:
 
 @dataclass(slots=True)
 class Call:
-    """A request that found its route. Never changed; it is not frozen because that would cost more than the rest."""
+    """A request that found its route. Never changed; not frozen, since that costs more than the rest."""
 
     request: Request
     route: Route
@@ -106,6 +106,23 @@ class Call:
         question = Question(self.user, verb, route.resource, route.namespace, name, route.subresource)
         if not self.backend.authorizer(question):
             raise unauthorized(question)
+
+    @property
+    def dry(self) -> bool:
+        """Everything is done but the writing."""
+        return self.query.get("dryRun") == "All"
+
+    def put(self, key: str, object_: Object) -> Stored:
+        """Store a new version; of a dry run, show what would be stored."""
+        if self.dry:
+            return Stored(key, object_, self.backend.storage.revision)
+        return self.backend.storage.put(self.table, key, object_)
+
+    def remove(self, key: str) -> Object:
+        """Delete for good; returns the last version."""
+        if self.dry:
+            return self.table.rows[key].object
+        return self.backend.storage.delete(self.table, key).object
 
     def denials(self, operation: Operation, old: Object | None, new: Object | None) -> list[Denial]:
         """What the rules that are registered for this resource have against a write."""

@@ -12,7 +12,14 @@ from nodemend.testing.api_server.kinds import Kind
 from nodemend.testing.api_server.managed_fields import Writer, record_update
 from nodemend.testing.api_server.object_meta import check_changed, check_name, check_new
 from nodemend.testing.api_server.schema_checks import STOPS_RULES
-from nodemend.testing.api_server.statuses import already_exists, bad_request, forbidden, invalid, not_found
+from nodemend.testing.api_server.statuses import (
+    Refusal,
+    already_exists,
+    bad_request,
+    forbidden,
+    invalid,
+    not_found,
+)
 from nodemend.testing.api_server.storage import Object, Stored
 
 NOT_FOR_CLIENTS = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
@@ -85,13 +92,13 @@ def insert(call: Call, new: Object, entries: list[dict[str, Any]]) -> Stored:
     denials = check_write(call, None, new)
     call.refuse_by_policy(name, denials)
     if metadata.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+        raise Refusal(500, "", "resourceVersion should not be set on objects to be created")
     key = f"{route.namespace}/{name}" if kind.resource.namespaced else name
     present = call.table.rows.get(key)
     if present is not None:
         deleting = "deletionTimestamp" in present.object["metadata"]
         raise already_exists(kind.resource, name, deleting=deleting)
-    return backend.storage.put(call.table, key, new)
+    return call.put(key, new)
 
 
 def check_write(
@@ -107,11 +114,11 @@ def check_write(
         causes = []
     causes += kind.check(new, old, call.route.subresource)
     if any(cause.reason in STOPS_RULES for cause in causes):
-        raise invalid(new["kind"], kind.resource.group, name, causes)
+        raise invalid(new["kind"], kind.group_when_invalid, name, causes)
     denials = call.denials(Operation.CREATE if old is None else Operation.UPDATE, old, new)
     causes += violations(denials)
     if causes:
-        raise invalid(new["kind"], kind.resource.group, name, causes)
+        raise invalid(new["kind"], kind.group_when_invalid, name, causes)
     return denials
 
 

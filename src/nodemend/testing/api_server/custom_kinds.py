@@ -9,6 +9,7 @@ from nodemend.testing.api_server.decoding import decode
 from nodemend.testing.api_server.field_causes import wrong
 from nodemend.testing.api_server.field_sets import FieldSet
 from nodemend.testing.api_server.kinds import STATUS, Kind, with_metadata, with_part_of
+from nodemend.testing.api_server.object_meta import settled
 from nodemend.testing.api_server.schema import ABSENT
 from nodemend.testing.api_server.schema_checks import STOPS_RULES, check, check_uniqueness
 from nodemend.testing.api_server.statuses import Cause
@@ -43,7 +44,7 @@ class CustomKind(Kind):
         metadata = decode(self.schema.fields["metadata"], document.get("metadata") or {}, known, "metadata")
         rest = {name: part for name, part in document.items() if name != "metadata"}
         read: Object = read_custom(self.schema, rest, before, drops_nulls=drops_nulls)
-        return {**read, "metadata": metadata}
+        return {**read, "metadata": settled(metadata, before.get("metadata"))}
 
     def resets(self, subresource: str) -> FieldSet:
         if STATUS not in self.subresources:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nodemend.testing.api_server.builtin_types import builtin_type
-from nodemend.testing.api_server.schema import ABSENT, Rules, Schema, Shape, Ties, fill_names
+from nodemend.testing.api_server.schema import ABSENT, ANYTHING, Rules, Schema, Shape, Ties, fill_names
 
 SHAPES: Final = {
     "string": Shape.STRING,
@@ -43,17 +43,14 @@ def _shaped(document: Mapping[str, Any]) -> Schema:
     match document.get("type"):
         case "object" if "additionalProperties" in document:
             inner = document["additionalProperties"]
-            element = (
-                parse_schema(inner) if isinstance(inner, dict) else Schema(Shape.ANY, keeps_unknown=True)
-            )
+            element = parse_schema(inner) if isinstance(inner, dict) else ANYTHING
             return Schema(Shape.MAP, element=element, ties=_map_ties(document))
         case "object":
             fields = {name: parse_schema(part) for name, part in document.get("properties", {}).items()}
-            element = Schema(Shape.ANY, keeps_unknown=True) if keeps else None
             return Schema(
                 Shape.STRUCT,
                 fields,
-                element=element,
+                element=ANYTHING if keeps else None,
                 ties=_map_ties(document),
                 keeps_unknown=keeps,
                 fills=fill_names(fields),

@@ -1,4 +1,4 @@
-"""Reads documents into built-in kinds, as Go's decoder does: unknown fields fall away, zeros take their one form.
+"""Reads documents into built-in kinds, as Go does: unknown fields fall away, zeros take their one form.
 
 Every function shares what did not change: a part that is the very object of the stored version is taken as
 it is, so the cost of a write is the cost of what it touches. Nothing here changes a value in place.
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from nodemend.testing.api_server.quantities import canonical_micro_time, canonical_quantity, canonical_time
-from nodemend.testing.api_server.schema import ABSENT, Schema, Shape, Zero
+from nodemend.testing.api_server.schema import ABSENT, ANYTHING, Schema, Shape, Zero
 
 
 class Undecodable(ValueError):  # noqa: N818 - says what the document is
@@ -66,28 +66,28 @@ def _struct(schema: Schema, value: Any, old: Any, path: str) -> Any:
 def _map(schema: Schema, value: Any, old: Any, path: str) -> Any:
     if not isinstance(value, dict):
         raise Undecodable(f"{path}: cannot unmarshal {_kind(value)} into a map")
-    assert schema.element is not None
     before: Mapping[str, Any] = old if isinstance(old, dict) else {}
+    element = schema.element or ANYTHING
     made = {}
     for name, part in value.items():
         known = before.get(name, ABSENT)
-        read = part if part is known else decode(schema.element, part, known, f"{path}.{name}")
-        made[name] = zero_of(schema.element) if read is ABSENT else read
+        read = part if part is known else decode(element, part, known, f"{path}.{name}")
+        made[name] = zero_of(element) if read is ABSENT else read
     return ABSENT if not made and schema.zero is Zero.DROPPED else made
 
 
 def _list(schema: Schema, value: Any, old: Any, path: str) -> Any:
     if not isinstance(value, list):
         raise Undecodable(f"{path}: cannot unmarshal {_kind(value)} into a list")
-    assert schema.element is not None
     if not value and schema.zero is Zero.DROPPED:
         return ABSENT
     before: list[Any] = old if isinstance(old, list) else []
+    element = schema.element or ANYTHING
     made = []
     for index, part in enumerate(value):
         known = before[index] if index < len(before) else ABSENT
-        read = decode(schema.element, part, known, f"{path}[{index}]")
-        made.append(zero_of(schema.element) if read is ABSENT else read)
+        read = decode(element, part, known, f"{path}[{index}]")
+        made.append(zero_of(element) if read is ABSENT else read)
     return made
 
 

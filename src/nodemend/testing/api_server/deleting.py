@@ -1,6 +1,6 @@
 """DELETE: at once, after a grace period, or when the last finalizer is gone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -27,6 +27,15 @@ class DeleteOptions:
     orphans: bool | None = None
     uid: str | None = None
     version: str | None = None
+    dry: bool = False
+
+
+def with_options(call: Call) -> tuple[Call, DeleteOptions]:
+    """The options, and the call as they make it: where there is a body, only it can ask for a dry run."""
+    options = read_options(call)
+    if call.request.body:
+        call = replace(call, query={**call.query, "dryRun": "All" if options.dry else ""})
+    return call, options
 
 
 def read_options(call: Call) -> DeleteOptions:
@@ -58,11 +67,12 @@ def _from_body(body: Any) -> DeleteOptions:
         orphans=body.get("orphanDependents"),
         uid=conditions.get("uid"),
         version=conditions.get("resourceVersion"),
+        dry=body.get("dryRun") == ["All"],
     )
 
 
 def delete(call: Call) -> Answer:
-    options = read_options(call)
+    call, options = with_options(call)
     body, gone = delete_object(call, call.route.key, options, asked_for=call.route.name)
     accepted = not gone and options.orphans is False
     return call.backend.answer(202 if accepted else 200, body)
@@ -70,8 +80,7 @@ def delete(call: Call) -> Answer:
 
 def delete_object(call: Call, key: str, options: DeleteOptions, *, asked_for: str) -> tuple[bytes, bool]:
     """The body of the answer, and whether the object is gone. `asked_for` is the name that a policy hears."""
-    kind, table, storage = call.kind, call.table, call.backend.storage
-    stored = table.rows.get(key)
+    kind, stored = call.kind, call.table.rows.get(key)
     if stored is None:
         raise not_found(kind.resource, call.route.name)
     old = stored.object
@@ -81,16 +90,18 @@ def delete_object(call: Call, key: str, options: DeleteOptions, *, asked_for: st
     if step is None:
         return _answer_body(call, old), False
     call.refuse_by_policy(asked_for, call.denials(Operation.DELETE, old, None))
-    marked = with_collector_finalizers(step.object, options)
+    marked = with_collector_finalizers(step.object, options) if kind.knows_collector else step.object
     finalizers = marked["metadata"].get("finalizers")
     if not step.graceful and finalizers:
         marked = _marked_now(marked, now)
     if step.graceful or finalizers:
         if marked != old:
-            stored = storage.put(table, key, marked)
+            stored = call.put(key, marked)
         if finalizers or step.grace > 0:
             return stored.body, False
-    return _answer_body(call, storage.delete(table, key).object), True
+        if call.dry:
+            return stored.body, True
+    return _answer_body(call, call.remove(key)), True
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +117,8 @@ def _require(resource: Resource, old: Object, options: DeleteOptions) -> None:
     metadata = old["metadata"]
     if options.uid is not None and options.uid != metadata["uid"]:
         why = (
-            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
-            "The object might have been deleted and then recreated"
+            f"the UID in the precondition ({options.uid}) does not match the UID in record "
+            f"({metadata['uid']}). The object might have been deleted and then recreated"
         )
         raise stale_precondition(resource, metadata["name"], why)
     if options.version is not None and options.version != metadata["resourceVersion"]:

@@ -33,10 +33,13 @@ class Kind:
     updates_without_version = True
     returns_deleted = False
     is_custom = False
+    # Whether deletions may ask the garbage collector to act first.
+    knows_collector = True
 
     def __init__(self, resource: Resource, schema: Schema) -> None:
         self.resource = resource
         self.schema = schema
+        self.group_when_invalid = resource.group
         self.selectable: Selectable = {"metadata.name": name_of}
         if resource.namespaced:
             self.selectable = {**self.selectable, "metadata.namespace": namespace_of}

@@ -25,6 +25,18 @@ NEVER_CHANGES: Final = (
 )
 
 
+def settled(metadata: Metadata, old: Metadata | None = None) -> Metadata:
+    """Without what no object keeps: the link to itself, and the same owner twice."""
+    if metadata is old:
+        return metadata
+    owners = metadata.get("ownerReferences") or ()
+    once = [owner for index, owner in enumerate(owners) if owner not in owners[:index]]
+    if "selfLink" not in metadata and len(once) == len(owners):
+        return metadata
+    made = {key: part for key, part in metadata.items() if key != "selfLink"}
+    return {**made, "ownerReferences": once} if once else made
+
+
 @lru_cache(maxsize=4096)
 def is_subdomain(name: str) -> bool:
     return len(name) <= 253 and SUBDOMAIN.fullmatch(name) is not None

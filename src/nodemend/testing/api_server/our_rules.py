@@ -1,7 +1,7 @@
 """Nodemend's own admission rules, as functions: what the CRDs and policies in deploy/ say in CEL.
 
-Only those that decide correctness are here: epoch, ownership, confirmation, evidence, settings. Runs against a
-real server with the real policies hold each function to its rule.
+Only those that decide correctness are here: epoch, ownership, confirmation, evidence, settings. Runs against
+a real server with the real policies hold each function to its rule.
 """
 
 from nodemend.api.group_versions import (

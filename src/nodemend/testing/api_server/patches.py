@@ -59,7 +59,7 @@ def _apply(document: Any, step: dict[str, Any]) -> Any:
             source = _tokens(step.get("from", ""))
             value = _find(document, source)
             return _edit(_edit(document, source, None, "remove"), path, value, "add")
-        case other:
+        case _:
             raise unprocessable()
 
 
@@ -70,7 +70,7 @@ def _tokens(path: Any) -> list[str]:
 
 
 def _find(document: Any, path: list[str]) -> Any:
-    """The value there. A key that is missing at the very end counts as null, as the server's library has it."""
+    """The value there. A key that is missing at the very end counts as null: so the real library reads it."""
     for depth, token in enumerate(path):
         if isinstance(document, dict) and token in document:
             document = document[token]

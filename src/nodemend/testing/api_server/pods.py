@@ -24,7 +24,7 @@ CONTAINER_DEFAULTS: Final[dict[str, Any]] = {
     "terminationMessagePolicy": "File",
 }
 ADMITTED: Final[dict[str, Any]] = {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
-WAITS_FOR_NODE: Final = tuple(
+WAITS_FOR_NODE: Final[tuple[dict[str, Any], ...]] = tuple(
     {
         "key": f"node.kubernetes.io/{key}",
         "operator": "Exists",
@@ -76,6 +76,8 @@ class PodKind(TypedKind):
             spec |= ADMITTED
             spec.setdefault("serviceAccountName", "default")
             spec["serviceAccount"] = spec["serviceAccountName"]
+        else:
+            spec = {**{name: old["spec"][name] for name in ADMITTED if name in old["spec"]}, **spec}
         given = spec.get("tolerations", [])
         missing = [one for one in WAITS_FOR_NODE if not any(_tolerates(other, one["key"]) for other in given)]
         if given or missing:
@@ -92,10 +94,8 @@ class PodKind(TypedKind):
             status = new["status"]
             if "qosClass" not in status and "qosClass" in old["status"]:
                 status = {**status, "qosClass": old["status"]["qosClass"]}
-            new = with_metadata(
-                {**new, "status": status}, ownerReferences=old["metadata"].get("ownerReferences")
-            )
-            return new
+            owners = old["metadata"].get("ownerReferences")
+            return with_metadata({**new, "status": status}, ownerReferences=owners)
         if new["spec"] is not old["spec"] and new["spec"] != old["spec"]:
             return with_metadata(new, generation=old["metadata"]["generation"] + 1)
         return new

@@ -1,9 +1,10 @@
-"""The ValidatingAdmissionPolicies of the chart: each a list of demands, the first that fails speaks."""
+"""The ValidatingAdmissionPolicies of the chart: tables of demands. The first that fails speaks."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, REMEDIATION_POLICY
+from nodemend.api.group_versions import MANUAL_REMEDIATION, REMEDIATION_POLICY, Resource
 from nodemend.api.keys import (
     CHECK,
     CHECK_UID,
@@ -18,18 +19,45 @@ from nodemend.testing.api_server.admission import Attempt, Operation, PolicyDeni
 
 CHECKER: Final = "system:serviceaccount:nodemend-system:nodemend-checker"
 REMEDIATOR: Final = "system:serviceaccount:nodemend-system:nodemend-remediator"
-MOVES_BY_ITSELF: Final = frozenset({"managedFields", "resourceVersion", "generation"})
+MOVES_BY_ITSELF: Final = ("managedFields", "resourceVersion", "generation")
 
 Part = Mapping[str, Any]
 NOTHING: Final[Part] = {}
-Demand = tuple[Callable[[], bool], str, str]
-"""What must hold, the reason of the refusal, its message."""
+INVALID: Final = "Invalid"
+FORBIDDEN: Final = "Forbidden"
 
 
-def _first_failed(policy: str, demands: Iterable[Demand]) -> list[PolicyDenial]:
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An attempt, with the parts that policies look at. Without an old object, nothing has changed."""
+
+    attempt: Attempt
+    new: Part
+    old: Part
+
+    @property
+    def user(self) -> str:
+        return self.attempt.user.name
+
+    @property
+    def creates(self) -> bool:
+        return self.attempt.operation is Operation.CREATE
+
+    def may(self, verb: str, resource: Resource, namespace: str = "", name: str = "") -> bool:
+        return self.attempt.allows(Question(self.attempt.user, verb, resource, namespace, name))
+
+    def may_to_remediations(self, verb: str, name: str = "") -> bool:
+        return self.may(verb, MANUAL_REMEDIATION, self.new["metadata"]["namespace"], name)
+
+
+Demand = tuple[Callable[[Write], bool], str, str]
+"""What must hold, the reason of the refusal, and its message, in which {user} is whoever asks."""
+
+
+def _first_failed(policy: str, demands: tuple[Demand, ...], write: Write) -> list[PolicyDenial]:
     for holds, reason, message in demands:
-        if not holds():
-            return [PolicyDenial(policy, policy, message, reason)]
+        if not holds(write):
+            return [PolicyDenial(policy, policy, message.replace("{user}", write.user), reason)]
     return []
 
 
@@ -38,216 +66,249 @@ def _same_but(new: Part, old: Part, *free: str) -> bool:
     return all(new.get(key) == old.get(key) for key in new.keys() | old.keys() if key not in free)
 
 
+def _of(object_: Part, name: str) -> Part:
+    """One top field, empty where it is absent."""
+    part: Part = object_.get(name) or NOTHING
+    return part
+
+
+def _word(object_: Part) -> Part:
+    return _of(_of(object_, "spec"), "confirmation")
+
+
+def _repeats(field: str) -> Callable[[Write], bool]:
+    return lambda write: _word(write.new)[field] == _of(write.old, "status").get(field, "")
+
+
+CONFIRMATION: Final[tuple[Demand, ...]] = (
+    (
+        lambda write: not write.creates,
+        INVALID,
+        (
+            "spec.confirmation must be absent from a new remediation: the word is given "
+            "later, by kubectl mend confirm"
+        ),
+    ),
+    (
+        lambda write: write.user not in {CHECKER, REMEDIATOR},
+        FORBIDDEN,
+        "spec.confirmation must be written by a person, never by a controller of Nodemend",
+    ),
+    (
+        lambda write: write.may_to_remediations("confirm", write.new["metadata"]["name"]),
+        FORBIDDEN,
+        (
+            'spec.confirmation needs the right to confirm: the verb "confirm" on '
+            "manualremediations, as in the "
+            "ClusterRole nodemend-confirmer"
+        ),
+    ),
+    (
+        lambda write: bool(_word(write.new)["by"] == write.user),
+        FORBIDDEN,
+        (
+            "spec.confirmation.by must be your own user name, {user}: nobody gives their word"
+            " in the name of another"
+        ),
+    ),
+    (
+        _repeats("nodeUID"),
+        INVALID,
+        (
+            "spec.confirmation.nodeUID must repeat status.nodeUID: the word is for another node than this "
+            "remediation, or the remediation has not looked at its node yet"
+        ),
+    ),
+    (
+        _repeats("bootID"),
+        INVALID,
+        (
+            "spec.confirmation.bootID must repeat status.bootID: the word is for another boot"
+            " than the one that "
+            "must end; look at the node again"
+        ),
+    ),
+    (
+        _repeats("lastRenewTime"),
+        INVALID,
+        (
+            "spec.confirmation.lastRenewTime must repeat status.lastRenewTime: the kubelet "
+            "has given a sign of life "
+            "since you looked, or has not been silent for long enough yet"
+        ),
+    ),
+)
+
+
 def confirmation_policy(attempt: Attempt) -> list[PolicyDenial]:
     """A word is given by a person, in their own name, by a right of its own, for what they were shown."""
     if attempt.new is None or attempt.subresource:
         return []
-    old = attempt.old or NOTHING
-    word = (attempt.new.get("spec") or NOTHING).get("confirmation")
-    if word is None or (old.get("spec") or NOTHING).get("confirmation") is not None:
+    write = Write(attempt, attempt.new, attempt.old or NOTHING)
+    if not _word(write.new) or _word(write.old):
         return []
-    shown: Part = old.get("status") or NOTHING
-    metadata, user = attempt.new["metadata"], attempt.user
-    right = Question(user, "confirm", MANUAL_REMEDIATION, metadata["namespace"], metadata["name"])
-    mine = f"spec.confirmation.by must be your own user name, {user.name}"
-    return _first_failed(
-        "nodemend-confirmation",
+    return _first_failed("nodemend-confirmation", CONFIRMATION, write)
+
+
+def _others_taints(object_: Part) -> list[Part]:
+    ours = (OUT_OF_SERVICE, OUR_TAINT_VALUE, NO_EXECUTE)
+    taints = _of(object_, "spec").get("taints", ())
+    return [taint for taint in taints if (taint["key"], taint.get("value", ""), taint["effect"]) != ours]
+
+
+NODES: Final[tuple[Demand, ...]] = (
+    (lambda write: write.user == REMEDIATOR, FORBIDDEN, "Nodemend's checker writes no Nodes"),
+    (
+        lambda write: write.attempt.operation is Operation.UPDATE and not write.attempt.subresource,
+        FORBIDDEN,
+        "Nodemend's remediator neither creates nor deletes Nodes, nor writes their status",
+    ),
+    (
+        lambda write: _others_taints(write.new) == _others_taints(write.old),
+        FORBIDDEN,
         (
-            (
-                lambda: attempt.operation is not Operation.CREATE,
-                "Invalid",
-                "spec.confirmation must be absent from a new remediation: the word is given later, "
-                "by kubectl mend confirm",
-            ),
-            (
-                lambda: user.name not in {CHECKER, REMEDIATOR},
-                "Forbidden",
-                "spec.confirmation must be written by a person, never by a controller of Nodemend",
-            ),
-            (
-                lambda: attempt.allows(right),
-                "Forbidden",
-                'spec.confirmation needs the right to confirm: the verb "confirm" on manualremediations, as in '
-                "the ClusterRole nodemend-confirmer",
-            ),
-            (
-                lambda: word["by"] == user.name,
-                "Forbidden",
-                f"{mine}: nobody gives their word in the name of another",
-            ),
-            (
-                lambda: word["nodeUID"] == shown.get("nodeUID", ""),
-                "Invalid",
-                "spec.confirmation.nodeUID must repeat status.nodeUID: the word is for another node than this "
-                "remediation, or the remediation has not looked at its node yet",
-            ),
-            (
-                lambda: word["bootID"] == shown.get("bootID", ""),
-                "Invalid",
-                "spec.confirmation.bootID must repeat status.bootID: the word is for another boot than the one "
-                "that must end; look at the node again",
-            ),
-            (
-                lambda: word["lastRenewTime"] == shown.get("lastRenewTime", ""),
-                "Invalid",
-                "spec.confirmation.lastRenewTime must repeat status.lastRenewTime: the kubelet has given a sign "
-                "of life since you looked, or has not been silent for long enough yet",
-            ),
+            "spec.taints: Nodemend's remediator may add and remove only its own taint, "
+            "node.kubernetes.io/out-of-service=nodemend:NoExecute"
         ),
-    )
+    ),
+    (
+        lambda write: _same_but(_of(write.new, "spec"), _of(write.old, "spec"), "taints"),
+        FORBIDDEN,
+        "spec: Nodemend's remediator may change nothing but its own taint",
+    ),
+    (
+        lambda write: _same_but(
+            write.new["metadata"], write.old["metadata"], "annotations", *MOVES_BY_ITSELF
+        ),
+        FORBIDDEN,
+        "metadata: Nodemend's remediator may change no label, finalizer or owner of a Node",
+    ),
+    (
+        lambda write: _same_but(
+            _of(write.new["metadata"], "annotations"),
+            _of(write.old["metadata"], "annotations"),
+            RELEASE_VOIDED,
+        ),
+        FORBIDDEN,
+        "metadata.annotations: Nodemend's remediator may change only its own, nodemend.io/release-voided",
+    ),
+)
 
 
 def nodes_policy(attempt: Attempt) -> list[PolicyDenial]:
     """Our accounts on Nodes: the remediator its own taint and annotation, the checker nothing."""
-    user = attempt.user.name
-    if user not in {CHECKER, REMEDIATOR}:
+    if attempt.user.name not in {CHECKER, REMEDIATOR}:
         return []
-    new, old = attempt.new or NOTHING, attempt.old or NOTHING
-    spec, old_spec = new.get("spec", NOTHING), old.get("spec", NOTHING)
-    metadata, old_metadata = new.get("metadata", NOTHING), old.get("metadata", NOTHING)
     return _first_failed(
-        "nodemend-nodes",
-        (
-            (lambda: user == REMEDIATOR, "Forbidden", "Nodemend's checker writes no Nodes"),
-            (
-                lambda: attempt.operation is Operation.UPDATE and not attempt.subresource,
-                "Forbidden",
-                "Nodemend's remediator neither creates nor deletes Nodes, nor writes their status",
-            ),
-            (
-                lambda: _others_taints(spec) == _others_taints(old_spec),
-                "Forbidden",
-                "spec.taints: Nodemend's remediator may add and remove only its own taint, "
-                "node.kubernetes.io/out-of-service=nodemend:NoExecute",
-            ),
-            (
-                lambda: _same_but(spec, old_spec, "taints"),
-                "Forbidden",
-                "spec: Nodemend's remediator may change nothing but its own taint",
-            ),
-            (
-                lambda: _same_but(metadata, old_metadata, "annotations", *MOVES_BY_ITSELF),
-                "Forbidden",
-                "metadata: Nodemend's remediator may change no label, finalizer or owner of a Node",
-            ),
-            (
-                lambda: _same_but(
-                    metadata.get("annotations", NOTHING),
-                    old_metadata.get("annotations", NOTHING),
-                    RELEASE_VOIDED,
-                ),
-                "Forbidden",
-                "metadata.annotations: Nodemend's remediator may change only its own, nodemend.io/release-voided",
-            ),
-        ),
+        "nodemend-nodes", NODES, Write(attempt, attempt.new or NOTHING, attempt.old or NOTHING)
     )
 
 
-def _others_taints(spec: Part) -> list[Part]:
-    ours = (OUT_OF_SERVICE, OUR_TAINT_VALUE, NO_EXECUTE)
-    taints = spec.get("taints", ())
-    return [taint for taint in taints if (taint["key"], taint.get("value", ""), taint["effect"]) != ours]
+def _only_our_finalizer_moved(write: Write) -> bool:
+    metadata, old_metadata = write.new["metadata"], write.old["metadata"]
+    mine, theirs = (
+        [one for one in part.get("finalizers", ()) if one != SAFE_END] for part in (metadata, old_metadata)
+    )
+    return mine == theirs and _same_but(metadata, old_metadata, "finalizers", *MOVES_BY_ITSELF)
+
+
+def _loses_our_finalizer(write: Write) -> bool:
+    before, after = (part["metadata"].get("finalizers", ()) for part in (write.old, write.new))
+    return SAFE_END in before and SAFE_END not in after
+
+
+def _ties(object_: Part) -> tuple[Any, Any]:
+    metadata = object_["metadata"]
+    return _of(metadata, "labels").get(CHECK), _of(metadata, "annotations").get(CHECK_UID)
+
+
+REMEDIATIONS: Final[tuple[Demand, ...]] = (
+    (
+        lambda write: not write.creates or write.user == CHECKER or write.may_to_remediations("request"),
+        FORBIDDEN,
+        (
+            'remediations are created by Nodemend\'s checker, or by whoever has the verb "request" on '
+            "manualremediations"
+        ),
+    ),
+    (
+        lambda write: write.attempt.subresource != "status" or write.user == REMEDIATOR,
+        FORBIDDEN,
+        "status: only Nodemend's remediator writes the status of a remediation",
+    ),
+    (
+        lambda write: write.creates or write.user != CHECKER,
+        FORBIDDEN,
+        "Nodemend's checker creates and deletes remediations, and changes none",
+    ),
+    (
+        lambda write: write.user != REMEDIATOR or write.new.get("spec") == write.old.get("spec"),
+        FORBIDDEN,
+        "spec: Nodemend's remediator may not change what a remediation is asked to do",
+    ),
+    (
+        lambda write: write.user != REMEDIATOR or _only_our_finalizer_moved(write),
+        FORBIDDEN,
+        "metadata: Nodemend's remediator may change only its own finalizer, nodemend.io/safe-end",
+    ),
+    (
+        lambda write: (
+            write.user == REMEDIATOR
+            or not _loses_our_finalizer(write)
+            or write.may_to_remediations("abandon")
+        ),
+        FORBIDDEN,
+        (
+            "metadata.finalizers: nodemend.io/safe-end is removed by Nodemend's remediator "
+            "once its taint is off the "
+            'node; to abandon a remediation without that needs the verb "abandon" on manualremediations'
+        ),
+    ),
+    (
+        lambda write: _ties(write.new) == _ties(write.old),
+        INVALID,
+        (
+            "metadata: the label nodemend.io/check and the annotation nodemend.io/check-uid "
+            "say which check asked for "
+            "this remediation, and cannot be changed"
+        ),
+    ),
+)
 
 
 def remediations_policy(attempt: Attempt) -> list[PolicyDenial]:
     """The checker creates, the remediator reports and ends, and what ties it to its check stays."""
     if attempt.new is None:
         return []
-    new, old = attempt.new, attempt.old or attempt.new
-    user, create = attempt.user.name, attempt.operation is Operation.CREATE
-    metadata, old_metadata = new["metadata"], old["metadata"]
-    finalizers, old_finalizers = metadata.get("finalizers", []), old_metadata.get("finalizers", [])
+    write = Write(attempt, attempt.new, attempt.old or attempt.new)
+    return _first_failed("nodemend-remediations", REMEDIATIONS, write)
 
-    def may(verb: str) -> bool:
-        return attempt.allows(Question(attempt.user, verb, MANUAL_REMEDIATION, metadata["namespace"]))
 
-    return _first_failed(
-        "nodemend-remediations",
-        (
-            (
-                lambda: not create or user == CHECKER or may("request"),
-                "Forbidden",
-                'remediations are created by Nodemend\'s checker, or by whoever has the verb "request" on '
-                "manualremediations",
-            ),
-            (
-                lambda: attempt.subresource != "status" or user == REMEDIATOR,
-                "Forbidden",
-                "status: only Nodemend's remediator writes the status of a remediation",
-            ),
-            (
-                lambda: create or user != CHECKER,
-                "Forbidden",
-                "Nodemend's checker creates and deletes remediations, and changes none",
-            ),
-            (
-                lambda: user != REMEDIATOR or new.get("spec") == old.get("spec"),
-                "Forbidden",
-                "spec: Nodemend's remediator may not change what a remediation is asked to do",
-            ),
-            (
-                lambda: user != REMEDIATOR or _only_our_finalizer_moved(metadata, old_metadata),
-                "Forbidden",
-                "metadata: Nodemend's remediator may change only its own finalizer, nodemend.io/safe-end",
-            ),
-            (
-                lambda: (
-                    user == REMEDIATOR
-                    or SAFE_END not in old_finalizers
-                    or SAFE_END in finalizers
-                    or may("abandon")
-                ),
-                "Forbidden",
-                "metadata.finalizers: nodemend.io/safe-end is removed by Nodemend's remediator once its taint is "
-                'off the node; to abandon a remediation without that needs the verb "abandon" on manualremediations',
-            ),
-            (
-                lambda: _ties(metadata) == _ties(old_metadata),
-                "Invalid",
-                "metadata: the label nodemend.io/check and the annotation nodemend.io/check-uid say which check "
-                "asked for this remediation, and cannot be changed",
-            ),
+def _pauses_in_own_name(write: Write) -> bool:
+    spec, old_spec = _of(write.new, "spec"), _of(write.old, "spec")
+    unchanged = "pause" not in spec or spec["pause"] == old_spec.get("pause")
+    return unchanged or spec["pause"].get("by", "") in {"", write.user}
+
+
+SETTINGS: Final[tuple[Demand, ...]] = (
+    (
+        lambda write: (
+            _same_but(_of(write.new, "spec"), _of(write.old, "spec"), "pause")
+            or write.may("configure", REMEDIATION_POLICY, name=POLICY_NAME)
         ),
-    )
-
-
-def _only_our_finalizer_moved(metadata: Part, old_metadata: Part) -> bool:
-    others = [
-        [one for one in part.get("finalizers", ()) if one != SAFE_END] for part in (metadata, old_metadata)
-    ]
-    return others[0] == others[1] and _same_but(metadata, old_metadata, "finalizers", *MOVES_BY_ITSELF)
-
-
-def _ties(metadata: Part) -> tuple[Any, Any]:
-    labels, annotations = metadata.get("labels", NOTHING), metadata.get("annotations", NOTHING)
-    return labels.get(CHECK), annotations.get(CHECK_UID)
+        FORBIDDEN,
+        'spec: you may change spec.pause only; the rest needs the verb "configure" on remediationpolicies',
+    ),
+    (
+        _pauses_in_own_name,
+        FORBIDDEN,
+        "spec.pause.by must be your own user name, {user}, or be left out",
+    ),
+)
 
 
 def settings_policy(attempt: Attempt) -> list[PolicyDenial]:
     """Pausing is an operator's work; the rest needs a right of its own."""
     if attempt.new is None or attempt.subresource:
         return []
-    spec: Part = attempt.new.get("spec") or NOTHING
-    old_spec: Part = (attempt.old or NOTHING).get("spec") or NOTHING
-    user = attempt.user
-    configure = Question(user, "configure", REMEDIATION_POLICY, name=POLICY_NAME)
-    pause: Part = spec.get("pause") or NOTHING
-    return _first_failed(
-        "nodemend-settings",
-        (
-            (
-                lambda: _same_but(spec, old_spec, "pause") or attempt.allows(configure),
-                "Forbidden",
-                'spec: you may change spec.pause only; the rest needs the verb "configure" on remediationpolicies',
-            ),
-            (
-                lambda: (
-                    "pause" not in spec
-                    or spec.get("pause") == old_spec.get("pause")
-                    or pause.get("by", "") in {"", user.name}
-                ),
-                "Forbidden",
-                f"spec.pause.by must be your own user name, {user.name}, or be left out",
-            ),
-        ),
-    )
+    return _first_failed("nodemend-settings", SETTINGS, Write(attempt, attempt.new, attempt.old or NOTHING))

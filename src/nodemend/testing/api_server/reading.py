@@ -25,10 +25,11 @@ from nodemend.testing.api_server.watching import WatchCache
 
 TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 PAGE_TOO_OLD: Final = (
-    "The provided continue parameter is too old to display a consistent list result. You can start a new list "
-    "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
-    "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
-    "modified, or deleted between the time the first chunk was returned and now may show up in the list."
+    "The provided continue parameter is too old to display a consistent list result. You can start a new "
+    "list without the continue parameter, or use the continue token in this response to retrieve the "
+    "remainder of the results. Continuing with the provided token results in an inconsistent list - objects "
+    "that were created, modified, or deleted between the time the first chunk was returned and now may show "
+    "up in the list."
 )
 MATCHES: Final = ("Exact", "NotOlderThan")
 

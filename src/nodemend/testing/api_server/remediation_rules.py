@@ -1,7 +1,6 @@
 """The transition rules of the ManualRemediation CRD, in the order in which it has them.
 
-Each line of a table is one rule: the field it speaks of, what must hold, and how the server words it. `old` is an
-empty object when there is none; rules that compare with it are then not asked, except where marked.
+Each line of a table is one rule: the field it speaks of, what must hold, and how the server words it.
 """
 
 from collections.abc import Callable, Mapping

@@ -55,7 +55,8 @@ class Router:
                 return self._parse_below("v1", rest)
             case ["apis", group, version, *rest]:
                 return self._parse_below(f"{group}/{version}", rest)
-        raise NoSuchPath
+            case _:
+                raise NoSuchPath
 
     def _parse_below(self, api_version: str, rest: list[str]) -> Route:
         match rest:
@@ -63,7 +64,8 @@ class Router:
                 return self._route(api_version, plural, namespace, more)
             case [plural, *more] if (api_version, plural) in self._kinds:
                 return self._route(api_version, plural, "", more)
-        raise NoSuchPath
+            case _:
+                raise NoSuchPath
 
     def _route(self, api_version: str, plural: str, namespace: str, more: list[str]) -> Route:
         kind = self._kinds[api_version, plural]

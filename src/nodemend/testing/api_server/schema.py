@@ -78,7 +78,7 @@ class Schema:
     default: Any = ABSENT
     nullable: bool = False
     keeps_unknown: bool = False
-    # Fields with defaults (custom kinds) or zeros that are written (built-in kinds): those to look for when absent.
+    # Fields to fill in when they are absent: those with defaults, or with zeros that are written.
     fills: tuple[str, ...] = ()
     # Whether fields, or items, are owned one by one.
     by_field: bool = field(init=False)

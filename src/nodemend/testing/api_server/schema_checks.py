@@ -1,4 +1,4 @@
-"""Checks a custom object against the rules of its schema. What an update leaves as it was is not checked again."""
+"""Checks a custom object against the rules of its schema. What an update leaves alone is not checked."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

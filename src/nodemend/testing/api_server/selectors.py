@@ -9,8 +9,8 @@ from typing import Any, Final
 from nodemend.testing.api_server.statuses import bad_request
 
 REQUIREMENT: Final = re.compile(
-    r"\s*(?:(?P<absent>!\s*)?(?P<key>[A-Za-z0-9][\w./-]*))\s*"
-    r"(?:(?P<operator>==|=|!=|\bin\b|\bnotin\b)\s*(?P<values>\([^)]*\)|[^,()]*))?\s*(?:,|$)"
+    r"\s*(?P<absent>!\s*)?(?P<key>[A-Za-z0-9][\w./-]*)\s*"
+    r"(?:(?P<sign>==|=|!=)\s*(?P<value>[\w.-]*)|(?P<set>in|notin)\s*\((?P<values>[^)]*)\))?\s*(?:,|$)"
 )
 
 
@@ -34,7 +34,7 @@ def parse_labels(text: str) -> tuple[Requirement, ...]:
     found, end = [], 0
     while end < len(text):
         match = REQUIREMENT.match(text, end)
-        if match is None or (match["absent"] and match["operator"]):
+        if match is None or (match["absent"] and (match["sign"] or match["set"])):
             raise bad_request(f"unable to parse requirement: {text!r} is no label selector")
         found.append(_requirement(match))
         end = match.end()
@@ -42,12 +42,12 @@ def parse_labels(text: str) -> tuple[Requirement, ...]:
 
 
 def _requirement(match: re.Match[str]) -> Requirement:
-    operator = match["operator"]
-    if operator is None:
-        return Requirement(match["key"], None, wanted=not match["absent"])
-    values = match["values"].strip().strip("()")
-    listed = frozenset(value.strip() for value in values.split(","))
-    return Requirement(match["key"], listed, wanted=operator not in {"!=", "notin"})
+    if match["set"]:
+        listed = frozenset(value.strip() for value in match["values"].split(","))
+        return Requirement(match["key"], listed, wanted=match["set"] == "in")
+    if match["sign"]:
+        return Requirement(match["key"], frozenset({match["value"]}), wanted=match["sign"] != "!=")
+    return Requirement(match["key"], None, wanted=not match["absent"])
 
 
 @dataclass(frozen=True, slots=True)

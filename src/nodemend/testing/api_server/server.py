@@ -25,6 +25,7 @@ from nodemend.testing.api_server.custom_kinds import kinds_of
 from nodemend.testing.api_server.garbage import collector_requests
 from nodemend.testing.api_server.kinds import Kind
 from nodemend.testing.api_server.routing import Router
+from nodemend.testing.api_server.self_description import SelfDescription
 from nodemend.testing.api_server.statuses import NoSuchPath, Refusal, method_not_allowed
 from nodemend.testing.api_server.storage import Storage
 from nodemend.testing.api_server.watch_requests import open_watch
@@ -59,6 +60,8 @@ class SimulatedApiServer:
         self._caches: dict[Resource, WatchCache] = {}
         self._router = Router(())
         self._backend = Backend(self._storage, {}, now, new_uid or counted_uids(), rules or {}, authorizer)
+        self._kinds: list[Kind] = []
+        self._description = SelfDescription(self._kinds, authorizer, self._backend.server_time)
         for kind in builtin_kinds():
             self._serve(kind)
         for definition in definitions:
@@ -77,6 +80,7 @@ class SimulatedApiServer:
         self._backend.tables[kind.resource] = table
         self._caches[kind.resource] = WatchCache(table, self._storage, kind.empty)
         self._router.add(kind)
+        self._kinds.append(kind)
 
     def _create_namespace(self, name: str) -> None:
         body = msgspec.json.encode({"metadata": {"name": name}})
@@ -90,8 +94,11 @@ class SimulatedApiServer:
         """Everything but watches."""
         try:
             return self._dispatch(self._call(request, user))
-        except (Refusal, NoSuchPath) as refusal:
+        except Refusal as refusal:
             return refusal.as_answer(self._backend.server_time())
+        except NoSuchPath as nowhere:
+            described = self._description.answer(request, user)
+            return described or nowhere.as_answer(self._backend.server_time())
 
     def watch(self, request: Request, user: User = ADMIN) -> SimulatedWatch | Answer:
         """A stream where the real server answers 200; its ERROR events come in the stream."""
@@ -136,8 +143,8 @@ class SimulatedApiServer:
     def compact(self, revision: int | None = None, *, events: bool = True) -> None:
         """Forget history before `revision`, by default all of it.
 
-        Pages and lists from before it are refused with 410. With `events`, watches that resume from before it
-        are told so too; etcd's compaction alone does not do that, since the watch cache has a memory of its own.
+        Pages and lists from before it are refused with 410. With `events`, watches that resume from before
+        it are told so too; compaction alone does not do that, since the watch cache has its own memory.
         """
         at = self._storage.revision if revision is None else revision
         self._storage.compact(at)

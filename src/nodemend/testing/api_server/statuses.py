@@ -98,13 +98,14 @@ def stale_uid(resource: Resource, key: str, given: str, present: str, *, custom:
     place = f"{resource.group}/{folder}" if custom else folder
     why = (
         f"StorageError: invalid object, Code: 4, Key: /registry/{place}/{key}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {present}"
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, "
+        f"UID in object meta: {present}"
     )
     return conflict(resource, key.rpartition("/")[2], why)
 
 
 def stale_precondition(resource: Resource, name: str, why: str) -> Refusal:
-    """A DeleteOptions precondition that failed. The server names the kind where it elsewhere names the plural."""
+    """A failed precondition of a deletion. The server names the kind where it else names the plural."""
     group = f".{resource.group}" if resource.group else ""
     message = f'Operation cannot be fulfilled on {resource.kind}{group} "{name}": {why}'
     return Refusal(409, "Conflict", message, {**_details(resource, name), "kind": resource.kind})
@@ -159,5 +160,6 @@ def method_not_allowed(resource: Resource, verb: str) -> Refusal:
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> Refusal:
-    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    known = ", ".join(accepted)
+    message = f"the body of the request was in an unknown format - accepted media types include: {known}"
     return Refusal(415, "UnsupportedMediaType", message)

@@ -61,16 +61,15 @@ class Change:
     def tombstone(self) -> Stored:
         """The version before, under the revision of this change: what watchers are told was deleted."""
         if self._tombstone is None:
-            assert self.before is not None
-            self._tombstone = Stored(self.key, versioned(self.before.object, self.revision), self.revision)
+            last = self.before.object if self.before else {"metadata": {}}
+            self._tombstone = Stored(self.key, versioned(last, self.revision), self.revision)
         return self._tombstone
 
     def line(self, event: str) -> bytes:
         """The change as a watcher hears of it. Made once for all watchers."""
         line = self._lines.get(event)
         if line is None:
-            version = self.tombstone if event == "DELETED" else self.after
-            assert version is not None
+            version = self.tombstone if event == "DELETED" or self.after is None else self.after
             line = b'{"type":"%s","object":%s}\n' % (event.encode(), version.body)
             self._lines[event] = line
         return line

@@ -8,6 +8,7 @@ from nodemend.api.group_versions import Resource
 from nodemend.testing.api_server.builtin_types import builtin_type
 from nodemend.testing.api_server.decoding import Undecodable, decode, zero_of
 from nodemend.testing.api_server.kinds import Kind
+from nodemend.testing.api_server.object_meta import settled
 from nodemend.testing.api_server.schema import ABSENT
 from nodemend.testing.api_server.storage import Object
 
@@ -28,8 +29,9 @@ class TypedKind(Kind):
         if document.get("kind", kind) != kind or document.get("apiVersion", version) != version:
             raise Undecodable(f"no kind {document.get('kind')!r} is registered for this version")
         read: Object = decode(self.schema, document, ABSENT if old is None else old)
-        if "kind" not in read or "apiVersion" not in read:
-            read = {**read, **self._type}
+        metadata = settled(read["metadata"], None if old is None else old["metadata"])
+        if "kind" not in read or "apiVersion" not in read or metadata is not read["metadata"]:
+            read = {**read, **self._type, "metadata": metadata}
         return self.default(read, old)
 
     def default(self, object_: Object, old: Object | None) -> Object:

@@ -42,7 +42,7 @@ def replace(call: Call) -> Answer:
     uid = new["metadata"].get("uid")
     if uid and uid != old["metadata"]["uid"]:
         raise stale_uid(kind.resource, key, uid, old["metadata"]["uid"], custom=kind.is_custom)
-    return _store(call, old, new, _updated_entries(call, old, new))
+    return _store(call, old, new, _updated_entries(call, old, new, document))
 
 
 def _create_by_put(call: Call, new: Object) -> Answer:
@@ -74,18 +74,17 @@ def patch(call: Call) -> Answer:
     old, document = stored.object, call.body()
     if change is merge_patch and not isinstance(document, dict):
         raise bad_request("error decoding patch: a merge patch is an object")
-    new = _read_patched(call.kind, change(old, document), old)
+    patched = change(old, document)
+    new = _read_patched(call.kind, patched, old)
     _require_same_place(call, new)
-    return _store(call, old, new, _updated_entries(call, old, new))
+    return _store(call, old, new, _updated_entries(call, old, new, patched))
 
 
 def _read_patched(kind: Kind, patched: Any, old: Object) -> Object:
-    if patched is old:
-        return old
     if not isinstance(patched, dict):
         raise bad_patch("the patched object is no object")
     try:
-        return kind.read(patched, old)
+        return old if patched is old else kind.read(patched, old)
     except Undecodable as error:
         raise bad_patch(str(error)) from error
 
@@ -94,13 +93,23 @@ def bad_patch(why: str) -> Refusal:
     return invalid("", "", "", [wrong("patch", "", why)])
 
 
-def _updated_entries(call: Call, old: Object, new: Object) -> Entries:
+def _updated_entries(call: Call, old: Object, new: Object, document: dict[str, Any]) -> Entries:
+    """Ownership after an update. A document can bring entries of its own, or clear them by an empty list."""
     kind = call.kind
     before: Entries = old["metadata"].get("managedFields", [])
     if new is old:
         return before
-    given: Entries | None = new["metadata"].get("managedFields")
-    entries = before if call.route.subresource or not given else given
+    entries = before
+    given = document["metadata"].get("managedFields")
+    if given is not None and given is not before and not call.route.subresource:
+        # A custom object's metadata is read twice, and an empty list does not survive the first time.
+        if given == [{}] or (given == [] and not kind.is_custom):
+            return []
+        entries = new["metadata"].get("managedFields", before)
+        if not all(
+            entry.get("operation") in {"Apply", "Update"} and "fieldsV1" in entry for entry in entries
+        ):
+            entries = before
     if not entries:
         return []
     return record_update(kind.schema, kind.resets(call.route.subresource), old, new, entries, writer_of(call))
@@ -152,8 +161,9 @@ def _require_same_place(call: Call, new: Object) -> None:
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     if metadata.get("name") != route.name:
+        given_name = metadata.get("name", "")
         raise bad_request(
-            f"the name of the object ({metadata.get('name', '')}) does not match the name on the URL ({route.name})"
+            f"the name of the object ({given_name}) does not match the name on the URL ({route.name})"
         )
 
 
@@ -169,11 +179,11 @@ def _store(call: Call, old: Object, new: Object, entries: Entries) -> Answer:
     new = _unless_only_times(new, old)
     call.refuse_by_policy(route.name, denials)
     if _ends_deletion(new, old):
-        backend.storage.delete(call.table, route.key)
+        call.remove(route.key)
         return backend.answer(200, _encode(new))
     if new == old:
         return backend.answer(200, call.table.rows[route.key].body)
-    return backend.answer(200, backend.storage.put(call.table, route.key, new).body)
+    return backend.answer(200, call.put(route.key, new).body)
 
 
 def _require_version(call: Call, old: Object, new: Object) -> None:

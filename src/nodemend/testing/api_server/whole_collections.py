@@ -4,14 +4,15 @@ from dataclasses import replace
 
 from nodemend.kube.api_reply import Answer
 from nodemend.testing.api_server.calls import Call
-from nodemend.testing.api_server.deleting import delete_object, read_options
+from nodemend.testing.api_server.deleting import delete_object, with_options
 from nodemend.testing.api_server.reading import filter_of, list_body
 from nodemend.testing.api_server.watching import WatchCache
 
 
 def delete_collection(call: Call, _cache: WatchCache) -> Answer:
     """Answers with the objects as they were."""
-    options, chosen = read_options(call), filter_of(call)
+    call, options = with_options(call)
+    chosen = filter_of(call)
     revision = call.backend.storage.revision
     prefix = f"{chosen.namespace}/" if chosen.namespace else ""
     rows = [
