@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "bench.clients"
 
 RIVALS = ("lightkube", "kubernetes", "kopf", "kr8s")
-STARTS = ("bare", "stream", "pages")
+STARTS = ("bare", "ours", "stream")
 
 MOST_TIMES_FLOOR = 1.5
 MOST_BYTES_A_NODE = 2048
@@ -46,9 +46,9 @@ class Size:
 
 
 SIZES = {
-    "sample": Size(watch_nodes=5_000, rival_nodes=300, real_nodes=2_000, records=20_000, rounds=5),
-    "normal": Size(watch_nodes=10_000, rival_nodes=2_000, real_nodes=10_000, records=100_000, rounds=6),
-    "full": Size(watch_nodes=10_000, rival_nodes=10_000, real_nodes=100_000, records=100_000, rounds=6),
+    "sample": Size(watch_nodes=5_000, rival_nodes=300, real_nodes=2_000, records=20_000, rounds=8),
+    "normal": Size(watch_nodes=10_000, rival_nodes=2_000, real_nodes=10_000, records=100_000, rounds=10),
+    "full": Size(watch_nodes=10_000, rival_nodes=10_000, real_nodes=100_000, records=100_000, rounds=10),
 }
 
 Result = dict[str, Any]
@@ -140,7 +140,7 @@ def cleanest_us_per_event(results: list[Result]) -> float:
         [end - begin for begin, end in zip([0.0, *run["laps"]], run["laps"], strict=False)] for run in results
     ]
     best = [min(of_each) for of_each in zip(*laps, strict=False)]
-    return sum(best) / int(results[0]["events"]) * 1e6
+    return float(sum(best)) / int(results[0]["events"]) * 1e6
 
 
 def least(results: list[Result], figure: str) -> float:
@@ -174,20 +174,20 @@ def main(size: Size) -> int:
     times_floor = cleanest_us_per_event(watches["nodemend"]) / cleanest_us_per_event(watches["floor"])
     bytes_a_node = records["cache_bytes"] / records["cached"]
     bare = least(starts["bare"], "seconds")
-    times_bare = least(starts["stream"], "seconds") / bare
-    times_bare_paged = least(starts["pages"], "seconds") / bare
+    times_bare = least(starts["ours"], "seconds") / bare
+    times_bare_streamed = least(starts["stream"], "seconds") / bare
     # Every Node was added, and the last one: all else that came were heartbeats.
     heartbeat_wakes = max(int(run["wakes"]) - int(run["cached"]) for run in watches["nodemend"])
     print(
         f"bench-clients: {times_floor:.2f} times the floor a watch event (bar {MOST_TIMES_FLOOR}); "
         f"{bytes_a_node:.0f} bytes a Node of {records['cached']} (bar {MOST_BYTES_A_NODE}); "
-        f"start {times_bare:.2f} times the bare paged read, {times_bare_paged:.2f} by pages "
-        f"(bar {MOST_TIMES_BARE_READ}); {heartbeat_wakes} reconciles woken by heartbeats"
+        f"start with {size.real_nodes} {times_bare:.2f} times the bare paged read (bar {MOST_TIMES_BARE_READ}; "
+        f"{times_bare_streamed:.2f} as a stream); {heartbeat_wakes} reconciles woken by heartbeats"
     )
     within = (
         times_floor <= MOST_TIMES_FLOOR
         and bytes_a_node <= MOST_BYTES_A_NODE
-        and max(times_bare, times_bare_paged) <= MOST_TIMES_BARE_READ
+        and times_bare <= MOST_TIMES_BARE_READ
         and heartbeat_wakes == 0
     )
     return 0 if within else 1

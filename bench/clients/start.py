@@ -55,11 +55,12 @@ async def read_bare(kubeconfig: str) -> None:
 
 
 async def sync_cache(kubeconfig: str, mode: str) -> None:
-    """What a controller does at its start."""
+    """What a controller does at its start; or the same with a streaming list, which it does not use for Nodes."""
     runtime = AsyncioRuntime()
     credentials = LiveCredentials(find_connection({}, kubeconfig), runtime)
     transport = HttpTransport(credentials, runtime)
-    reflector = Reflector(node_records(), chance=runtime.random, streaming=mode == "stream")
+    streaming = True if mode == "stream" else None
+    reflector = Reflector(node_records(), chance=runtime.random, streaming=streaming)
     synced = runtime.signal()
     measurement = Measurement(mode)
     measurement.begin()

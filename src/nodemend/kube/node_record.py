@@ -99,7 +99,7 @@ def node_records(annotations: Iterable[str] = ()) -> Projection[NodeWire, NodeRe
         metadata, spec, status = wire.metadata, wire.spec, wire.status
         said = metadata.annotations
         label_keys, label_values = tuple(metadata.labels), tuple(metadata.labels.values())
-        noted = tuple([(key, said[key]) for key in kept if key in said])
+        noted = tuple([(key, said[key]) for key in kept if key in said]) if kept else ()
         deleting = metadata.deletion_timestamp is not None
         # Most events are heartbeats. They end here, compared in C, before anything is made.
         if (
@@ -132,7 +132,8 @@ def node_records(annotations: Iterable[str] = ()) -> Projection[NodeWire, NodeRe
             deleting=deleting,
         )
 
-    return Projection(NODE, NodeWire, project, _uid_of)
+    # By pages: a streaming list of 10,000 Nodes took a 1.36 API server twice the CPU, and longer.
+    return Projection(NODE, NodeWire, project, _uid_of, streamed=False)
 
 
 class _Shared:

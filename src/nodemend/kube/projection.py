@@ -41,12 +41,14 @@ class Projection(Generic[W, R]):
 
     `project(wire, old)` may return `old` itself when nothing that a record keeps has changed; a change that
     leaves the record equal wakes nobody. `uid_of` tells whether two records are of the same object.
+    `streamed` kinds are listed as a stream where the server can, the others by pages.
     """
 
     resource: Resource
     wire: type[W]
     project: Callable[[W, R | None], R]
     uid_of: Callable[[R], str]
+    streamed: bool = True
 
 
 class _HasObjectMeta(Protocol):

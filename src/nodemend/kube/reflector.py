@@ -75,7 +75,7 @@ class Step(Generic[R]):
 
 
 class Reflector(Generic[W, R]):
-    """The machine. `chance` gives numbers in [0, 1). Without `streaming` it lists by pages only."""
+    """The machine. `chance` gives numbers in [0, 1). `streaming` overrides what the projection says."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Reflector(Generic[W, R]):
         chance: Callable[[], float],
         of: Selection = EVERYTHING,
         timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
-        streaming: bool = True,
+        streaming: bool | None = None,
         page_size: int = PAGE_SIZE,
     ) -> None:
         self.cache: ObjectCache[R] = ObjectCache(projection.uid_of)
@@ -98,7 +98,7 @@ class Reflector(Generic[W, R]):
         self._timings = timings
         self._chance = chance
         self._pace = RetryPace(timings.backoff, timings.longest_quiet, chance)
-        self._streaming = streaming
+        self._streaming = projection.streamed if streaming is None else streaming
         self._page_size = page_size
         self._unfinished_lists = 0
         self._silent_streams = 0

@@ -26,7 +26,7 @@ def test_it_doubles_to_its_limit() -> None:
 def test_chance_only_lengthens_and_at_most_doubles(failures: int, chance: float) -> None:
     shortest = Backoff().delay(failures, 0.0)
 
-    assert shortest <= Backoff().delay(failures, chance) < 2 * shortest
+    assert shortest <= Backoff().delay(failures, chance) <= 2 * shortest
 
 
 @pytest.mark.parametrize(("first", "most", "spread"), [(0.0, 1.0, 0.0), (2.0, 1.0, 0.0), (1.0, 2.0, -0.1)])

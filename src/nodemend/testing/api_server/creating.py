@@ -114,11 +114,11 @@ def check_write(
         causes = []
     causes += kind.check(new, old, call.route.subresource)
     if any(cause.reason in STOPS_RULES for cause in causes):
-        raise invalid(new["kind"], kind.group_when_invalid, name, causes)
+        raise invalid(new["kind"], kind.internal.group, name, causes)
     denials = call.denials(Operation.CREATE if old is None else Operation.UPDATE, old, new)
     causes += violations(denials)
     if causes:
-        raise invalid(new["kind"], kind.group_when_invalid, name, causes)
+        raise invalid(new["kind"], kind.internal.group, name, causes)
     return denials
 
 

@@ -84,7 +84,7 @@ def delete_object(call: Call, key: str, options: DeleteOptions, *, asked_for: st
     if stored is None:
         raise not_found(kind.resource, call.route.name)
     old = stored.object
-    _require(kind.resource, old, options)
+    _require(kind.internal, old, options)
     now = call.backend.now()
     step = _next_step(call, old, options, now)
     if step is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from nodemend.api.group_versions import EVENT
+from nodemend.api.group_versions import EVENT, Resource
 from nodemend.testing.api_server.field_causes import immutable, required, wrong
 from nodemend.testing.api_server.object_meta import is_qualified_name
 from nodemend.testing.api_server.statuses import Cause
@@ -41,7 +41,7 @@ class EventKind(TypedKind):
 
     def __init__(self) -> None:
         super().__init__(EVENT, "events.v1.Event")
-        self.group_when_invalid = ""  # The server judges it as what it once was.
+        self.internal = Resource("", "v1", "Event", "events")
 
     def check(self, new: Object, old: Object | None, subresource: str) -> Iterator[Cause]:
         if new.get("eventTime"):

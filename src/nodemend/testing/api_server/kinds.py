@@ -39,7 +39,8 @@ class Kind:
     def __init__(self, resource: Resource, schema: Schema) -> None:
         self.resource = resource
         self.schema = schema
-        self.group_when_invalid = resource.group
+        # The kind by the name that the server uses among its own, as in some refusals.
+        self.internal = resource
         self.selectable: Selectable = {"metadata.name": name_of}
         if resource.namespaced:
             self.selectable = {**self.selectable, "metadata.namespace": namespace_of}
