@@ -181,8 +181,9 @@ def main(size: Size) -> int:
     print(
         f"bench-clients: {times_floor:.2f} times the floor a watch event (bar {MOST_TIMES_FLOOR}); "
         f"{bytes_a_node:.0f} bytes a Node of {records['cached']} (bar {MOST_BYTES_A_NODE}); "
-        f"start with {size.real_nodes} {times_bare:.2f} times the bare paged read (bar {MOST_TIMES_BARE_READ}; "
-        f"{times_bare_streamed:.2f} as a stream); {heartbeat_wakes} reconciles woken by heartbeats"
+        f"start with {size.real_nodes} real Nodes {times_bare:.2f} times the bare paged read "
+        f"(bar {MOST_TIMES_BARE_READ}; {times_bare_streamed:.2f} as a stream); "
+        f"{heartbeat_wakes} reconciles woken by heartbeats"
     )
     within = (
         times_floor <= MOST_TIMES_FLOOR

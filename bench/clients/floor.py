@@ -1,6 +1,6 @@
 """The raw floor: read the socket, split the lines, decode the fields that are needed. No cache, no machine.
 
-python floor.py PORT
+`python -m bench.clients.floor PORT`
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 It serves what each client needs to start (discovery, an empty list) and then the same watch to all: every
 Node added, every Node's heartbeat, a last event. One HTTP chunk an event, as a kube-apiserver flushes them.
 
-    python -m bench.clients.node_server NODES CORE      prints its port
+`python -m bench.clients.node_server NODES CORE` prints its port.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The whole path of our client: transport, reflector, cache, difference, queue.
 
-python ours.py PORT
+`python -m bench.clients.ours PORT`
 """
 
 import os

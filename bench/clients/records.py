@@ -1,6 +1,6 @@
 """What so many Nodes cost in memory once they are in the cache. Every condition has a time of its own.
 
-python records.py NODES
+`python -m bench.clients.records NODES`
 """
 
 import gc

@@ -1,6 +1,6 @@
 """kopf, as its documentation would have a Node watched: one handler, no writes, nothing posted.
 
-python rival_kopf.py PORT
+`python -m bench.clients.rival_kopf PORT`
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """kr8s' asynchronous watch of Nodes, kept in a dictionary.
 
-python rival_kr8s.py PORT
+`python -m bench.clients.rival_kr8s PORT`
 """
 
 import asyncio

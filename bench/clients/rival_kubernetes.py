@@ -1,6 +1,6 @@
 """The official client's own shared informer.
 
-python rival_kubernetes.py PORT
+`python -m bench.clients.rival_kubernetes PORT`
 """
 
 import os

@@ -1,6 +1,6 @@
 """lightkube's asynchronous watch of Nodes, kept in a dictionary.
 
-python rival_lightkube.py PORT
+`python -m bench.clients.rival_lightkube PORT`
 """
 
 import asyncio

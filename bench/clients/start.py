@@ -1,6 +1,6 @@
 """From nothing to a synced cache of real Nodes, beside the bare paged read of the same Nodes.
 
-python start.py bare|stream|pages KUBECONFIG
+`python -m bench.clients.start bare|ours|stream KUBECONFIG`
 """
 
 import asyncio
@@ -55,7 +55,7 @@ async def read_bare(kubeconfig: str) -> None:
 
 
 async def sync_cache(kubeconfig: str, mode: str) -> None:
-    """What a controller does at its start; or the same with a streaming list, which it does not use for Nodes."""
+    """What a controller does at its start; or the same with a streaming list, which is not used for Nodes."""
     runtime = AsyncioRuntime()
     credentials = LiveCredentials(find_connection({}, kubeconfig), runtime)
     transport = HttpTransport(credentials, runtime)

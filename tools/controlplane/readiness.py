@@ -10,7 +10,8 @@ ROLES_FOR_PEOPLE = ("admin", "edit", "view")
 
 def serves(port: int, ca: Path, token: str) -> bool:
     """Whether our API server, told by its certificate and our token, answers on the port and is ready."""
-    if not ca.exists():
+    # The server writes its certificate while we look: a file that is there may still be empty, or half.
+    if not ca.exists() or "-----END CERTIFICATE-----" not in ca.read_text():
         return False
     api = Api(port, ca, token)
     try:

@@ -337,14 +337,21 @@ def test_the_server_s_wish_for_quiet_is_kept() -> None:
     assert story.next == "sleep 17"
 
 
-def test_a_stream_that_lived_well_starts_the_back_off_anew() -> None:
+def test_so_is_one_that_ends_a_stream() -> None:
+    busy = {"code": 429, "reason": "TooManyRequests", "message": "x", "details": {"retryAfterSeconds": 17}}
+
+    assert following().tell(line("ERROR", busy), Closed()).next == "sleep 17"
+
+
+@pytest.mark.parametrize("end", [[CUT], [b"<html>\n", Closed()], [StreamSilent(), Closed()]])
+def test_a_stream_that_lived_well_starts_the_back_off_anew(end: list[Event]) -> None:
     story = following()
     for _ in range(5):
         story.tell(CUT, Slept(), Opened())
     assert story.tell(CUT).next == "sleep 25.6"
 
     story.tell(Slept(), Opened())
-    assert story.tell(CUT, after=30.0).next == "sleep 0.8"
+    assert story.tell(*end, after=30.0).next == "sleep 0.8"
 
 
 def test_the_length_of_a_watch_and_of_a_wait_depend_on_chance() -> None:

@@ -17,6 +17,7 @@ functions that it is given, every call happens at one instant, and the same call
     rules: Mapping[Resource, Sequence[AdmissionRule]]   # our admission rules, as functions; see `admission`
     authorizer: Callable[[Question], bool]      # who may do what; everybody everything by default
     namespaces: Iterable[str]                   # those that exist at the start
+    streaming_lists: bool = True                # off, as Kubernetes 1.33 has it
 
 What the world around it drives:
 

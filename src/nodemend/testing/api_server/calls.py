@@ -42,6 +42,7 @@ class Backend:
     new_uid: Callable[[], str]
     rules: AdmissionRules
     authorizer: Authorizer
+    streaming_lists: bool = True
 
     _read_at: datetime | None = None
     _server_time: float = 0.0

@@ -83,7 +83,7 @@ def insert(call: Call, new: Object, entries: list[dict[str, Any]]) -> Stored:
         "managedFields": entries,
     }
     if not metadata.get("name") and metadata.get("generateName"):
-        metadata["name"] = metadata["generateName"] + backend.new_uid().replace("-", "")[:5]
+        metadata["name"] = metadata["generateName"] + backend.new_uid()[-5:]
     if not entries:
         del metadata["managedFields"]
     _require_namespace(call)

@@ -13,18 +13,21 @@ ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 
 
+Dependent = tuple[Resource, Object]
+
+
 def collector_requests(storage: Storage) -> list[Request]:
     """What one pass over all objects asks of the server. Empty when there is nothing left to collect."""
     owners = {
         row.object["metadata"]["uid"]: row.object for table in storage.tables() for row in table.rows.values()
     }
-    dependents: dict[str, list[Object]] = {}
+    dependents: dict[str, list[Dependent]] = {}
     asked: list[Request] = []
     for table in storage.tables():
         for key in table.keys:
             object_ = table.rows[key].object
             for reference in object_["metadata"].get("ownerReferences", ()):
-                dependents.setdefault(reference["uid"], []).append(object_)
+                dependents.setdefault(reference["uid"], []).append((table.resource, object_))
             asked += _about_owners(table.resource, object_, owners)
     for table in storage.tables():
         for key in table.keys:
@@ -50,14 +53,21 @@ def _about_owners(resource: Resource, object_: Object, owners: dict[str, Object]
         yield _delete(resource, object_, "Background")
 
 
-def _about_dependents(resource: Resource, object_: Object, dependents: list[Object]) -> Iterator[Request]:
+def _about_dependents(resource: Resource, object_: Object, dependents: list[Dependent]) -> Iterator[Request]:
     """The collector's own finalizers: `orphan` cuts the references first, `foregroundDeletion` waits."""
     finalizers = object_["metadata"].get("finalizers", [])
     if "deletionTimestamp" not in object_["metadata"]:
         return
-    if ORPHAN in finalizers and not dependents:
-        yield _merge(resource, object_, {"finalizers": [one for one in finalizers if one != ORPHAN]})
-    blocking = [one for one in dependents if _blocks(one, object_["metadata"]["uid"])]
+    uid = object_["metadata"]["uid"]
+    if ORPHAN in finalizers:
+        for kind, dependent in dependents:
+            references = dependent["metadata"]["ownerReferences"]
+            yield _merge(
+                kind, dependent, {"ownerReferences": [one for one in references if one["uid"] != uid]}
+            )
+        if not dependents:
+            yield _merge(resource, object_, {"finalizers": [one for one in finalizers if one != ORPHAN]})
+    blocking = [dependent for _, dependent in dependents if _blocks(dependent, uid)]
     if FOREGROUND in finalizers and not blocking:
         yield _merge(resource, object_, {"finalizers": [one for one in finalizers if one != FOREGROUND]})
 

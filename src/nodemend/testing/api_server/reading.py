@@ -14,6 +14,7 @@ from nodemend.testing.api_server.field_causes import forbidden_value, not_suppor
 from nodemend.testing.api_server.selectors import FieldTerm, Filter, Requirement, parse_fields, parse_labels
 from nodemend.testing.api_server.statuses import (
     Cause,
+    Refusal,
     bad_request,
     expired,
     invalid,
@@ -47,15 +48,12 @@ def get(call: Call, cache: WatchCache) -> Answer:
     return call.backend.answer(200, stored.body)
 
 
-def parse_version(text: str) -> int:
-    if text and not (text.isascii() and text.isdigit()):
-        cause = Cause(
-            "FieldValueInvalid",
-            f'Invalid value: "{text}": strconv.ParseUint: invalid syntax',
-            "resourceVersion",
-        )
-        raise invalid("ListOptions", "meta.k8s.io", "", [cause])
-    return int(text or "0")
+def parse_version(text: str, *, of_list: bool = False) -> int:
+    """Refuses what is no number: of a list as a bad request, elsewhere as a failure of the server's own."""
+    if not text or (text.isascii() and text.isdigit()):
+        return int(text or "0")
+    why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+    raise bad_request(f"invalid resource version: {why}") if of_list else Refusal(500, "", why)
 
 
 def _require_reached(asked: int, present: int) -> None:
@@ -185,7 +183,7 @@ def _place(call: Call, cache: WatchCache, options: ListOptions, chosen: Filter) 
     storage = call.backend.storage
     if options.token and single_key(call, chosen) is None:
         return _continued(call, options)
-    version = parse_version(options.version)
+    version = parse_version(options.version, of_list=True)
     exact = options.match == "Exact" or (not options.match and options.limit > 0 and version > 0)
     if exact:
         _require_reached(version, storage.revision)

@@ -46,7 +46,7 @@ def counted_uids() -> Callable[[], str]:
 class SimulatedApiServer:
     """A kube-apiserver with its etcd, without time, chance or threads of its own."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of the world that a server depends on
         self,
         now: Callable[[], datetime],
         *,
@@ -55,11 +55,14 @@ class SimulatedApiServer:
         rules: AdmissionRules | None = None,
         authorizer: Authorizer = allow_everything,
         namespaces: Iterable[str] = NAMESPACES,
+        streaming_lists: bool = True,
     ) -> None:
         self._storage = Storage(FIRST_REVISION)
         self._caches: dict[Resource, WatchCache] = {}
         self._router = Router(())
-        self._backend = Backend(self._storage, {}, now, new_uid or counted_uids(), rules or {}, authorizer)
+        self._backend = Backend(
+            self._storage, {}, now, new_uid or counted_uids(), rules or {}, authorizer, streaming_lists
+        )
         self._kinds: list[Kind] = []
         self._description = SelfDescription(self._kinds, authorizer, self._backend.server_time)
         for kind in builtin_kinds():

@@ -21,6 +21,9 @@ def open_watch(call: Call, cache: WatchCache) -> SimulatedWatch:
     initial = query.get("sendInitialEvents")
     match = query.get("resourceVersionMatch", "")
     parse_selectors(call)
+    if initial is not None and not call.backend.streaming_lists:
+        why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+        raise invalid("ListOptions", "meta.k8s.io", "", [forbidden_value("sendInitialEvents", why)])
     causes = _contradictions(initial, match, query.get("continue", ""))
     if causes:
         raise invalid("ListOptions", "meta.k8s.io", "", causes)
