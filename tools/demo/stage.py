@@ -65,15 +65,14 @@ class Stage:
 def open_stage() -> Iterator[Stage]:
     with ControlPlane(SETTINGS) as plane:
         install(plane)
-        for name in PROGRAMS:
-            start(plane, name)
+        programs = [start(plane, name) for name in PROGRAMS]
         for group in GROUPS:
             plane.nodes.add(group)
         for document in (*storage(), *stateful_set("db"), *_policy()):
             plane.api.create(document)
         stage = Stage(plane, _person(plane))
         wait_until("db-0 runs", lambda: bool(stage.node_of_pod()), within=60.0)
-        wait_until("both programs lead", lambda: _both_lead(plane), within=60.0)
+        wait_until("both programs lead", lambda: _both_lead(plane), within=60.0, processes=programs)
         stage.began = time.monotonic()
         yield stage
 

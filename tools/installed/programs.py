@@ -23,6 +23,10 @@ def program(name: str) -> Path:
     return Path(found)
 
 
+QUICK: Final = ("--lease-duration=10s", "--renew-deadline=6s", "--retry-period=1s", "--request-timeout=2s")
+"""A first leader waits one lease duration; nobody wants to watch that."""
+
+
 def start(plane: ControlPlane, name: str, *, replica: int = 0) -> Process:
     """One replica, under the account that the manifests give it. It ends with the control plane."""
     kubeconfig = plane.service_account_kubeconfig(SYSTEM_NAMESPACE, name)
@@ -34,6 +38,7 @@ def start(plane: ControlPlane, name: str, *, replica: int = 0) -> Process:
         "--metrics-address=127.0.0.1",
         "--metrics-port=0",
         "--log-form=json",
+        *QUICK,
     ]
     return plane.run(f"{name}-{replica}", flags, program=program(name))
 

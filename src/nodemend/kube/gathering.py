@@ -4,7 +4,7 @@ from typing import Generic, TypeVar
 
 from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.projection import Projection, Wire, key_of
-from nodemend.kube.watch_lines import ListPage, Unreadable, WatchEvent
+from nodemend.kube.watch_lines import Garbage, ListPage, Unreadable, WatchEvent
 
 W = TypeVar("W", bound=Wire)
 R = TypeVar("R")
@@ -18,8 +18,13 @@ class Gathering(Generic[W, R]):
         self._cache = cache
         self.records: dict[str, R] = {}
         self.unreadable: dict[str, str] = {}
+        self.garbage = ""
+        """Why what was gathered is worth nothing, if so."""
 
-    def take_page(self, page: ListPage[W]) -> None:
+    def take_page(self, page: ListPage[W] | Garbage) -> None:
+        if isinstance(page, Garbage):
+            self.garbage = page.why
+            return
         for wire in page.items:
             self._keep(wire)
         for item in page.unreadable:

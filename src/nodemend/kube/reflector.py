@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, assert_never
 
 from nodemend.kube.api_outcome import read_status
@@ -119,8 +119,8 @@ class Reflector(Generic[W, R]):
                 return self._apply(state, self._lines(state, data), now, changes)
             case Filling() as state, bytes() as data:
                 return self._fill(state, data, now, changes)
-            case Paging() as state, (Answer() | Unsent() | Unanswered()) as reply:
-                return self._take_page(state, reply, now, changes)
+            case Paging(), (Answer() | Unsent() | Unanswered()) as reply:
+                return self._take_page(reply, now, changes)
             case Opening() as state, Opened():
                 return self._begin_reading(state, now)
             case Opening(goal), (Answer() | Unsent() | Unanswered()) as reply:
@@ -166,12 +166,30 @@ class Reflector(Generic[W, R]):
 
     # Listing.
 
-    def _take_page(self, state: Paging[W, R], reply: Reply, now: float, changes: list[Change[R]]) -> Command:
+    @property
+    def is_behind(self) -> bool:
+        """Whether a page waits to be read while the next one is out."""
+        return isinstance(self._state, Paging) and bool(self._state.unread)
+
+    def catch_up(self) -> None:
+        """Read it. For whoever performs the command to do meanwhile; `step` does it if nobody did."""
+        if isinstance(self._state, Paging) and self._state.unread:
+            self._state.gathering.take_page(self._decoder.page(self._state.unread))
+            self._state = replace(self._state, unread=b"")
+
+    def _take_page(self, reply: Reply, now: float, changes: list[Change[R]]) -> Command:
+        self.catch_up()
+        state = self._state
+        assert isinstance(state, Paging)  # noqa: S101 - only called in this state
+        if state.gathering.garbage:
+            return self._wait(state.gathering.garbage, Relist())
         if not isinstance(reply, Answer):
             return self._wait(reply.why, state)
         if reply.status != 200:
             goal = Relist() if reply.status in _NO_SUCH_VERSION else state
             return self._wait(_explain(reply), goal, reply.retry_after)
+        if token := self._decoder.next_page(reply.body):
+            return self._ask_page(Paging(state.began_at, state.gathering, token, reply.body), now)
         page = self._decoder.page(reply.body)
         if isinstance(page, Garbage):
             return self._wait(page.why, state)

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Never, TypeVar, assert_never
 
-from nodemend.kube.api_reply import Answer, Unanswered, Unsent
+from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
+from nodemend.kube.api_request import Request
 from nodemend.kube.object_cache import Change
 from nodemend.kube.ports import Runtime, Stream, StreamEnded, Transport
 from nodemend.kube.projection import Wire
@@ -36,7 +37,9 @@ async def run_reflector(
     try:
         command = reflector.start(runtime.monotonic())
         while True:
-            event = await hands.perform(command)
+            event = await hands.perform(
+                command, meanwhile=reflector.catch_up if reflector.is_behind else None
+            )
             step = reflector.step(event, runtime.monotonic())
             if step.changes:
                 on_changes(step.changes)
@@ -53,12 +56,14 @@ class _Hands:
         self._runtime = runtime
         self._stream: Stream | None = None
 
-    async def perform(self, command: Command) -> Event:
+    async def perform(self, command: Command, meanwhile: Callable[[], None] | None = None) -> Event:
         match command:
             case ReadStream(within):
                 return await self._read(within)
             case SendPage(request, deadline):
-                return await self._transport.send(request, deadline)
+                if meanwhile is None:
+                    return await self._transport.send(request, deadline)
+                return await self._send_and(meanwhile, request, deadline)
             case OpenStream(request, deadline):
                 opened = await self._transport.open(request, deadline)
                 if isinstance(opened, Answer | Unsent | Unanswered):
@@ -73,6 +78,22 @@ class _Hands:
                 return Slept()
             case _:
                 assert_never(command)
+
+    async def _send_and(self, meanwhile: Callable[[], None], request: Request, deadline: float) -> Reply:
+        """Let the server work on a request while we work too."""
+        replies: list[Reply] = []
+
+        async def send() -> None:
+            replies.append(await self._transport.send(request, deadline))
+
+        sending = self._runtime.spawn(send(), "page")
+        try:
+            await self._runtime.sleep(0)  # It goes out now.
+            meanwhile()
+            await sending.join()
+        finally:
+            sending.cancel()
+        return replies[0]
 
     async def _read(self, within: float) -> Event:
         if self._stream is None:

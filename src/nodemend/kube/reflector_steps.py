@@ -109,11 +109,15 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Paging(Generic[W, R]):
-    """Next, or out: the page of this token. `began_at` is when the first page was asked for."""
+    """Next, or out: the page of this token. `began_at` is when the first page was asked for.
+
+    `unread` is the page before, which is read while the server works on this one.
+    """
 
     began_at: float
     gathering: Gathering[W, R]
     token: str = ""
+    unread: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

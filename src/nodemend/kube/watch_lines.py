@@ -13,6 +13,7 @@ from nodemend.kube.projection import Wire, key_of
 W = TypeVar("W", bound=Wire)
 
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_ITEMS = b',"items":'
 
 
 class WatchEvent(msgspec.Struct, Generic[W], gc=False):
@@ -68,6 +69,10 @@ class _SomeObject(msgspec.Struct):
     metadata: _SomeMetadata
 
 
+class _PageHead(msgspec.Struct):
+    metadata: ListMeta
+
+
 class _AnyEvent(msgspec.Struct):
     type: str
     object: msgspec.Raw
@@ -105,6 +110,17 @@ class WatchDecoder(Generic[W]):
             return _versioned(ListPage(page.metadata, page.items or [], []))
         except UNREADABLE:
             return self._item_by_item(body)
+
+    def next_page(self, body: bytes) -> str:
+        """The token of the page after this one, found without reading the objects; "" if there may be none."""
+        # The server writes a list's metadata before its items. One that does not is read in full.
+        end = body.find(_ITEMS)
+        if end < 0:
+            return ""
+        try:
+            return decoder_of(_PageHead).decode(body[:end] + b"}").metadata.continue_
+        except UNREADABLE:
+            return ""
 
     def _one_by_one(self, block: bytes) -> "list[WatchLine[W]]":
         lines: list[WatchLine[W]] = []

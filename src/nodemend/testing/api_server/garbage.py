@@ -39,12 +39,16 @@ def collector_requests(storage: Storage) -> list[Request]:
 
 
 def _about_owners(resource: Resource, object_: Object, owners: dict[str, Object]) -> Iterator[Request]:
-    """An object goes when all of its owners are gone; references to those that are gone go before."""
+    """An object goes when all of its owners are gone; references to those that are gone go before.
+
+    An owner that is deleted in the foreground is preceded by the dependents that block it, not by others.
+    """
     references = object_["metadata"].get("ownerReferences", [])
     present = [one for one in references if one["uid"] in owners]
     if len(present) == len(references):
         waiting = [one for one in present if _finalizes(owners[one["uid"]], FOREGROUND)]
-        if waiting and len(waiting) == len(present) and "deletionTimestamp" not in object_["metadata"]:
+        blocks = any(one.get("blockOwnerDeletion") for one in waiting)
+        if blocks and len(waiting) == len(present) and "deletionTimestamp" not in object_["metadata"]:
             yield _delete(resource, object_, "Foreground")
         return
     if present:

@@ -33,7 +33,7 @@ from nodemend.testing.api_server.watching import Lag, SimulatedWatch, WatchCache
 from nodemend.testing.api_server.whole_collections import delete_collection
 
 FIRST_REVISION: Final = 1000
-COLLECTOR: Final = User("system:serviceaccount:kube-system:generic-garbage-collector")
+COLLECTOR: Final = User("system:serviceaccount:kube-system:generic-garbage-collector", ("system:masters",))
 NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -182,11 +182,9 @@ class SimulatedApiServer:
                 watch.end(why)
 
     def collect_garbage(self) -> int:
-        """One pass of the garbage collector. Returns how many objects it acted on; again until it is 0."""
-        requests = collector_requests(self._storage)
-        for request in requests:
-            self.handle(request, COLLECTOR)
-        return len(requests)
+        """One pass of the garbage collector. Returns how many writes it made; call again until it is 0."""
+        answers = [self.handle(request, COLLECTOR) for request in collector_requests(self._storage)]
+        return sum(answer.status < 300 for answer in answers)
 
     def export(self) -> dict[str, bytes]:
         """Every object by its path, in a fixed order: the same world gives the same bytes."""
