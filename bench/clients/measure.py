@@ -22,6 +22,7 @@ class Measurement:
         self._resident = 0
         self._pause = 0.0
         self._longest_pause = 0.0
+        self._cpu_laps: list[float] = []
         self._laps: list[float] = []
         self._next_lap = LAP_BYTES
 
@@ -32,10 +33,15 @@ class Measurement:
         self._before = cpu_seconds()
         self._began = time.perf_counter()
 
+    def lap(self) -> None:
+        """Note what was used so far, so that laps of several rounds can be compared one by one."""
+        self._cpu_laps.append(cpu_seconds() - self._before)
+        self._laps.append(time.perf_counter() - self._began)
+
     def passed(self, total_bytes: int) -> None:
-        """Note the CPU used whenever another lap of the stream has been read."""
+        """A lap whenever so much more of a stream has been read."""
         if total_bytes >= self._next_lap:
-            self._laps.append(cpu_seconds() - self._before)
+            self.lap()
             self._next_lap += LAP_BYTES
 
     def end(self, events: int, cached: int, **more: float) -> None:
@@ -54,7 +60,8 @@ class Measurement:
             "cpu_seconds": cpu,
             "cache_bytes": resident_bytes() - self._resident,
             "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            "laps": [*self._laps, cpu],
+            "cpu_laps": [*self._cpu_laps, cpu],
+            "laps": [*self._laps, wall],
             "longest_gc_ms": self._longest_pause * 1e3,
         }
         print("RESULT " + json.dumps(result | more), flush=True)

@@ -112,7 +112,7 @@ class WatchDecoder(Generic[W]):
             return self._item_by_item(body)
 
     def next_page(self, body: bytes) -> str:
-        """The token of the page after this one, found without reading the objects; "" if there may be none."""
+        """The token of the page after this one, found without reading the objects; "" if it is not found."""
         # The server writes a list's metadata before its items. One that does not is read in full.
         end = body.find(_ITEMS)
         if end < 0:

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from controlplane.run import ControlPlane
@@ -40,14 +40,19 @@ def real_server(kubernetes: str) -> Iterator[RealSide]:
     settings = replace(SETTINGS, kubernetes=kubernetes) if kubernetes else SETTINGS
     with ControlPlane(settings) as plane:
         token = plane.users["admin"].token
-        real = RealSide(Address(plane.port, plane.ca, token, plane.etcd.port), USERS)
-        prepare(real)
-        # Watch caches begin to remember when the server starts: now there is a past that they have not seen.
-        plane.restart_api_server()
-        real.reconnect()
-        wait_until_served(real)
-        real.compact()
-        yield real
+        address = Address(plane.port, plane.ca, token, plane.etcd.port)
+        with closing(RealSide(address, USERS)) as real:
+            yield readied(plane, real)
+
+
+def readied(plane: ControlPlane, real: RealSide) -> RealSide:
+    """With all that sequences need, and with a past that neither its watch caches nor its etcd remember."""
+    prepare(real)
+    plane.restart_api_server()
+    real.reconnect()
+    wait_until_served(real)
+    real.compact()
+    return real
 
 
 def say(text: str) -> None:

@@ -131,6 +131,10 @@ class RealSide:
         self._connection = self._connect()
         self._watches: list[tuple[http.client.HTTPSConnection, http.client.HTTPResponse] | None] = []
 
+    def close(self) -> None:
+        self.forget_watches()
+        self._connection.close()
+
     def reconnect(self) -> None:
         """After a restart of the server."""
         self._connection.close()

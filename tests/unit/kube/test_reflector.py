@@ -160,6 +160,36 @@ def test_pages_are_gathered_and_taken_as_one() -> None:
     assert (story.next, story.cached) == ("watch 9", {"a": 0, "b": 0})
 
 
+def test_a_page_is_read_while_the_next_one_is_out_or_else_after() -> None:
+    first, last = page(thing("a", 1), version=9, follow="t1"), page(thing("b", 2), version=9)
+    meanwhile, late = Story(streaming=False).tell(first), Story(streaming=False).tell(first)
+    behind = [meanwhile.reflector.is_behind]
+
+    meanwhile.reflector.catch_up()
+
+    assert [*behind, meanwhile.reflector.is_behind] == [True, False]
+    assert meanwhile.tell(last).changes == late.tell(last).changes == ["a - > uid-a:0", "b - > uid-b:0"]
+
+
+def test_a_page_that_turns_out_to_be_garbage_later_starts_the_list_again() -> None:
+    head = page(version=9, follow="t1").body.removesuffix(b"[]}")
+    story = Story(streaming=False).tell(Answer(200, head + b"[{"))
+    assert story.next == "page t1"
+
+    story.tell(page(thing("b", 2), version=9), Slept())
+    assert (story.next, story.cached) == ("page", {})
+
+
+def test_a_list_that_names_its_next_page_last_is_followed_too() -> None:
+    body = (
+        b'{"items":[{"metadata":{"name":"a","uid":"u"}}],"metadata":{"resourceVersion":"9","continue":"t1"}}'
+    )
+    story = Story(streaming=False).tell(Answer(200, body))
+
+    assert story.next == "page t1"
+    assert story.tell(page(thing("b", 2), version=9)).cached == {"a": 0, "b": 0}
+
+
 def test_a_page_that_fails_is_asked_for_again_and_the_earlier_ones_are_kept() -> None:
     story = Story(streaming=False).tell(page(thing("a", 1), version=9, follow="t1"), failure(500))
     assert story.next == "sleep 0.8"

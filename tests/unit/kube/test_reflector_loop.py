@@ -68,6 +68,21 @@ def test_it_lists_watches_and_hands_on_the_changes() -> None:
     assert len(world.reflector.cache) == 0
 
 
+def test_a_long_list_is_read_page_by_page() -> None:
+    def script(request: Request) -> Reply | list[Piece]:
+        if not _is_list(request):
+            return []
+        number = int(dict(request.query).get("continue", "0"))
+        metadata = {"resourceVersion": "5", "continue": str(number + 1) if number < 3 else ""}
+        items = [{"metadata": {"name": f"n{number}", "uid": f"u{number}"}}]
+        return Answer(200, msgspec.json.encode({"metadata": metadata, "items": items}))
+
+    world = World(script, streaming=False).run(1.0)
+
+    assert sorted(world.reflector.cache.keys()) == ["n0", "n1", "n2", "n3"]
+    assert len(world.transport.asked) == 5
+
+
 def test_every_stream_it_opened_is_closed_in_the_end() -> None:
     world = World(lambda _: [_LIST_END, 3.0, _CUT]).run(100.0)
     while world.transport.streams[-1].closed:

@@ -121,3 +121,21 @@ def test_an_empty_list_may_have_no_items_at_all() -> None:
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"items":[]}', b'{"metadata":{},"items":[]}'])
 def test_what_is_no_page_is_garbage(body: bytes) -> None:
     assert isinstance(_DECODER.page(body), Garbage)
+
+
+def test_the_next_page_is_found_before_the_objects_are_read() -> None:
+    assert _DECODER.next_page(_page({"metadata": {"name": "a"}, "size": "bad"}, follow="more")) == "more"
+    assert _DECODER.next_page(_page({"metadata": {"name": "a"}, "size": 1})) == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b'{"items":[],"metadata":{"continue":"x"}}',
+        b'{"metadata":{"continue":5},"items":[]}',
+        b',"items":',
+    ],
+)
+def test_where_it_is_not_found_so_the_page_is_read_in_full(body: bytes) -> None:
+    assert _DECODER.next_page(body) == ""

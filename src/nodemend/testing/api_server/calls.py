@@ -11,7 +11,6 @@ from nodemend.api.group_versions import Resource
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
 from nodemend.testing.api_server.admission import (
-    AdmissionRules,
     Attempt,
     Authorizer,
     Denial,
@@ -40,28 +39,22 @@ class Backend:
     tables: dict[Resource, Table]
     now: Callable[[], datetime]
     new_uid: Callable[[], str]
-    rules: AdmissionRules
     authorizer: Authorizer
     streaming_lists: bool = True
 
-    _read_at: datetime | None = None
-    _server_time: float = 0.0
+    _stamped: float = 0.0
     _stamp: str = ""
 
-    def _read_clock(self) -> None:
-        now = self.now()
-        if now is not self._read_at:
-            self._read_at = now
-            self._server_time = float(int(now.timestamp()))
-            self._stamp = print_time(now.replace(microsecond=0))
-
     def server_time(self) -> float:
-        self._read_clock()
-        return self._server_time
+        """Whole seconds, as the header of an answer has them."""
+        return self.now().timestamp() // 1
 
     def stamp(self) -> str:
         """The present second, as objects carry it."""
-        self._read_clock()
+        now = self.now()
+        second = now.timestamp() // 1
+        if second != self._stamped:
+            self._stamped, self._stamp = second, print_time(now)
         return self._stamp
 
     def answer(self, status: int, body: bytes) -> Answer:
@@ -84,7 +77,7 @@ class Call:
 
     @property
     def table(self) -> Table:
-        return self.backend.tables[self.route.kind.resource]
+        return self.route.kind.table
 
     @property
     def manager(self) -> str:
@@ -128,7 +121,7 @@ class Call:
     def denials(self, operation: Operation, old: Object | None, new: Object | None) -> list[Denial]:
         """What the rules that are registered for this resource have against a write."""
         route, backend = self.route, self.backend
-        rules = backend.rules.get(route.resource)
+        rules = route.kind.rules
         if not rules:
             return []
         attempt = Attempt(

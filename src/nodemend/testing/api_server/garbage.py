@@ -18,43 +18,38 @@ Dependent = tuple[Resource, Object]
 
 def collector_requests(storage: Storage) -> list[Request]:
     """What one pass over all objects asks of the server. Empty when there is nothing left to collect."""
-    owners = {
-        row.object["metadata"]["uid"]: row.object for table in storage.tables() for row in table.rows.values()
-    }
+    present = [(table.resource, table.rows[key].object) for table in storage.tables() for key in table.keys]
+    owners = {object_["metadata"]["uid"]: object_ for _, object_ in present}
     dependents: dict[str, list[Dependent]] = {}
+    for resource, object_ in present:
+        for reference in object_["metadata"].get("ownerReferences", ()):
+            dependents.setdefault(reference["uid"], []).append((resource, object_))
     asked: list[Request] = []
-    for table in storage.tables():
-        for key in table.keys:
-            object_ = table.rows[key].object
-            for reference in object_["metadata"].get("ownerReferences", ()):
-                dependents.setdefault(reference["uid"], []).append((table.resource, object_))
-            asked += _about_owners(table.resource, object_, owners)
-    for table in storage.tables():
-        for key in table.keys:
-            object_ = table.rows[key].object
-            asked += _about_dependents(
-                table.resource, object_, dependents.get(object_["metadata"]["uid"], [])
-            )
+    for resource, object_ in present:
+        below = dependents.get(object_["metadata"]["uid"], [])
+        if "ownerReferences" in object_["metadata"]:
+            asked += _about_owners(resource, object_, owners, has_dependents=bool(below))
+        asked += _about_dependents(resource, object_, below)
     return asked
 
 
-def _about_owners(resource: Resource, object_: Object, owners: dict[str, Object]) -> Iterator[Request]:
-    """An object goes when all of its owners are gone; references to those that are gone go before.
+def _about_owners(
+    resource: Resource, object_: Object, owners: dict[str, Object], *, has_dependents: bool
+) -> Iterator[Request]:
+    """An object goes when no owner stands by it: each is gone, or is itself waiting for its dependents to go.
 
-    An owner that is deleted in the foreground is preceded by the dependents that block it, not by others.
+    As long as one does, the references to the others are taken off.
     """
     references = object_["metadata"].get("ownerReferences", [])
     present = [one for one in references if one["uid"] in owners]
-    if len(present) == len(references):
-        waiting = [one for one in present if _finalizes(owners[one["uid"]], FOREGROUND)]
-        blocks = any(one.get("blockOwnerDeletion") for one in waiting)
-        if blocks and len(waiting) == len(present) and "deletionTimestamp" not in object_["metadata"]:
-            yield _delete(resource, object_, "Foreground")
+    standing = [one for one in present if not _finalizes(owners[one["uid"]], FOREGROUND)]
+    if len(standing) == len(references):
         return
-    if present:
-        yield _merge(resource, object_, {"ownerReferences": present})
+    if standing:
+        yield _merge(resource, object_, {"ownerReferences": standing})
     elif "deletionTimestamp" not in object_["metadata"]:
-        yield _delete(resource, object_, "Background")
+        in_foreground = has_dependents and present
+        yield _delete(resource, object_, "Foreground" if in_foreground else "Background")
 
 
 def _about_dependents(resource: Resource, object_: Object, dependents: list[Dependent]) -> Iterator[Request]:

@@ -1,15 +1,16 @@
 """What the server knows of one kind: how it reads, prepares and checks its objects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from nodemend.api.group_versions import Resource
+from nodemend.testing.api_server.admission import AdmissionRule
 from nodemend.testing.api_server.field_sets import EMPTY, FieldSet
 from nodemend.testing.api_server.object_meta import is_subdomain
 from nodemend.testing.api_server.schema import Schema
 from nodemend.testing.api_server.selectors import Selectable
 from nodemend.testing.api_server.statuses import Cause
-from nodemend.testing.api_server.storage import Object
+from nodemend.testing.api_server.storage import Object, Table
 
 STATUS: Final = "status"
 NO_CAUSES: Final[tuple[Cause, ...]] = ()
@@ -37,6 +38,9 @@ class Kind:
     knows_collector = True
 
     def __init__(self, resource: Resource, schema: Schema) -> None:
+        # Where a server keeps its objects, and what it asks of their writers: set when it serves the kind.
+        self.table = Table(resource)
+        self.rules: Sequence[AdmissionRule] = ()
         self.resource = resource
         self.schema = schema
         # The kind by the name that the server uses among its own, as in some refusals.

@@ -6,8 +6,8 @@ names; it takes from others only by force.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -50,8 +50,7 @@ MOST_UPDATERS: Final = 10
 """With more entries of updates than this, the oldest are thrown together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(NamedTuple):
     """On whose behalf fields are written, and where."""
 
     manager: str
@@ -90,7 +89,7 @@ def record_update(
     """The entries after `writer` changed `old` into `new`. `reset` names fields this endpoint ignores."""
     found = _less(compare(schema, old, new), reset)
     taken = found.written
-    mine = difference(taken, UNOWNED)
+    mine = taken if UNOWNED.keys().isdisjoint(taken) else difference(taken, UNOWNED)
     own = next((entry for entry in entries if writer.owns(entry, "Update")), None) if mine else None
     kept = _take([entry for entry in entries if entry is not own], taken, found.removed)
     if not mine:
@@ -102,7 +101,7 @@ def record_update(
 
 
 def _less(found: Comparison, reset: FieldSet) -> Comparison:
-    if reset.keys().isdisjoint({*found.removed, *found.modified, *found.added}):
+    if not any(name in found.removed or name in found.modified or name in found.added for name in reset):
         return found
     return Comparison(
         recursive_difference(found.removed, reset),
@@ -175,7 +174,7 @@ def apply_fields(
     live = without_entries(old)
     if not entries and live.get("metadata", {}).get("uid"):
         fields = _unapplied(schema, reset, empty, live)
-        entries = [replace(writer, manager="before-first-apply").entry("Update", fields)] if fields else []
+        entries = [writer._replace(manager="before-first-apply").entry("Update", fields)] if fields else []
     last = next((entry["fieldsV1"] for entry in entries if writer.owns(entry, "Apply")), EMPTY)
     others = [entry for entry in entries if not writer.owns(entry, "Apply")]
     named = recursive_difference(field_set(schema, document), reset)

@@ -61,8 +61,9 @@ class SimulatedApiServer:
         self._caches: dict[Resource, WatchCache] = {}
         self._router = Router(())
         self._backend = Backend(
-            self._storage, {}, now, new_uid or counted_uids(), rules or {}, authorizer, streaming_lists
+            self._storage, {}, now, new_uid or counted_uids(), authorizer, streaming_lists
         )
+        self._rules = rules or {}
         self._kinds: list[Kind] = []
         self._description = SelfDescription(self._kinds, authorizer, self._backend.server_time)
         for kind in builtin_kinds():
@@ -79,7 +80,8 @@ class SimulatedApiServer:
             self._serve(kind)
 
     def _serve(self, kind: Kind) -> None:
-        table = self._storage.add_table(kind.resource)
+        kind.rules = self._rules.get(kind.resource, ())
+        table = kind.table = self._storage.add_table(kind.resource)
         self._backend.tables[kind.resource] = table
         self._caches[kind.resource] = WatchCache(table, self._storage, kind.empty)
         self._router.add(kind)

@@ -227,10 +227,10 @@ def _keep(made: dict[str, Any], before: dict[str, Any], name: str) -> None:
 
 def _unless_only_times(new: Object, old: Object) -> Object:
     """A write that changes nothing but the times of ownership changes nothing."""
-    if any(
-        new[name] is not old.get(name) and new[name] != old.get(name) for name in new if name != "metadata"
-    ):
-        return new
+    for name, part in new.items():
+        known = old.get(name)
+        if part is not known and name != "metadata" and part != known:
+            return new
     mine, theirs = new["metadata"].get("managedFields", []), old["metadata"].get("managedFields", [])
     if mine is theirs or len(mine) != len(theirs) or without_entries(new) != without_entries(old):
         return new

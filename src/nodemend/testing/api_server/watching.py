@@ -146,16 +146,19 @@ class WatchCache:
             self._publish(change)
 
     def _publish(self, change: Change) -> None:
+        if not self._watches:
+            return
         for watch in self._interested(change.key):
             if watch.waits_for is None and watch.offer(change):
                 watch.notify()
 
     def _interested(self, key: str) -> list[SimulatedWatch]:
+        """The watches whose namespace and name allow this key, without going through all of them."""
         namespace, _, name = key.rpartition("/")
-        found: list[SimulatedWatch] = []
-        for scope in {("", ""), ("", name), (namespace, ""), (namespace, name)}:
-            found += self._watches.get(scope, ())
-        return found
+        scopes = [("", ""), ("", name)]
+        if namespace:
+            scopes += [(namespace, ""), (namespace, name)]
+        return [watch for scope in scopes if scope in self._watches for watch in self._watches[scope]]
 
     def open_watches(self) -> list[SimulatedWatch]:
         return [watch for scope in self._watches.values() for watch in scope]
