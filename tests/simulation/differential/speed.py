@@ -2,8 +2,8 @@
 
     python -m tests.simulation.differential.speed
 
-The last line is the figure: gets and patches, half and half. A loop of additions is timed beside it, to compare
-machines and to see whether this one is busy with other things.
+The last line is the figure: gets and patches, half and half. A loop of additions is timed beside it, to
+compare machines and to see whether this one is busy with other things.
 """
 
 import sys
@@ -42,6 +42,7 @@ class World:
             )
 
     def rate(self, requests: Sequence[Request]) -> float:
+        self.server.compact()
         begun = time.process_time()
         for request in requests:
             self.now += timedelta(milliseconds=10)

@@ -18,10 +18,11 @@ functions that it is given, every call happens at one instant, and the same call
     authorizer: Callable[[Question], bool]      # who may do what; everybody everything by default
     namespaces: Iterable[str]                   # those that exist at the start
     streaming_lists: bool = True                # off, as Kubernetes 1.33 has it
+    compacts_every: timedelta | None            # five minutes; None for a server that forgets only when told
 
 What the world around it drives:
 
-    server.tick()              # sends bookmarks and ends watches whose time has come
+    server.tick()              # bookmarks, ends of watches, and a compaction every five minutes
     server.next_due()          # when there is something to tick for
     server.compact()           # history is gone: pages and watches from before it get 410
     server.lag(resource, at)   # hold the watch cache of a resource back, at a revision or a function of one

@@ -1,7 +1,7 @@
 """The simulated API server: requests in, answers out, at the instant of the call."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
@@ -56,6 +56,7 @@ class SimulatedApiServer:
         authorizer: Authorizer = allow_everything,
         namespaces: Iterable[str] = NAMESPACES,
         streaming_lists: bool = True,
+        compacts_every: timedelta | None = None,
     ) -> None:
         self._storage = Storage(FIRST_REVISION)
         self._caches: dict[Resource, WatchCache] = {}
@@ -64,6 +65,8 @@ class SimulatedApiServer:
             self._storage, {}, now, new_uid or counted_uids(), authorizer, streaming_lists
         )
         self._rules = rules or {}
+        self._compacts_every = compacts_every
+        self._compacted_at = (now(), self._storage.revision)
         self._kinds: list[Kind] = []
         self._description = SelfDescription(self._kinds, authorizer, self._backend.server_time)
         for kind in builtin_kinds():
@@ -167,10 +170,15 @@ class SimulatedApiServer:
         self._caches[resource].hold(behind)
 
     def tick(self) -> None:
-        """Do what is due by now: bookmarks, ends of watches, lags that moved on."""
+        """Do what is due by now: bookmarks, ends of watches, lags that moved on, compaction."""
         now = self._backend.now()
         for cache in self._caches.values():
             cache.tick(now)
+        last, revision = self._compacted_at
+        if self._compacts_every is not None and now - last >= self._compacts_every:
+            # Up to where history had come the last time, so that at least one interval of it stays.
+            self.compact(revision)
+            self._compacted_at = (now, self._storage.revision)
 
     def next_due(self) -> datetime | None:
         """When `tick` has something to do next."""

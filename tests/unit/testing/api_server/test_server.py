@@ -100,3 +100,18 @@ def test_answers_bear_the_servers_time() -> None:
     answer = client.server.handle(_get("/api/v1/nodes"))
 
     assert answer.server_time == float(int(client.now.timestamp()))
+
+
+def test_history_is_forgotten_after_one_to_two_intervals() -> None:
+    client = Client()
+    made = client.create(NODE, "a")
+    client.create(NODE, "b")
+    exact = {"resourceVersion": made["metadata"]["resourceVersion"], "resourceVersionMatch": "Exact"}
+
+    statuses = []
+    for _ in range(3):
+        client.later(minutes=5)
+        client.server.tick()
+        statuses.append(client.list(NODE, **exact)[0])
+
+    assert statuses == [200, 410, 410]
