@@ -41,7 +41,8 @@ def real_server(kubernetes: str) -> Iterator[RealSide]:
     with ControlPlane(settings) as plane:
         token = plane.users["admin"].token
         address = Address(plane.port, plane.ca, token, plane.etcd.port)
-        with closing(RealSide(address, USERS)) as real:
+        streaming = not settings.kubernetes.startswith("v1.33.")
+        with closing(RealSide(address, USERS, streaming_lists=streaming)) as real:
             yield readied(plane, real)
 
 

@@ -1,7 +1,6 @@
 """Makes sequences of steps from a seed. It knows nothing of either server, only what it wrote before."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
@@ -17,8 +16,9 @@ from tests.simulation.differential.samples import (
     Document,
     Sample,
     metadata_change,
+    without_nulls,
 )
-from tests.simulation.differential.steps import Step
+from tests.simulation.differential.steps import Step, as_dry_run
 from tests.simulation.differential.widgets import WIDGETS
 
 NAMESPACES: Final = ("diff-a", "diff-b")
@@ -390,15 +390,3 @@ class Generator:
 
     def _compact(self) -> Step:
         return Step("compact")
-
-
-def as_dry_run(step: Step) -> Step:
-    if step.method == "DELETE" and step.body:
-        return replace(step, body={**step.body, "dryRun": ["All"]})
-    return replace(step, query={**step.query, "dryRun": "All"})
-
-
-def without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: without_nulls(part) for key, part in value.items() if part is not None}
-    return value

@@ -128,7 +128,11 @@ class Trial:
 def try_out(steps: list[Step], real: RealSide) -> Trial:
     theirs = run(real, steps)
     _clear_rest(real, theirs)
-    ours = run(simulated_side(), steps, [outcome.begun for outcome in theirs.outcomes])
+    ours = run(
+        simulated_side(streaming_lists=real.streaming_lists),
+        steps,
+        [outcome.begun for outcome in theirs.outcomes],
+    )
     return Trial(steps, theirs, ours, compare(theirs, ours))
 
 
@@ -147,7 +151,7 @@ def _clear_rest(real: RealSide, done: Run) -> None:
 DEFINITIONS: Final = (DEFINITION, *definitions())
 
 
-def simulated_side() -> SimulatedSide:
+def simulated_side(*, streaming_lists: bool = True) -> SimulatedSide:
     def serve(now: Callable[[], datetime]) -> SimulatedApiServer:
         return SimulatedApiServer(
             now,
@@ -155,6 +159,7 @@ def simulated_side() -> SimulatedSide:
             rules=our_rules(),
             authorizer=may,
             namespaces=("default", *NAMESPACES),
+            streaming_lists=streaming_lists,
         )
 
     return SimulatedSide(serve, USERS)

@@ -60,6 +60,12 @@ class Sample:
         return {"apiVersion": self.api_version, "kind": self.kind, **rest, "metadata": metadata}
 
 
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_nulls(part) for key, part in value.items() if part is not None}
+    return value
+
+
 OWNER: Document = {
     "apiVersion": "v1",
     "kind": "Node",

@@ -124,7 +124,8 @@ class Address:
 class RealSide:
     """A real kube-apiserver. Users other than the admin are impersonated."""
 
-    def __init__(self, address: Address, users: dict[str, User]) -> None:
+    def __init__(self, address: Address, users: dict[str, User], *, streaming_lists: bool = True) -> None:
+        self.streaming_lists = streaming_lists
         self._address = address
         self._users = users
         self._tls = ssl.create_default_context(cafile=str(address.ca))

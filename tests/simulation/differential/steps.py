@@ -6,7 +6,7 @@ that answer, with a merge patch applied.
 """
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from nodemend.kube.api_request import Content, Method
@@ -42,6 +42,13 @@ class Step:
     def as_json(self) -> dict[str, Any]:
         defaults = asdict(Step(self.label))
         return {key: value for key, value in asdict(self).items() if key == "label" or value != defaults[key]}
+
+
+def as_dry_run(step: Step) -> Step:
+    """The options of a deletion are read from its body alone, where there is one."""
+    if step.method == "DELETE" and step.body:
+        return replace(step, body={**step.body, "dryRun": ["All"]})
+    return replace(step, query={**step.query, "dryRun": "All"})
 
 
 @dataclass(slots=True)

@@ -56,7 +56,7 @@ class SimulatedApiServer:
         authorizer: Authorizer = allow_everything,
         namespaces: Iterable[str] = NAMESPACES,
         streaming_lists: bool = True,
-        compacts_every: timedelta | None = None,
+        compacts_every: timedelta | None = timedelta(minutes=5),
     ) -> None:
         self._storage = Storage(FIRST_REVISION)
         self._caches: dict[Resource, WatchCache] = {}
