@@ -3,7 +3,6 @@
 `python -m bench.clients.floor PORT`
 """
 
-import asyncio
 import sys
 
 import aiohttp
@@ -11,6 +10,7 @@ import msgspec
 
 from bench.clients.measure import Measurement
 from bench.clients.node_generator import LAST
+from nodemend.kube.asyncio_shell import run
 from nodemend.kube.node_record import NodeWire
 
 
@@ -43,4 +43,4 @@ async def main(port: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    run(main(int(sys.argv[1])))

@@ -3,7 +3,6 @@
 `python -m bench.clients.start bare|ours|stream KUBECONFIG`
 """
 
-import asyncio
 import sys
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ import msgspec
 from bench.clients.measure import Measurement
 from nodemend.kube.api_reply import Reply
 from nodemend.kube.api_request import Request
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.kube.asyncio_shell import AsyncioRuntime, run
 from nodemend.kube.credentials_shell import LiveCredentials, find_connection
 from nodemend.kube.http_shell import HttpTransport, Presented
 from nodemend.kube.node_record import node_records
@@ -95,4 +94,4 @@ async def sync_cache(kubeconfig: str, mode: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(read_bare(sys.argv[2]) if sys.argv[1] == "bare" else sync_cache(sys.argv[2], sys.argv[1]))
+    run(read_bare(sys.argv[2]) if sys.argv[1] == "bare" else sync_cache(sys.argv[2], sys.argv[1]))

@@ -192,6 +192,8 @@ def _recover(facts: ManualFacts, node: NodeFacts) -> Step:
         return Untaint(node)
     if status.tainted:
         return ForgetTaint()
+    if _marked(facts):
+        return ClearVoidMark(node)
     ready = node.ready is ConditionStatus.TRUE
     if node.boot_id != status.boot_id:
         return Close(node_gone=False) if ready else Hold(NotBackYet(node.name))
@@ -212,6 +214,8 @@ def _end(facts: ManualFacts) -> Step:
                 return Untaint(node)
             if not status.released:
                 return _void(facts, node, None)
+            if _marked(facts):
+                return ClearVoidMark(node)
         case Present(node) if _marked(facts):
             return ClearVoidMark(node)
         case Present() | Absent():

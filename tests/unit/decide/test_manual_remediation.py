@@ -184,6 +184,11 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
 ]
 
 UNDONE: list[tuple[str, ManualFacts, Step]] = [
+    (
+        "a mark outlives a release that came after all",
+        facts(remediation(RECOVERING), void_mark="rem-1.9"),
+        ClearVoidMark(SILENT_NODE),
+    ),
     ("a mark that has done its work goes", awaiting(void_mark="rem-1.54"), ClearVoidMark(SILENT_NODE)),
     (
         "a node that boots anew is bound anew",
@@ -245,6 +250,7 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
 ]
 
 ENDS: list[tuple[str, ManualFacts, Step]] = [
+    ("released after a mark was set", ending(RELEASED, void_mark="rem-1.9"), ClearVoidMark(SILENT_NODE)),
     ("before anything", ending(AWAITING), DropLock()),
     ("nothing is held", ending(AWAITING, lock=Absent()), DropFinalizer()),
     ("another's lock stays", ending(AWAITING, lock=Present(HeldBy(ours=False, holder="x"))), DropFinalizer()),

@@ -12,7 +12,7 @@ from nodemend.testing.api_server.field_causes import not_supported, wrong
 from nodemend.testing.api_server.kinds import with_metadata
 from nodemend.testing.api_server.quantities import print_time
 from nodemend.testing.api_server.statuses import bad_request, invalid, not_found, stale_precondition
-from nodemend.testing.api_server.storage import Object, _encode
+from nodemend.testing.api_server.storage import Object, encode
 
 POLICIES: Final = ("Background", "Foreground", "Orphan")
 COLLECTOR_FINALIZERS: Final = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
@@ -197,7 +197,7 @@ def _marked_now(old: Object, now: datetime) -> Object:
 
 def _answer_body(call: Call, object_: Object) -> bytes:
     if call.kind.returns_deleted:
-        return _encode(object_)
+        return encode(object_)
     resource, metadata = call.kind.resource, object_["metadata"]
     details = {
         "name": metadata["name"],
@@ -205,7 +205,7 @@ def _answer_body(call: Call, object_: Object) -> bytes:
         "kind": resource.plural,
         "uid": metadata["uid"],
     }
-    return _encode(
+    return encode(
         {
             "kind": "Status",
             "apiVersion": "v1",

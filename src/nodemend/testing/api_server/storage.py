@@ -14,7 +14,7 @@ from nodemend.api.group_versions import Resource
 
 Object = dict[str, Any]
 
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
 class Stored:
@@ -34,13 +34,13 @@ class Stored:
         """Without apiVersion and kind, as items of a list of a built-in kind are written."""
         if self._bare is None:
             inside = {name: part for name, part in self.object.items() if name not in {"apiVersion", "kind"}}
-            self._bare = _encode(inside)
+            self._bare = encode(inside)
         return self._bare
 
     @property
     def body(self) -> bytes:
         if self._body is None:
-            self._body = _encode(self.object)
+            self._body = encode(self.object)
         return self._body
 
 

@@ -21,7 +21,7 @@ from nodemend.testing.api_server.statuses import (
     stale_uid,
     unsupported_media_type,
 )
-from nodemend.testing.api_server.storage import Object, _encode
+from nodemend.testing.api_server.storage import Object, encode
 
 Entries = list[dict[str, Any]]
 
@@ -180,7 +180,7 @@ def _store(call: Call, old: Object, new: Object, entries: Entries) -> Answer:
     call.refuse_by_policy(route.name, denials)
     if _ends_deletion(new, old):
         call.remove(route.key)
-        return backend.answer(200, _encode(new))
+        return backend.answer(200, encode(new))
     if new == old:
         return backend.answer(200, call.table.rows[route.key].body)
     return backend.answer(200, call.put(route.key, new).body)

@@ -100,3 +100,15 @@ def test_contradictions_and_unknown_fields_are_refused() -> None:
     assert refusal(fieldSelector="spec.none=1") == (400, "BadRequest")
     assert refusal(**{"continue": "nonsense"}) == (400, "BadRequest")
     assert refusal(resourceVersion="nonsense") == (400, "BadRequest")
+
+
+def test_a_list_that_wants_more_than_a_lagging_cache_has_is_refused() -> None:
+    client = three_nodes()
+    client.server.lag(NODE, client.server.revision)
+    made = client.create(NODE, "d")
+
+    refused, _ = client.list(NODE, resourceVersion=version(made), resourceVersionMatch="NotOlderThan")
+    client.server.lag(NODE, None)
+    served, listed = client.list(NODE, resourceVersion=version(made), resourceVersionMatch="NotOlderThan")
+
+    assert (refused, served, names(listed)) == (504, 200, ["a", "b", "c", "d"])
