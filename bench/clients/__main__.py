@@ -1,8 +1,8 @@
 """`python -m bench.clients sample|normal|full`: our client beside its floor and beside others, in one run.
 
 Rounds of ours and of what it is compared with alternate, and the best of all rounds counts, lap by lap: that
-suffers least from whatever else the machine does. Servers keep to one core and clients to another. The last line has the figures; exits 1 when one of them
-is over its bar.
+suffers least from whatever else the machine does. Servers keep to one core and clients to another. The last
+line has the figures; exits 1 when one of them is over its bar.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.clients.environments import python_of
+from bench.clients.node_generator import HEARTBEATS
 from bench.clients.real_nodes import create_nodes
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
@@ -47,8 +48,8 @@ class Size:
 
 
 SIZES = {
-    "sample": Size(watch_nodes=5_000, rival_nodes=300, real_nodes=2_000, records=20_000, rounds=8),
-    "normal": Size(watch_nodes=10_000, rival_nodes=2_000, real_nodes=10_000, records=100_000, rounds=10),
+    "sample": Size(watch_nodes=4_000, rival_nodes=200, real_nodes=2_000, records=20_000, rounds=8),
+    "normal": Size(watch_nodes=10_000, rival_nodes=1_000, real_nodes=10_000, records=100_000, rounds=10),
     "full": Size(watch_nodes=10_000, rival_nodes=10_000, real_nodes=100_000, records=100_000, rounds=10),
 }
 
@@ -132,17 +133,30 @@ def compare_starts(cores: Cores, size: Size) -> dict[str, list[Result]]:
     return results
 
 
-def cleanest(results: list[Result], laps: str) -> float:
-    """Seconds of a run put together from the best of all rounds for each lap.
+def best_laps(results: list[Result], laps: str) -> list[float]:
+    """The best of all rounds for each lap, in seconds.
 
     Neighbours on the machine only ever add to a lap, and hit other laps in other rounds.
     """
     rounds = [[end - begin for begin, end in pairwise([0.0, *run[laps]])] for run in results]
-    return float(sum(min(of_each) for of_each in zip(*rounds, strict=False)))
+    return [min(of_each) for of_each in zip(*rounds, strict=False)]
+
+
+def cleanest(results: list[Result], laps: str) -> float:
+    """Seconds of a run put together from its best laps."""
+    return sum(best_laps(results, laps))
 
 
 def cleanest_us_per_event(results: list[Result]) -> float:
     return cleanest(results, "cpu_laps") / int(results[0]["events"]) * 1e6
+
+
+def print_phases(results: dict[str, list[Result]]) -> None:
+    """The first laps of a watch are Nodes added, the rest are heartbeats."""
+    floor, ours = (best_laps(results[client], "cpu_laps") for client in ("floor", "nodemend"))
+    added = len(floor) // (HEARTBEATS + 1)
+    for phase, laps in (("added", slice(0, added)), ("heartbeats", slice(added + 1, -1))):
+        print(f"{phase}: {sum(ours[laps]) / sum(floor[laps]):.2f} times the floor")
 
 
 def least(results: list[Result], figure: str) -> float:
@@ -168,6 +182,7 @@ def main(size: Size) -> int:
     cores = Cores()
     watches = compare_watches(cores, size)
     print_watches(watches)
+    print_phases(watches)
     records = run_client(cores, sys.executable, f"{PACKAGE}.records", str(size.records))
     starts = compare_starts(cores, size)
     for mode in STARTS:

@@ -9,6 +9,9 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+HEARTBEATS = 3
+"""How often each Node reports in a watch."""
+
 LAST = "zz-last"
 """The name of the Node with which a watch ends."""
 

@@ -1,7 +1,7 @@
 """A loopback API server with synthetic Nodes, as fast as one core can send them.
 
 It serves what each client needs to start (discovery, an empty list) and then the same watch to all: every
-Node added, every Node's heartbeat, a last event. One HTTP chunk an event, as a kube-apiserver flushes them.
+Node added, heartbeats of every Node, a last event. One HTTP chunk an event, as a kube-apiserver flushes them.
 
 `python -m bench.clients.node_server NODES CORE` prints its port.
 """
@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from bench.clients.node_generator import LAST, make_node, watch_line
+from bench.clients.node_generator import HEARTBEATS, LAST, make_node, watch_line
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 _DRAIN_ABOVE_BYTES = 1 << 20
@@ -26,13 +26,17 @@ def _chunk(body: bytes) -> bytes:
 
 
 def make_stream(nodes: int) -> list[bytes]:
-    """All that a watch sends: `nodes` added, as many heartbeats, and one Node named LAST."""
-    last = make_node(0, 3 * nodes)
+    """All that a watch sends: `nodes` added, HEARTBEATS of each, and one Node named LAST.
+
+    A Node is added once and reports every five minutes: a watch in use carries little else.
+    """
+    last = make_node(0, (HEARTBEATS + 2) * nodes)
     last["metadata"] |= {"name": LAST, "uid": LAST}
     return [
         *(_chunk(watch_line("ADDED", make_node(number, nodes + number))) for number in range(nodes)),
         *(
-            _chunk(watch_line("MODIFIED", make_node(number, 2 * nodes + number, beat=1)))
+            _chunk(watch_line("MODIFIED", make_node(number, (beat + 1) * nodes + number, beat)))
+            for beat in range(1, HEARTBEATS + 1)
             for number in range(nodes)
         ),
         _chunk(watch_line("ADDED", last)),

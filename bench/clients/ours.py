@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.clients.measure import Measurement
-from bench.clients.node_generator import LAST
+from bench.clients.node_generator import HEARTBEATS, LAST
 from nodemend.kube.api_reply import Reply
 from nodemend.kube.api_request import Request
 from nodemend.kube.asyncio_shell import AsyncioRuntime, run
@@ -81,7 +81,7 @@ async def main(port: int) -> None:
     loop = runtime.spawn(run_reflector(reflector, transport, runtime, enqueue), "reflector")
     await done.wait(within=300)
     nodes = len(reflector.cache)
-    measurement.end(2 * (nodes - 1) + 1, nodes, wakes=wakes)
+    measurement.end((HEARTBEATS + 1) * (nodes - 1) + 1, nodes, wakes=wakes)
     loop.cancel()
     await loop.join()
     await inner.close()

@@ -12,7 +12,7 @@ from typing import Any
 import kopf  # type: ignore[import-not-found]
 
 from bench.clients.measure import Measurement
-from bench.clients.node_generator import LAST
+from bench.clients.node_generator import HEARTBEATS, LAST
 
 _cache: dict[str, Any] = {}
 _events = 0
@@ -46,7 +46,7 @@ async def main() -> None:
     measurement.begin()
     operator = asyncio.create_task(kopf.operator(clusterwide=True, standalone=True))
     # Handlers of different objects run side by side: the last event does not end last.
-    while not (_done.is_set() and _events >= 2 * (len(_cache) - 1) + 1):  # noqa: ASYNC110
+    while not (_done.is_set() and _events >= (HEARTBEATS + 1) * (len(_cache) - 1) + 1):  # noqa: ASYNC110
         await asyncio.sleep(0.02)
     measurement.end(_events, len(_cache))
     operator.cancel()
