@@ -81,7 +81,7 @@ matrix:
     for version in $({{python}} -m controlplane versions | grep -oE '^v1\.[0-9]+\.[0-9]+'); do \
         just controlplane-build --kubernetes $version; \
         echo "=== $version"; \
-        NODEMEND_KUBERNETES=$version .venv/bin/pytest -q tests/integration; \
+        CONTROLPLANE_KUBERNETES=$version .venv/bin/pytest -q tests/integration; \
         {{python}} -m tests.simulation.differential --sequences 60 --kubernetes $version; \
     done
 

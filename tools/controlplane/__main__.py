@@ -8,7 +8,7 @@ from types import FrameType
 
 from controlplane.build import BuildError, build
 from controlplane.pin import pin_kubernetes
-from controlplane.pins import ETCD, KUBERNETES_VERSIONS, KWOK, NEWEST_KUBERNETES
+from controlplane.pins import ETCD, KUBERNETES_VERSIONS, KWOK, USUAL_KUBERNETES
 from controlplane.process import ProcessEndedError
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     upper = commands.add_parser("up", help="start, and stay until Ctrl-C")
     upper.set_defaults(do=up)
     for command in (builder, upper):
-        command.add_argument("--kubernetes", choices=KUBERNETES_VERSIONS, default=NEWEST_KUBERNETES)
+        command.add_argument("--kubernetes", choices=KUBERNETES_VERSIONS, default=USUAL_KUBERNETES)
     upper.add_argument(
         "--groups", default="a,b,c", help="groups of nodes that fall silent together (%(default)s)"
     )

@@ -6,12 +6,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.pins import ETCD, KWOK, NEWEST_KUBERNETES, Family, kubernetes
+from build_cache import build_cache
+from controlplane.pins import ETCD, KWOK, Family, kubernetes
 
 
 class BuildError(Exception):
@@ -35,21 +36,14 @@ class Programs:
         return os.pathsep.join(map(str, self.folders))
 
 
-def cache_root(env: Mapping[str, str] = os.environ) -> Path:
-    """The folder of all builds, by $NODEMEND_CACHE, else $XDG_CACHE_HOME, else ~/.cache."""
-    if chosen := env.get("NODEMEND_CACHE"):
-        return Path(chosen) / "controlplane"
-    return Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nodemend" / "controlplane"
-
-
-def build(version: str = NEWEST_KUBERNETES) -> Programs:
+def build(version: str) -> Programs:
     """All programs of a control plane of that Kubernetes version, built first where they are missing."""
     return Programs(tuple(build_family(family) for family in (kubernetes(version), ETCD, KWOK)))
 
 
 def build_family(family: Family) -> Path:
     """The folder with the family's binaries. Of several builders at a time one builds, the rest wait."""
-    done = cache_root() / f"{family.name}-{family.version}-{digest(family)}"
+    done = build_cache() / "controlplane" / f"{family.name}-{family.version}-{digest(family)}"
     if done.exists():
         return done
     done.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controlplane.credentials import User
-from controlplane.pins import NEWEST_KUBERNETES
+from controlplane.pins import USUAL_KUBERNETES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,7 @@ class Settings:
     The defaults are quick rather than Kubernetes' own: a silent node turns Unknown in about 5 s, not 50.
     """
 
-    kubernetes: str = NEWEST_KUBERNETES
+    kubernetes: str = USUAL_KUBERNETES
     controller_manager: bool = True
     scheduler: bool = True
     attacher: bool = False

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from build_cache import build_cache
+
 REQUIREMENTS: Final = Path(__file__).with_name("helm-requirements.txt")
 _WITHIN: Final = 300.0
 
@@ -43,13 +45,7 @@ def helm() -> Path:
 
 def _cache_folder() -> Path:
     digest = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]
-    chosen = os.environ.get("NODEMEND_CACHE")
-    root = (
-        Path(chosen)
-        if chosen
-        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nodemend"
-    )
-    return root / f"helm-{digest}"
+    return build_cache() / f"helm-{digest}"
 
 
 def _install_into(folder: Path) -> None:

@@ -1,10 +1,10 @@
 """The whole root, from nothing."""
 
-import os
 import shutil
 from pathlib import Path
 from typing import Final
 
+from build_cache import build_cache
 from image_root import debian_packages, python_packages
 from image_root.chroot import run_in
 from image_root.debian_packages import PACKAGES, PYTHON
@@ -20,12 +20,12 @@ _NSSWITCH: Final = "passwd: files\ngroup: files\nhosts: files dns\n"
 def build_root(root: Path, wheel: Path | None = None) -> list[str]:
     """Make `root`, which must not exist yet; returns the names of our programs in it."""
     root.mkdir(parents=True)
-    archives = debian_packages.download(PACKAGES, _cache() / "debian")
+    archives = debian_packages.download(PACKAGES, build_cache() / "debian")
     debian_packages.prepare(root)
     for archive in archives:
         debian_packages.unpack(archive, root)
     _configure(root)
-    wheel = wheel or python_packages.build_wheel(REPOSITORY, _cache() / "wheels")
+    wheel = wheel or python_packages.build_wheel(REPOSITORY, build_cache() / "wheels")
     python_packages.install_wheels(root, wheel, REPOSITORY / "requirements" / "run.txt")
     programs = python_packages.write_programs(root, wheel)
     _compile(root)
@@ -59,12 +59,3 @@ def _compile(root: Path) -> None:
     folders = [f"/usr/lib/{PYTHON}", f"/{python_packages.SITE}"]
     quietly = ["-q", "--invalidation-mode", "unchecked-hash", "-x", "test|lib2to3"]
     run_in(root, [f"/usr/bin/{PYTHON}", "-m", "compileall", *quietly, *folders], user=0)
-
-
-def _cache() -> Path:
-    chosen = os.environ.get("NODEMEND_CACHE")
-    return (
-        Path(chosen)
-        if chosen
-        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nodemend"
-    )

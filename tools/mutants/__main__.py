@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from mutants.hunt import hunt
-from mutants.operators import Mutant, mutants_of
+from mutants.operators import Mutant, mutants_of, unbroken
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DECIDE: Final = ROOT / "src" / "nodemend" / "decide"
@@ -23,9 +23,19 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only mutants whose name contains this")
     options = parser.parse_args()
     mutants = [mutant for mutant in _all() if options.only in mutant.name][:: options.every]
+    if blind := hunt(unbroken(DECIDE / "storm_guard.py", "nodemend.decide.storm_guard")):
+        print(f"the {blind} tests fail on unbroken code: they would catch every mutant")
+        return 1
     with ThreadPoolExecutor(options.workers) as pool:
-        catches = list(pool.map(hunt, mutants))
+        catches = [
+            _tell(mutant, catch) for mutant, catch in zip(mutants, pool.map(hunt, mutants), strict=True)
+        ]
     return _report(mutants, catches)
+
+
+def _tell(mutant: Mutant, catch: str) -> str:
+    print(f"{catch or 'SURVIVED':24} {mutant.name}", file=sys.stderr, flush=True)
+    return catch
 
 
 def _all() -> list[Mutant]:

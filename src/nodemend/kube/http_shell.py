@@ -20,9 +20,9 @@ from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
 from nodemend.kube.api_request import Request
 from nodemend.kube.ports import Runtime, Stream, StreamEnded, StreamSilent
 
-# A page of 500 objects is some megabytes. More than this is not an answer to anything that we ask.
 T = TypeVar("T")
 
+# A page of 500 objects is some megabytes. More than this is not an answer to anything that we ask.
 _LONGEST_BODY_BYTES = 256 * 1024 * 1024
 _READ_BUFFER_BYTES = 1024 * 1024
 _UNLIMITED = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
@@ -203,6 +203,10 @@ class HttpStream:
         return data or StreamEnded(clean=True, why="the server closed the stream")
 
     def close(self) -> None:
+        """Leave at once. A polite end of TLS would wait half a minute for a peer that is gone."""
+        connection = self._response.connection
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
         self._response.close()
 
 

@@ -74,8 +74,6 @@ SETTINGS: Final[tuple[Setting[object], ...]] = (
     RETRY_PERIOD,
     REQUEST_TIMEOUT,
 )
-# Read by our development tools, which may start controllers.
-_OF_OTHERS: Final = frozenset({"NODEMEND_CACHE"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ class _Source:
 
 
 def refuse_unknown(environment: Mapping[str, str]) -> None:
-    known = {setting.variable for setting in SETTINGS} | _OF_OTHERS
+    known = {setting.variable for setting in SETTINGS}
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not _names_a_service(name, environment):
             raise SettingsError(f"{name} is set, but there is no such setting.{_nearest(name)}")

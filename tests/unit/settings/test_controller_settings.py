@@ -118,7 +118,6 @@ def test_variables_of_services_and_of_others_are_left_alone() -> None:
         "NODEMEND_CHECKER_SERVICE_PORT_METRICS": "8080",
         "NODEMEND_CHECKER_PORT": "tcp://10.0.0.1:8080",
         "NODEMEND_CHECKER_PORT_8080_TCP_ADDR": "10.0.0.1",
-        "NODEMEND_CACHE": "/var/cache",
         "OTHERS_PORT": "1",
     }
 
