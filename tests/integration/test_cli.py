@@ -16,8 +16,7 @@ import pytest
 import yaml
 
 from controlplane.api import MERGE
-from nodemend.api.micro_time import print_micro_time
-from nodemend.api.timestamps import print_time
+from nodemend.api.timestamps import print_micro_time, print_time
 from tests.refusals.installed_cluster import (
     NODES,
     PEOPLE,

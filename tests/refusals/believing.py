@@ -9,7 +9,7 @@ from typing import Any, Final
 from controlplane.process import Process
 from controlplane.waiting import wait_until
 from installed.programs import start
-from nodemend.api.micro_time import print_micro_time
+from nodemend.api.timestamps import print_micro_time
 from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, node, remediation
 from tests.refusals.trial import Trial
 

@@ -1,12 +1,24 @@
-"""Points in time as Kubernetes writes them."""
+"""Points in time as Kubernetes writes them: UTC, to the second (metav1.Time) or microsecond (MicroTime)."""
 
 from datetime import UTC, datetime
 
 
 def print_time(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Raises ValueError for a moment without a time zone."""
+    return _in_utc(moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def print_micro_time(moment: datetime) -> str:
+    """As Leases and Events carry it. Raises ValueError for a moment without a time zone."""
+    return _in_utc(moment).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_time(text: str) -> datetime:
     """Raises ValueError for what is no RFC 3339 time."""
     return datetime.fromisoformat(text)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a moment without a time zone is ambiguous")
+    return moment.astimezone(UTC)

@@ -16,8 +16,8 @@ from typing import Final
 
 from nodemend.api.event import Event, EventSeries, EventType, ObjectReference
 from nodemend.api.group_versions import EVENT
-from nodemend.api.micro_time import print_micro_time
 from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.timestamps import print_micro_time
 from nodemend.kube.api_request import Method, Precondition, Request, create, merge_patch
 from nodemend.kube.rate_limit import Rate, TokenBucket
 from nodemend.kube.reconcile_queue import ReconcileQueue

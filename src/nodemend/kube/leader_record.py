@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 from nodemend.api.group_versions import LEASE
 from nodemend.api.lease import Lease
-from nodemend.api.micro_time import print_micro_time
+from nodemend.api.timestamps import print_micro_time
 from nodemend.kube.api_outcome import Ok, Reason, Refused, Undecodable, Unknown, judge_write
 from nodemend.kube.api_reply import Answer, Reply, Unsent
 from nodemend.kube.api_request import Precondition, Request, create, get, merge_patch

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from nodemend.api.lease import Lease, LeaseSpec
-from nodemend.api.micro_time import print_micro_time
+from nodemend.api.timestamps import print_micro_time
 from nodemend.cli.leaders import LeaderState, Sighting, judge_leader, look_at_leaders
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.testing.cluster.world import Shape, World

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, POD
-from nodemend.api.micro_time import print_micro_time
-from nodemend.api.timestamps import print_time
+from nodemend.api.timestamps import print_micro_time, print_time
 from nodemend.kube.api_request import Selection
 from nodemend.testing.cluster.direct import Direct, Object
 from nodemend.testing.scheduler import Scheduler
