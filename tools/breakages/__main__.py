@@ -33,14 +33,14 @@ BREAKAGES: Final = (
         "a type error",
         SOURCE / "decide/storm_guard.py",
         'return Hold(CannotRead("the RemediationPolicy", why))',
-        'return Hold(CannotRead("the RemediationPolicy", 404))',
+        'return Hold(CannotRead("the RemediationPolicy", len(why)))',
         "error: Argument 2",
     ),
     Breakage(
         "a layer violation",
         SOURCE / "decide/workloads.py",
         "from nodemend.decide.facts import Taint",
-        "from nodemend.decide.facts import Taint\nfrom nodemend.kube.ports import Runtime as Runtime",
+        "from nodemend.decide.facts import Taint\nfrom nodemend.kube.ports import Runtime  # noqa: F401",
         "Layers: each may import only what stands below it BROKEN",
     ),
     Breakage(

@@ -33,8 +33,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Healthy:
-    ready_for: float
-    """Seconds for which it has been Ready; 0 when no Ready condition says so."""
+    ready_for: float | None
+    """Seconds for which it has been Ready, 0 when it just turned so; None when no Ready condition says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +78,5 @@ def _meet(threshold: Threshold, seen: dict[str, ConditionSeen]) -> Match | None:
     )
 
 
-def _ready_for(ready: ConditionSeen | None) -> float:
-    return ready.seen_for if ready is not None and ready.status is ConditionStatus.TRUE else 0.0
+def _ready_for(ready: ConditionSeen | None) -> float | None:
+    return ready.seen_for if ready is not None and ready.status is ConditionStatus.TRUE else None

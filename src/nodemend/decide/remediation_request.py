@@ -64,7 +64,7 @@ def _with(health: NodeHealth, existing: Open, healthy_delay: float) -> Request:
     if existing.committed and not existing.finished:
         return Leave()
     match health:
-        case Healthy(ready_for) if ready_for > 0:
+        case Healthy(ready_for) if ready_for is not None:
             missing = healthy_delay - ready_for
             return Withdraw() if missing <= 0 else Leave(missing)
         case Unhealthy() if existing.finished:

@@ -31,7 +31,7 @@ def seen(type_: str, status: ConditionStatus, seconds: float) -> ConditionSeen:
     [
         ([], Unjudged("the node reports no conditions yet")),
         ([seen("Ready", TRUE, 90)], Healthy(90)),
-        ([seen("DiskPressure", TRUE, 90)], Healthy(0)),
+        ([seen("DiskPressure", TRUE, 90)], Healthy(None)),
         ([seen("Ready", FALSE, 90)], Suspect(Match("Ready", FALSE, 90, 600))),
         ([seen("Ready", UNKNOWN, 299.9)], Suspect(Match("Ready", UNKNOWN, 299.9, 300))),
         ([seen("Ready", UNKNOWN, 300)], Unhealthy(Match("Ready", UNKNOWN, 300, 300))),

@@ -34,7 +34,8 @@ HELD = Hold(holds.DryRun(policy_exists=True))
         (FINE, OURS, HELD, Withdraw()),
         (Healthy(30), OURS, Go(), Withdraw()),
         (Healthy(29), OURS, Go(), Leave(1)),
-        (Healthy(0), OURS, Go(), Leave()),
+        (Healthy(0), OURS, Go(), Leave(30)),
+        (Healthy(None), OURS, Go(), Leave()),
         (Unjudged("x"), OURS, Go(), Leave()),
         # Something was released: only the remediator knows when it is over.
         (FINE, replace(OURS, committed=True), Go(), Leave()),

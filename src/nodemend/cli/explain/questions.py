@@ -57,7 +57,7 @@ def ask_watched(target: Target | None) -> Question:
 def ask_unhealthy(health: NodeHealth) -> Question:
     match health:
         case Healthy(ready_for):
-            ready = f"; Ready for {spell_seconds(ready_for)}" if ready_for > 0 else ""
+            ready = f"; Ready for {spell_seconds(ready_for)}" if ready_for is not None else ""
             answer, because = Answer.NO, f"no threshold is met{ready}"
         case Suspect(match):
             met = f"{match.type}={match.status} for {spell_seconds(match.age)}"
