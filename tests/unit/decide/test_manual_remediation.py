@@ -109,6 +109,15 @@ STORY: list[tuple[str, ManualFacts, Step]] = [
         Untaint(TAINTED_NODE),
     ),
     ("and is forgotten", facts(remediation(RELEASED)), ForgetTaint()),
+    (
+        "workloads leave although the Lease cannot be read",
+        facts(
+            remediation(RELEASING.but(pods_left=2, attachments_left=1)),
+            node=Present(TAINTED_NODE),
+            lease=Unreadable("500"),
+        ),
+        Hold(holds.WorkloadsLeaving(2, 1)),
+    ),
     ("then the node is awaited", facts(remediation(RECOVERING)), Hold(holds.NotBackYet("n1"))),
     (
         "up, but not Ready yet",
@@ -180,6 +189,14 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
         "the boot vouched for speaks after all",
         facts(remediation(RECOVERING), node=Present(replace(SILENT_NODE, ready=ConditionStatus.TRUE))),
         Hold(holds.WordContradicted("anna", "boot-1")),
+    ),
+    (
+        "the same, and nobody knows any more who had vouched",
+        facts(
+            remediation(RECOVERING.but(evidence=None)),
+            node=Present(replace(SILENT_NODE, ready=ConditionStatus.TRUE)),
+        ),
+        Hold(holds.WordContradicted("", "boot-1")),
     ),
 ]
 
