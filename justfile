@@ -118,6 +118,10 @@ simulate seeds="2000":
 mutants every="1":
     {{python}} -m mutants --every {{every}}
 
+# [thresholds] Every limit against exact fractions, for every total and every count.
+thresholds totals="200":
+    {{python}} -m tests.oracles.thresholds --totals {{totals}}
+
 # [refusals] What the real API server refuses, and what the running remediator does not believe.
 refusals: controlplane-build
     {{python}} -m tests.refusals

@@ -78,7 +78,14 @@ def test_a_policy_without_a_spec_is_a_dry_run(plane: ControlPlane) -> None:
         "metadata": {"name": "cluster"},
     }
 
-    assert plane.api.create(policy)["spec"] == {"mode": "DryRun", "maxConcurrent": 1}
+    assert plane.api.create(policy)["spec"] == {
+        "mode": "DryRun",
+        "maxConcurrent": 10,
+        "maxConcurrentPercent": 10,
+        "maxUnhealthy": "40%",
+        "settleTime": "5m",
+        "minInterval": "10s",
+    }
 
 
 def test_short_names_columns_and_categories_work_in_kubectl(plane: ControlPlane) -> None:

@@ -134,6 +134,8 @@ def _policy(path: str, value: object, *says: str) -> BadSpec:
 
 _REQUIRED: Final = "Required value"
 _DURATION: Final = "must be a duration longer than zero, such as 90s, 5m or 1h30m"
+_LIMIT: Final = "must be a count such as 3, or a share from 0% to 100%, such as 40%"
+_NO_LIMITS: Final = ("half", "101%", "-1", -1, "1.5%", "40 %")
 _TRUE_FALSE_UNKNOWN: Final = 'supported values: "True", "False", "Unknown"'
 _READY: Final = {"type": "Ready", "status": "Unknown", "period": "5m"}
 _REMEDY: Final = _CHECK["spec"]["remedies"][0]  # type: ignore[index]
@@ -158,6 +160,14 @@ _CHECKS: Final = (
     _check("healthyDelay", "soon", "spec.healthyDelay", _DURATION),
     _check("healthyDelay", "0s", "spec.healthyDelay", _DURATION),
     _check("healthyDelay", 30, "spec.healthyDelay", "must be of type string"),
+    *(_check("maxUnhealthy", bad, "spec.maxUnhealthy", _LIMIT) for bad in _NO_LIMITS),
+    _check("dryRun", "yes", "spec.dryRun", "must be of type boolean"),
+    _check("pause", {"by": "anna"}, "spec.pause.reason", _REQUIRED),
+    _check("pause", {"reason": "x", "until": "noon"}, "spec.pause.until", "must be of type date-time"),
+    _check(
+        "maintenance", [{"type": "is broken"}], "spec.maintenance[0].type", "must be the type of a condition"
+    ),
+    _check("maintenance", [{"type": "M", "status": "On"}], "spec.maintenance[0].status", _TRUE_FALSE_UNKNOWN),
     _threshold("type", ABSENT, _REQUIRED),
     _threshold("type", "", "at least 1 chars long"),
     _threshold("type", "not ready", "must be the type of a condition, such as Ready"),
@@ -227,7 +237,18 @@ _POLICIES: Final = (
     _policy("pause", True, "spec.pause", "must be of type object"),
     _policy("pause.reason", ABSENT, "spec.pause.reason", _REQUIRED),
     _policy("pause.reason", "", "spec.pause.reason", "at least 1 chars long"),
-    _policy("pause.until", "tomorrow", 'unknown field "spec.pause.until"'),
+    _policy("pause.until", "tomorrow", "spec.pause.until", "must be of type date-time"),
+    _policy("maxConcurrentPercent", 0, "spec.maxConcurrentPercent", "greater than or equal to 1"),
+    _policy("maxConcurrentPercent", 101, "spec.maxConcurrentPercent", "less than or equal to 100"),
+    *(_policy("maxUnhealthy", bad, "spec.maxUnhealthy", _LIMIT) for bad in _NO_LIMITS),
+    _policy("maxUnhealthy", True, "spec.maxUnhealthy", "must be of type integer,string"),
+    _policy("settleTime", "0s", "spec.settleTime", _DURATION),
+    _policy("settleTime", "a while", "spec.settleTime", _DURATION),
+    _policy("minInterval", "fast", "spec.minInterval", _DURATION),
+    _policy("failureDomains", {"key": "my zone"}, "spec.failureDomains.key", "must be a label key"),
+    _policy("failureDomains", {"maxUnhealthy": "half"}, "spec.failureDomains.maxUnhealthy", _LIMIT),
+    _policy("failureDomains", {"minNodes": 0}, "spec.failureDomains.minNodes", "greater than or equal to 1"),
+    _policy("failureDomains", {"maxConcurrent": 0}, "spec.failureDomains.maxConcurrent", "equal to 1"),
     _policy("dryRun", False, 'unknown field "spec.dryRun"'),
 )
 _TEMPLATES: Final = (

@@ -1,4 +1,4 @@
-"""The reference pages that are made from the code: commands, settings, metrics, events.
+"""The reference pages that are made from the code: commands, settings, metrics, events, the guard.
 
 `python -m generate.cli_reference` writes them alone, without Helm.
 """
@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from generate.guard_reference import guard_page
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.main import COMMANDS, cli
 from nodemend.settings.controller_settings import SETTINGS
@@ -28,6 +29,7 @@ def reference_pages() -> dict[Path, str]:
         "settings.md": _settings(),
         "metrics.md": _metrics(),
         "events.md": _events(),
+        "storm_guard.md": guard_page(),
     }
     return {REFERENCE / name: "\n".join((_MARK, *lines)) + "\n" for name, lines in pages.items()}
 

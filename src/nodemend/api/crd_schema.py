@@ -80,8 +80,10 @@ def _(of: inspect.StructType) -> Schema:
 
 @_translate.register
 def _(of: inspect.UnionType) -> Schema:
-    """Only `X | None`: absence is how nothing looks on the wire."""
+    """`X | None`, for absence is how nothing looks on the wire, and Kubernetes' own `int | str`."""
     some = [part for part in of.types if not isinstance(part, inspect.NoneType)]
+    if {type(part) for part in some} == {inspect.IntType, inspect.StrType}:
+        return {"x-kubernetes-int-or-string": True}
     if len(some) != 1:
         raise UnsupportedTypeError(f"a choice of types cannot be part of an API type: {of}")
     return _translate(some[0])

@@ -19,6 +19,12 @@ CHECK: Final = "nodemend.io/check"
 CHECK_UID: Final = "nodemend.io/check-uid"
 """Annotation beside it: the very check, should another take its name."""
 
+EXCLUDE: Final = "nodemend.io/exclude"
+"""Label or annotation on a Node: leave it alone. Any value but "false" says so."""
+
+MEDIK8S_EXCLUDE: Final = "remediation.medik8s.io/exclude-from-remediation"
+"""The label by which medik8s is told the same; there only "true" says so."""
+
 HOLDER: Final = "nodemend.io/holder"
 """Annotation on the lock of a node: who has it, for people. The lock itself goes by UID."""
 

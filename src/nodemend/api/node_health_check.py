@@ -4,22 +4,13 @@ from typing import Annotated, ClassVar
 
 from nodemend.api import name_formats
 from nodemend.api.conditions import Condition, ConditionStatus
+from nodemend.api.duration import Duration
 from nodemend.api.label_selector import LabelSelector
+from nodemend.api.limit import LIMIT_FORM, Limit
 from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.pause import Pause
 from nodemend.api.quantities import DURATION_PATTERN
 from nodemend.api.wire import Rule, Wire, about
-
-_Duration = Annotated[
-    str,
-    about(
-        "A duration, such as 5m.",
-        pattern=DURATION_PATTERN,
-        min_length=2,
-        max_length=16,
-        rules=(name_formats.DURATION,),
-        example="5m",
-    ),
-]
 
 
 class Threshold(Wire):
@@ -53,7 +44,7 @@ class Threshold(Wire):
         ConditionStatus,
         about('The status that counts as unhealthy. A node that is cut off is "Unknown", not "False".'),
     ]
-    period: Annotated[_Duration, about("How long it must last, such as 5m.")]
+    period: Annotated[Duration, about("How long it must last, such as 5m.")]
     accept_short_period: Annotated[
         bool, about("Allow less than 40s for Ready, which is within the noise of heartbeats.")
     ] = False
@@ -121,6 +112,22 @@ class Remedy(Wire):
     template: Annotated[TemplateReference, about("What to create.")]
 
 
+class MaintenanceCondition(Wire):
+    """A node condition by which somebody says that they work on the node."""
+
+    type: Annotated[
+        str,
+        about(
+            "The node condition.",
+            min_length=1,
+            max_length=316,
+            rules=(name_formats.CONDITION_TYPE,),
+            example="example.com/Maintenance",
+        ),
+    ]
+    status: Annotated[ConditionStatus, about("The status that says so.")] = ConditionStatus.TRUE
+
+
 class NodeHealthCheckSpec(Wire):
     selector: Annotated[LabelSelector, about("The nodes this check watches. An empty selector is all nodes.")]
     thresholds: Annotated[
@@ -133,8 +140,22 @@ class NodeHealthCheckSpec(Wire):
         tuple[Remedy, ...],
         about("What is done about an unhealthy node. One, for now.", min_length=1, max_length=1),
     ]
+    max_unhealthy: Annotated[
+        Limit,
+        about(
+            "At or above this many unhealthy nodes of this check, none of them is remediated.",
+            rules=(LIMIT_FORM,),
+            example="30%",
+        ),
+    ] = "50%"
+    dry_run: Annotated[bool, about("Only say what would be done, for the nodes of this check.")] = False
+    pause: Annotated[Pause | None, about("While in force, no new action begins for its nodes.")] = None
+    maintenance: Annotated[
+        tuple[MaintenanceCondition, ...],
+        about("Nodes that show one of these are left alone.", max_length=16, keys=("type",)),
+    ] = ()
     healthy_delay: Annotated[
-        _Duration, about("How long a node must stay healthy before its remediation is withdrawn.")
+        Duration, about("How long a node must stay healthy before its remediation is withdrawn.")
     ] = "30s"
 
 

@@ -1,12 +1,18 @@
 """RemediationPolicy: what the whole cluster allows Nodemend to do."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
-from nodemend.api import keys
+from nodemend.api import keys, name_formats
 from nodemend.api.conditions import Condition
+from nodemend.api.duration import Duration
+from nodemend.api.limit import LIMIT_FORM, Limit
 from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.pause import Pause
 from nodemend.api.wire import Rule, Wire, about
+
+STORM: Final = "Storm"
+"""The condition of a policy that outlives a leadership: its successor lets the storm settle anew."""
 
 
 class Mode(StrEnum):
@@ -14,11 +20,29 @@ class Mode(StrEnum):
     ACT = "Act"
 
 
-class Pause(Wire):
-    """Stops new actions at once. What is under way reaches its next safe point and waits there."""
+class FailureDomains(Wire):
+    """Limits for each failure domain: what fails together may have one cause, which no reboot heals."""
 
-    reason: Annotated[str, about("Why, for whoever finds it.", min_length=1, max_length=1024)]
-    by: Annotated[str, about("Who paused.", max_length=316)] = ""
+    key: Annotated[
+        str,
+        about(
+            "The node label that names the domain.",
+            min_length=1,
+            max_length=317,
+            rules=(name_formats.LABEL_KEY,),
+            example="topology.kubernetes.io/rack",
+        ),
+    ] = "topology.kubernetes.io/zone"
+    max_unhealthy: Annotated[
+        Limit, about("At or above this, nothing begins in that domain.", rules=(LIMIT_FORM,), example="30%")
+    ] = "50%"
+    min_nodes: Annotated[
+        int,
+        about("Smaller domains have no such limit: one of one is no storm.", ge=1, le=1000),
+    ] = 4
+    max_concurrent: Annotated[
+        int, about("How many nodes of one domain may be under remediation at once.", ge=1, le=100_000)
+    ] = 5
 
 
 class RemediationPolicySpec(Wire):
@@ -28,13 +52,42 @@ class RemediationPolicySpec(Wire):
     pause: Annotated[Pause | None, about("While present, no new action begins anywhere.")] = None
     max_concurrent: Annotated[
         int, about("How many nodes may be under remediation at once in the whole cluster.", ge=1, le=100_000)
-    ] = 1
+    ] = 10
+    max_concurrent_percent: Annotated[
+        int,
+        about(
+            "The same as a share of all nodes under a check; the lesser counts, but one is always allowed.",
+            ge=1,
+            le=100,
+        ),
+    ] = 10
+    max_unhealthy: Annotated[
+        Limit,
+        about(
+            "At or above this many nodes that are not healthy, no remediation begins anywhere: such a storm"
+            " has one cause, and it is not the nodes.",
+            rules=(LIMIT_FORM,),
+            example="30%",
+        ),
+    ] = "40%"
+    failure_domains: Annotated[
+        FailureDomains | None, about("Limits for each failure domain; absent for none.")
+    ] = None
+    settle_time: Annotated[
+        Duration, about("How long nothing begins after a storm has ended. Nodes are then judged anew.")
+    ] = "5m"
+    min_interval: Annotated[Duration, about("The least time between the beginnings of two remediations.")] = (
+        "10s"
+    )
 
 
 class RemediationPolicyStatus(Wire):
     observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
+    targets: Annotated[int, about("Nodes under a check.", ge=0)] = 0
+    unhealthy: Annotated[int, about("Of these, not provably healthy.", ge=0)] = 0
+    remediating: Annotated[int, about("Of these, under remediation.", ge=0)] = 0
     conditions: Annotated[
-        tuple[Condition, ...], about("Ready, Paused, DryRun.", max_length=16, keys=("type",))
+        tuple[Condition, ...], about("DryRun, Paused, Storm.", max_length=16, keys=("type",))
     ] = ()
 
 

@@ -4,20 +4,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.fresh_reads import Reader
-from nodemend.controllers.node_health_check.condition_ages import ConditionAges
 from nodemend.controllers.node_health_check.controller import (
     CheckKey,
     Key,
     NodeHealthCheckController,
+    PolicyKey,
     Recorder,
     TargetKey,
 )
-from nodemend.controllers.node_health_check.gather import View, reported
+from nodemend.controllers.node_health_check.gather import View
+from nodemend.controllers.node_health_check.observations import Observations
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
 from nodemend.kube.node_record import NodeRecord, node_records
@@ -62,9 +64,9 @@ class Checker:
         self._election = election
         self._observers = observers
         self._timings = timings
-        self._ages = ConditionAges()
+        self._seen = Observations()
         self._loop: ReconcileLoop[Key] | None = None
-        self._nodes = self._reflect(node_records())
+        self._nodes = self._reflect(node_records(annotations=(keys.EXCLUDE,)))
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
         self._remediations = self._reflect(whole(MANUAL_REMEDIATION, ManualRemediation))
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
@@ -102,7 +104,7 @@ class Checker:
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
         controller = NodeHealthCheckController(
             self.view,
-            self._ages,
+            self._seen,
             Reader(client, self._runtime),
             client,
             self._observers.recorder,
@@ -126,6 +128,7 @@ class Checker:
         await run_reflector(reflector, self._transport, self._runtime, changed)
 
     def _everything(self) -> Iterator[Key]:
+        yield PolicyKey()
         yield from self._every_check()
         yield from (TargetKey(node.name) for node in self.view.nodes.all())
 
@@ -143,10 +146,7 @@ class Checker:
     def _nodes_changed(self, changes: Sequence[Change[NodeRecord]]) -> None:
         now = self._runtime.monotonic()
         for change in changes:
-            if change.new is not None:
-                self._ages.observe(change.new.uid, reported(change.new), now)
-            elif change.old is not None:
-                self._ages.forget(change.old.uid)
+            self._seen.note(change, now)
             self._ask_for(TargetKey(change.key))
 
     def _checks_changed(self, changes: Sequence[Change[NodeHealthCheck]]) -> None:
@@ -160,5 +160,6 @@ class Checker:
         self._ask_for(*(TargetKey(change.key.rpartition("/")[2]) for change in changes))
         self._ask_for(*self._every_check())
 
-    def _policies_changed(self, _changes: Sequence[Change[RemediationPolicy]]) -> None:
-        self._ask_for(*self._everything())
+    def _policies_changed(self, changes: Sequence[Change[RemediationPolicy]]) -> None:
+        if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
+            self._ask_for(*self._everything())

@@ -1,13 +1,26 @@
 """Facts straight from the API server: linearizable reads, with not knowing as one of the answers."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TypeVar, assert_never
 
 from nodemend.api import keys
 from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, Resource
 from nodemend.api.node import Node
-from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.decide.facts import Absent, NodeFacts, PolicyFacts, Present, Seen, Taint, Unreadable
+from nodemend.api.quantities import parse_duration
+from nodemend.api.remediation_policy import FailureDomains, RemediationPolicy
+from nodemend.controllers.pauses import in_force
+from nodemend.decide.facts import (
+    Absent,
+    DomainLimits,
+    NodeFacts,
+    PolicyFacts,
+    Present,
+    Seen,
+    Taint,
+    Unreadable,
+)
+from nodemend.decide.limits import parse_gate
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Ok, ReadOutcome, Reason, Refused, ServerFault, Undecodable, Unreachable
 from nodemend.kube.api_request import get
@@ -39,7 +52,7 @@ class Reader:
 
     async def policy(self) -> Seen[PolicyFacts]:
         found = await self.get(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
-        return project(seen(found), policy_facts)
+        return project(seen(found), lambda policy: policy_facts(policy, self.runtime.wall()))
 
 
 def seen(outcome: ReadOutcome[T]) -> Seen[T]:
@@ -73,5 +86,23 @@ def node_facts(node: Node) -> NodeFacts:
     )
 
 
-def policy_facts(policy: RemediationPolicy) -> PolicyFacts:
-    return PolicyFacts(policy.spec.mode, policy.spec.pause, policy.spec.max_concurrent)
+def policy_facts(policy: RemediationPolicy, wall: datetime) -> PolicyFacts:
+    spec = policy.spec
+    return PolicyFacts(
+        mode=spec.mode,
+        pause=in_force(spec.pause, wall),
+        max_concurrent=spec.max_concurrent,
+        max_concurrent_percent=spec.max_concurrent_percent,
+        max_unhealthy=parse_gate(spec.max_unhealthy),
+        domains=_domain_limits(spec.failure_domains),
+        settle_time=parse_duration(spec.settle_time).total_seconds(),
+        min_interval=parse_duration(spec.min_interval).total_seconds(),
+    )
+
+
+def _domain_limits(domains: FailureDomains | None) -> DomainLimits | None:
+    if domains is None:
+        return None
+    return DomainLimits(
+        domains.key, parse_gate(domains.max_unhealthy), domains.min_nodes, domains.max_concurrent
+    )

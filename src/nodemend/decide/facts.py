@@ -1,12 +1,16 @@
 """What was observed. That something could not be read is a fact of its own, and never means absent."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from nodemend.api.conditions import ConditionStatus
-from nodemend.api.remediation_policy import Mode, Pause
+from nodemend.api.pause import Pause
+from nodemend.api.remediation_policy import Mode
+from nodemend.decide.limits import Gate, Percent
 
 T = TypeVar("T")
+
+DEFAULT_MAX_UNHEALTHY: Final = Percent(40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,24 @@ class LeaseFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class DomainLimits:
+    """What the cluster allows in one failure domain, and by which label domains are told apart."""
+
+    key: str
+    max_unhealthy: Gate
+    min_nodes: int
+    max_concurrent: int
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyFacts:
-    """What the cluster allows."""
+    """What the cluster allows. Times are in seconds."""
 
     mode: Mode
     pause: Pause | None
     max_concurrent: int
+    max_concurrent_percent: int = 100
+    max_unhealthy: Gate = DEFAULT_MAX_UNHEALTHY
+    domains: DomainLimits | None = None
+    settle_time: float = 0.0
+    min_interval: float = 0.0

@@ -1,22 +1,19 @@
 """Every hold in words: what holds, and what would change it."""
 
-from dataclasses import dataclass
 from typing import assert_never
 
+from nodemend.decide.explanation import Explanation, spell_count
+from nodemend.decide.guard_explanations import explain_guard
 from nodemend.decide.holds import (
     BootUnknown,
     CannotRead,
     Deposed,
-    DryRun,
     HoldReason,
     KubeletSpeaks,
     NodeReady,
     NoKubeletLease,
     NotBackYet,
     NoWord,
-    OtherRemediation,
-    Paused,
-    TooManyAtOnce,
     ViewStale,
     WordContradicted,
     WordExpired,
@@ -27,23 +24,10 @@ from nodemend.decide.holds import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """For a person: what holds, and what would change it."""
-
-    sentence: str
-    next_step: str
-
-    def __str__(self) -> str:
-        return f"{self.sentence} {self.next_step}"
-
-
 def explain(reason: HoldReason) -> Explanation:
     match reason:
         case NoWord() | WordForOther() | WordOutlived() | WordExpired() | WordUndated() | WordContradicted():
             return _explain_word(reason)
-        case DryRun() | Paused() | TooManyAtOnce() | OtherRemediation():
-            return _explain_guard(reason)
         case ViewStale() | CannotRead() | Deposed():
             return _explain_sight(reason)
         case (
@@ -56,7 +40,7 @@ def explain(reason: HoldReason) -> Explanation:
         ):
             return _explain_node(reason)
         case _:
-            assert_never(reason)
+            return explain_guard(reason)
 
 
 def _explain_word(
@@ -85,26 +69,6 @@ def _explain_word(
                 f"Boot {boot_id}, which {by} vouched to be down, speaks again. Its workloads may run twice.",
                 "Switch the node off now; then find out which copy of its data is right.",
             )
-        case _:
-            assert_never(reason)
-
-
-def _explain_guard(reason: DryRun | Paused | TooManyAtOnce | OtherRemediation) -> Explanation:
-    match reason:
-        case DryRun(policy_exists):
-            said = "The RemediationPolicy says DryRun" if policy_exists else "There is no RemediationPolicy"
-            return Explanation(f"{said}: nothing is done, only told.", "Set its mode to Act to remediate.")
-        case Paused(by, why):
-            return Explanation(
-                f"Paused by {by or 'somebody'}: {why}.", "`kubectl mend resume` ends the pause."
-            )
-        case TooManyAtOnce(others, limit):
-            return Explanation(
-                f"Other nodes under remediation: {others}, and the limit is {limit}.",
-                "It goes on when one of them is done, or when maxConcurrent is raised.",
-            )
-        case OtherRemediation(holder):
-            return Explanation(f"{holder} is at work on this node.", "It goes on when that one has ended.")
         case _:
             assert_never(reason)
 
@@ -150,7 +114,7 @@ def _explain_node(
             return Explanation(f"Node {node} reports Ready: its kubelet is at work.", "Nothing is released.")
         case WorkloadsLeaving(pods, attachments):
             return Explanation(
-                f"Still on the node: {_count(pods, 'pod')} and {_count(attachments, 'volume')}.",
+                f"Still on the node: {spell_count(pods, 'pod')} and {spell_count(attachments, 'volume')}.",
                 "It goes on when they are gone.",
             )
         case NotBackYet(node):
@@ -160,7 +124,3 @@ def _explain_node(
             )
         case _:
             assert_never(reason)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -2,24 +2,7 @@
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """The cluster's policy is absent or says DryRun."""
-
-    policy_exists: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Paused:
-    by: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class TooManyAtOnce:
-    others: int
-    limit: int
+from nodemend.decide.guard_holds import GuardHold
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +25,6 @@ class Deposed:
 
     ours: int
     theirs: int
-
-
-@dataclass(frozen=True, slots=True)
-class OtherRemediation:
-    """Somebody else is at work on this very node."""
-
-    holder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +111,10 @@ class NotBackYet:
 
 
 HoldReason = (
-    DryRun
-    | Paused
-    | TooManyAtOnce
+    GuardHold
     | ViewStale
     | CannotRead
     | Deposed
-    | OtherRemediation
     | BootUnknown
     | KubeletSpeaks
     | NoKubeletLease

@@ -17,6 +17,7 @@ from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.manual_remediation import Evidence, ManualRemediation, Phase
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Seen, Taint, Unreadable
+from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import (
     BootUnknown,
     CannotRead,
@@ -25,7 +26,6 @@ from nodemend.decide.holds import (
     HoldReason,
     NoKubeletLease,
     NotBackYet,
-    OtherRemediation,
     WordContradicted,
     WorkloadsLeaving,
 )
@@ -53,7 +53,7 @@ from nodemend.decide.manual_remediation_steps import (
     VoidOnNode,
 )
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
-from nodemend.decide.storm_guard import guard
+from nodemend.decide.storm_guard import brake
 
 OUR_TAINT = Taint(keys.OUT_OF_SERVICE, keys.NO_EXECUTE, keys.OUR_TAINT_VALUE)
 
@@ -151,14 +151,14 @@ def _await_word(facts: ManualFacts, lease: LeaseFacts, believed: Believed | Hold
         return ReportSilence(silent_since)
     if not isinstance(believed, Believed):
         return Hold(believed)
-    guarded = guard(facts.policy, facts.others)
+    guarded = brake(facts.policy, facts.others)
     return guarded if isinstance(guarded, Hold) else RecordEvidence(_evidence(believed))
 
 
 def _release(
     facts: ManualFacts, node: NodeFacts, recorded: Evidence, believed: Believed | HoldReason
 ) -> Step:
-    gate = open_gate(node, recorded, believed, guard(facts.policy, facts.others), facts.epoch)
+    gate = open_gate(node, recorded, believed, brake(facts.policy, facts.others), facts.epoch)
     if isinstance(gate, ReleaseTicket):
         return Release(gate)
     if isinstance(believed, Believed):

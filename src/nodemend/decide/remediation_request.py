@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from nodemend.decide.holds import Hold, OtherRemediation
+from nodemend.decide.guard_holds import OtherRemediation
+from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.decide.storm_guard import Go
 

@@ -1,10 +1,33 @@
-"""Whether the cluster as a whole allows one more action now."""
+"""Whether the cluster as a whole allows one more action now.
 
+The guard is a list of questions, asked in order; each knows one reason to hold. What is under way is never
+undone by it: clean-up asks nobody.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from nodemend.api.remediation_policy import Mode
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen, Unreadable
-from nodemend.decide.holds import CannotRead, DryRun, Hold, Paused, TooManyAtOnce
+from nodemend.decide.guard_facts import Census, GuardFacts
+from nodemend.decide.guard_holds import (
+    ApiUnsettled,
+    CheckDryRun,
+    ControlPlaneBusy,
+    DryRun,
+    Excluded,
+    InMaintenance,
+    Pacing,
+    Paused,
+    QuorumAtRisk,
+    Settling,
+    TooFewUnhealthy,
+    TooManyAtOnce,
+    TooManyUnhealthy,
+)
+from nodemend.decide.holds import CannotRead, Hold, HoldReason, ViewStale
+from nodemend.decide.limits import Between, Gate, Reading, closed, room
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,28 +35,157 @@ class Go:
     """One more action may begin."""
 
 
-def guard(policy: Seen[PolicyFacts], others: Seen[int]) -> Go | Hold:
-    """`others` are the targets under remediation besides the one asked about."""
+Question = Callable[[GuardFacts, PolicyFacts], HoldReason | None]
+
+
+def guard(facts: GuardFacts) -> Go | Hold:
+    """The first reason to hold, or Go."""
+    return next((Hold(reason) for reason in reasons(facts)), Go())
+
+
+def reasons(facts: GuardFacts) -> Iterator[HoldReason]:
+    """Every reason to hold, the gravest first."""
+    if facts.sight.age > facts.sight.age_limit:
+        yield ViewStale(facts.sight.age, facts.sight.age_limit)
+    match facts.policy:
+        case Unreadable(why):
+            yield CannotRead("the RemediationPolicy", why)
+        case Absent():
+            yield DryRun(policy_exists=False)
+        case Present(policy):
+            answers = (question(facts, policy) for question in QUESTIONS)
+            yield from (reason for reason in answers if reason is not None)
+
+
+def brake(policy: Seen[PolicyFacts], others: Seen[int], total: int = 0) -> Go | Hold:
+    """The short form, for a step of a remediation that has begun: mode, pause, and how many others."""
     match policy:
         case Unreadable(why):
             return Hold(CannotRead("the RemediationPolicy", why))
         case Absent():
             return Hold(DryRun(policy_exists=False))
         case Present(allowed):
-            return _within(allowed, others)
+            found = _stopped(allowed) or _crowded(others, allowed, total)
+            return Hold(found) if found is not None else Go()
 
 
-def _within(allowed: PolicyFacts, others: Seen[int]) -> Go | Hold:
-    if allowed.mode is not Mode.ACT:
-        return Hold(DryRun(policy_exists=True))
-    if allowed.pause is not None:
-        return Hold(Paused(allowed.pause.by, allowed.pause.reason))
+def most_at_once(policy: PolicyFacts, total: int) -> int:
+    """The lesser of count and share, but always one: a share of a small cluster would else be none at all."""
+    share = policy.max_concurrent_percent * total // 100
+    return max(1, min(policy.max_concurrent, share)) if total else policy.max_concurrent
+
+
+def _stopped(policy: PolicyFacts) -> HoldReason | None:
+    if policy.mode is not Mode.ACT:
+        return DryRun(policy_exists=True)
+    return Paused(policy.pause.by, policy.pause.reason) if policy.pause is not None else None
+
+
+def _crowded(others: Seen[int], policy: PolicyFacts, total: int) -> HoldReason | None:
     match others:
         case Unreadable(why):
-            return Hold(CannotRead("the other remediations", why))
+            return CannotRead("the other remediations", why)
         case Absent():
-            return Go()
-        case Present(count) if count >= allowed.max_concurrent:
-            return Hold(TooManyAtOnce(count, allowed.max_concurrent))
-        case Present():
-            return Go()
+            return None
+        case Present(count):
+            most = most_at_once(policy, total)
+            return TooManyAtOnce(count, most) if count >= most else None
+
+
+def _ask_policy(_facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
+    return _stopped(policy)
+
+
+def _ask_check(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
+    check = facts.check
+    if check.dry_run:
+        return CheckDryRun(check.name)
+    if check.pause is not None:
+        return Paused(check.pause.by, check.pause.reason, check.name)
+    return None
+
+
+def _ask_exclusion(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
+    if facts.excluded_by:
+        return Excluded(facts.excluded_by)
+    if facts.maintained_by:
+        return InMaintenance(facts.maintained_by)
+    return None
+
+
+def _ask_api(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
+    sight = facts.sight
+    return ApiUnsettled(sight.calm_for, sight.calm_needed) if sight.calm_for < sight.calm_needed else None
+
+
+def _ask_cluster_storm(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
+    return _too_many("the cluster", policy.max_unhealthy, facts.of_cluster, Reading.STOPS_AT)
+
+
+def _ask_domain_storm(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
+    domains, here = policy.domains, facts.of_domain
+    if domains is None or here is None or here.census.total < domains.min_nodes:
+        return None
+    return _too_many(here.name, domains.max_unhealthy, here.census, Reading.STOPS_AT)
+
+
+def _ask_check_storm(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
+    check = facts.check
+    if check.gate is None:
+        return None
+    return _too_many(check.name, check.gate, facts.of_check, check.reading)
+
+
+def _ask_settled(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
+    return Settling(facts.settling) if facts.settling > 0 else None
+
+
+def _ask_control_plane(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
+    around = facts.control_plane
+    if around is None:
+        return None
+    if around.busy:
+        return ControlPlaneBusy(around.busy)
+    # Taking this one away must leave a majority of all that there are, or etcd stops for everybody.
+    if around.others_ready * 2 <= around.total:
+        return QuorumAtRisk(around.others_ready, around.total)
+    return None
+
+
+def _ask_room(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
+    crowded = _crowded(facts.others, policy, facts.of_cluster.total)
+    domains, here = policy.domains, facts.of_domain
+    if crowded is None and domains is not None and here is not None:
+        at_work, most = here.census.remediating, domains.max_concurrent
+        return TooManyAtOnce(at_work, most, here.name) if at_work >= most else None
+    return crowded
+
+
+def _ask_pace(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
+    missing = policy.min_interval - facts.since_last_start
+    return Pacing(missing) if missing > 0 else None
+
+
+def _too_many(scope: str, gate: Gate, census: Census, reading: Reading) -> HoldReason | None:
+    if not closed(gate, census.unhealthy, census.total, reading):
+        return None
+    if isinstance(gate, Between) and census.unhealthy < gate.least:
+        return TooFewUnhealthy(scope, census.unhealthy, gate.least)
+    most = max(0, room(gate, census.total, reading))
+    return TooManyUnhealthy(scope, census.unhealthy, census.total, str(gate), most)
+
+
+QUESTIONS: Final[tuple[Question, ...]] = (
+    _ask_policy,
+    _ask_check,
+    _ask_exclusion,
+    _ask_api,
+    _ask_cluster_storm,
+    _ask_domain_storm,
+    _ask_check_storm,
+    _ask_settled,
+    _ask_control_plane,
+    _ask_room,
+    _ask_pace,
+)
+"""First what people said, then what the cluster shows, then what is merely a matter of time."""

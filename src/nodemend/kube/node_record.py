@@ -56,6 +56,10 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
         return next((value for name, value in self.annotations if name == key), None)
 
 
+NOBODY = NodeRecord("", "", (), (), (), (), (), False, "", "", None, False)
+"""For questions that are about no node in particular."""
+
+
 class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     name: str = ""
     uid: str = ""

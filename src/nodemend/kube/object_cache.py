@@ -29,6 +29,8 @@ class ObjectCache(Generic[R]):
         """When the last complete list was in; None until the first one is."""
         self.last_contact: float | None = None
         """The latest moment whose state the cache is known to hold, but for what is still on its way."""
+        self.troubled_at: float | None = None
+        """When reading last failed, or was not yet right again; None when it never did."""
 
     def __len__(self) -> int:
         return len(self._records)

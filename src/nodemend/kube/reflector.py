@@ -111,7 +111,10 @@ class Reflector(Generic[W, R]):
     def step(self, event: Event, now: float) -> Step[R]:
         """Take the outcome of the command that was out; give the next."""
         changes: list[Change[R]] = []
-        return Step(self._next(event, now, changes), changes)
+        command = self._next(event, now, changes)
+        if self.trouble:
+            self.cache.troubled_at = now
+        return Step(command, changes)
 
     def _next(self, event: Event, now: float, changes: list[Change[R]]) -> Command:
         match self._state, event:

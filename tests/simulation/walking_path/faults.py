@@ -2,9 +2,10 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_POLICY
@@ -25,13 +26,26 @@ class Weather:
     quality: LinkQuality
     crash_every: int
     machine_faults: int
+    policy: Mapping[str, object]
 
     @classmethod
     def draw(cls, chance: random.Random) -> "Weather":
         losses = chance.choice((0.0, 0.01, 0.05, 0.15))
         slow = chance.choice((0.02, 0.02, 0.5))
         quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
-        return cls(quality, chance.choice((0, 3, 8, 20)), chance.randint(1, 4))
+        policy = _STRICT if chance.random() < 0.2 else _LENIENT
+        return cls(quality, chance.choice((0, 3, 8, 20)), chance.randint(2, 6), policy)
+
+
+_LENIENT: Final = {
+    "maxUnhealthy": "100%",
+    "settleTime": "5s",
+    "minInterval": "1s",
+    "maxConcurrentPercent": 100,
+}
+"""Lets nearly everything pass, so that releases are reached."""
+_STRICT: Final = {"maxUnhealthy": 2, "settleTime": "2m", "minInterval": "10s", "maxConcurrentPercent": 10}
+"""Closes, settles and paces."""
 
 
 class Faults:

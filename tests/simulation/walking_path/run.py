@@ -30,7 +30,8 @@ def play(seed: int, *, keep_trace: bool = False, until: float | None = None) -> 
     """Play a seed to its end and judge it, or, with `until`, only so many simulated seconds of it."""
     weather = Weather.draw(Scheduler(seed).chance("weather"))
     invariants = Invariants()
-    world = World(seed, Shape(quality=weather.quality), invariants.started, keep_trace=keep_trace)
+    shape = Shape(machines=4, quality=weather.quality, policy=weather.policy)
+    world = World(seed, shape, invariants.started, keep_trace=keep_trace)
     invariants.watch(world)
     faults = Faults(world, weather, invariants.note_policy)
     faults.plan()

@@ -144,7 +144,14 @@ def test_a_kind_has_the_header_of_every_object_and_leaves_metadata_to_the_api_se
     assert schema["properties"]["metadata"] == {"type": "object"}
 
 
-@pytest.mark.parametrize("type_", [float, msgspec.Raw, int | str, set[str]])
+def test_a_number_or_a_text_is_what_kubernetes_calls_it() -> None:
+    either = msgspec.defstruct("Either", [("field", int | str)])
+
+    schema = schema_of(either)  # type: ignore[arg-type]
+    assert schema["properties"]["field"] == {"x-kubernetes-int-or-string": True}
+
+
+@pytest.mark.parametrize("type_", [float, msgspec.Raw, int | bool, set[str]])
 def test_a_type_without_a_place_in_a_schema_is_refused(type_: object) -> None:
     odd = msgspec.defstruct("Odd", [("field", type_)])
 

@@ -4,20 +4,59 @@ from typing import get_args
 
 import pytest
 
-from nodemend.decide import holds
+from nodemend.decide import guard_holds, holds
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import HoldReason
 
 EXAMPLES: list[tuple[HoldReason, str]] = [
-    (holds.DryRun(policy_exists=True), "The RemediationPolicy says DryRun: nothing is done, only told."),
-    (holds.DryRun(policy_exists=False), "There is no RemediationPolicy: nothing is done, only told."),
-    (holds.Paused("anna", "switch swap"), "Paused by anna: switch swap."),
-    (holds.Paused("", "switch swap"), "Paused by somebody: switch swap."),
-    (holds.TooManyAtOnce(2, 1), "Other nodes under remediation: 2, and the limit is 1."),
+    (
+        guard_holds.DryRun(policy_exists=True),
+        "The RemediationPolicy says DryRun: nothing is done, only told.",
+    ),
+    (guard_holds.DryRun(policy_exists=False), "There is no RemediationPolicy: nothing is done, only told."),
+    (guard_holds.Paused("anna", "switch swap"), "Paused by anna: switch swap."),
+    (guard_holds.Paused("", "switch swap"), "Paused by somebody: switch swap."),
+    (
+        guard_holds.Paused("anna", "switch swap", "workers"),
+        "The check workers is paused by anna: switch swap.",
+    ),
+    (
+        guard_holds.CheckDryRun("workers"),
+        "The check workers says dryRun: nothing is done, only told.",
+    ),
+    (guard_holds.Excluded("a/b"), "The node is to be left alone: it has a/b."),
+    (guard_holds.InMaintenance("M=True"), "The node is in maintenance: M=True."),
+    (
+        guard_holds.TooManyUnhealthy("zone-a", 3, 6, "40%", 2),
+        "Too many are unhealthy in zone-a: 3 of 6, and the limit is 40%.",
+    ),
+    (
+        guard_holds.TooFewUnhealthy("workers", 1, 2),
+        "Only 1 are unhealthy in workers, and it acts when at least 2 are.",
+    ),
+    (guard_holds.Settling(42), "A storm has just ended, and what it leaves is judged anew."),
+    (
+        guard_holds.ApiUnsettled(3, 20),
+        "The API server failed us just now: nodes may only have looked sick.",
+    ),
+    (guard_holds.Pacing(4), "Another remediation has only just begun."),
+    (
+        guard_holds.ControlPlaneBusy("cp-2"),
+        "The control-plane node cp-2 is under remediation, and there is one at a time.",
+    ),
+    (
+        guard_holds.QuorumAtRisk(1, 3),
+        "Without it 1 of 3 control-plane nodes would be Ready, no majority.",
+    ),
+    (
+        guard_holds.TooManyAtOnce(2, 1, "zone-a"),
+        "Other nodes under remediation in zone-a: 2, and the limit is 1.",
+    ),
+    (guard_holds.TooManyAtOnce(2, 1), "Other nodes under remediation: 2, and the limit is 1."),
     (holds.ViewStale(75, 60), "Our view of the cluster is 75 s old; at most 60 s is trusted."),
     (holds.CannotRead("the Node", "timeout"), "Cannot read the Node: timeout."),
     (holds.Deposed(7, 8), "Leadership 8 is at work here, and we are 7."),
-    (holds.OtherRemediation("NodeFence x"), "NodeFence x is at work on this node."),
+    (guard_holds.OtherRemediation("NodeFence x"), "NodeFence x is at work on this node."),
     (
         holds.BootUnknown("n1"),
         "Node n1 reports no boot ID, so no evidence could name the boot that must end.",
@@ -56,5 +95,5 @@ def test_every_reason_is_among_the_examples() -> None:
 
 def test_who_must_do_what_is_named() -> None:
     assert "kubectl mend confirm n1" in explain(holds.NoWord("n1")).next_step
-    assert "kubectl mend resume" in explain(holds.Paused("a", "b")).next_step
+    assert "kubectl mend resume" in explain(guard_holds.Paused("a", "b")).next_step
     assert "--withdraw" in explain(holds.WordExpired(700, 600)).next_step

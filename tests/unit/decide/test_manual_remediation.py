@@ -8,8 +8,8 @@ import pytest
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.remediation_policy import Pause
-from nodemend.decide import holds
+from nodemend.api.pause import Pause
+from nodemend.decide import guard_holds, holds
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Unreadable
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation import HeldBy, ManualFacts, decide
@@ -149,12 +149,12 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
     (
         "another has the lock",
         awaiting(lock=Present(HeldBy(ours=False, holder="NodeFence x"))),
-        Hold(holds.OtherRemediation("NodeFence x")),
+        Hold(guard_holds.OtherRemediation("NodeFence x")),
     ),
     (
         "another got the lock since",
         releasing(lock=Present(HeldBy(ours=False, holder="NodeFence x"))),
-        Hold(holds.OtherRemediation("NodeFence x")),
+        Hold(guard_holds.OtherRemediation("NodeFence x")),
     ),
     (
         "the Lease cannot be read",
@@ -177,9 +177,9 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
         awaiting(policy=Unreadable("500")),
         Hold(holds.CannotRead("the RemediationPolicy", "500")),
     ),
-    ("no policy", awaiting(policy=Absent()), Hold(holds.DryRun(policy_exists=False))),
-    ("others are under way", awaiting(others=Present(1)), Hold(holds.TooManyAtOnce(1, 1))),
-    ("no policy any more", releasing(policy=Absent()), Hold(holds.DryRun(policy_exists=False))),
+    ("no policy", awaiting(policy=Absent()), Hold(guard_holds.DryRun(policy_exists=False))),
+    ("others are under way", awaiting(others=Present(1)), Hold(guard_holds.TooManyAtOnce(1, 1))),
+    ("no policy any more", releasing(policy=Absent()), Hold(guard_holds.DryRun(policy_exists=False))),
     (
         "the pods cannot be listed",
         releasing(node=Present(TAINTED_NODE), left=Unreadable("500")),
@@ -313,7 +313,7 @@ def test_a_deleted_one_without_our_finalizer_is_not_touched() -> None:
 
 def test_a_pause_holds_the_release_and_keeps_the_evidence() -> None:
     paused = PolicyFacts(ACTING.mode, Pause(reason="switch swap", by="anna"), 1)
-    assert decide(releasing(policy=Present(paused))) == Hold(holds.Paused("anna", "switch swap"))
+    assert decide(releasing(policy=Present(paused))) == Hold(guard_holds.Paused("anna", "switch swap"))
 
 
 def test_nobody_elses_taint_is_taken_for_ours() -> None:

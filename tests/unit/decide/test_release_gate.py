@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from nodemend.decide import holds
+from nodemend.decide import guard_holds, holds
 from nodemend.decide.facts import NodeFacts
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.human_word import Believed
@@ -12,7 +12,7 @@ from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.storm_guard import Go
 from tests.unit.decide.worlds import EVIDENCE, SILENT_NODE, WORD
 
-PAUSED = Hold(holds.Paused("anna", "switch swap"))
+PAUSED = Hold(guard_holds.Paused("anna", "switch swap"))
 
 
 def test_a_ticket_names_what_it_is_good_for() -> None:

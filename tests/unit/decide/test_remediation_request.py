@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nodemend.api.conditions import ConditionStatus
-from nodemend.decide import holds
+from nodemend.decide import guard_holds
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, Match, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.decide.remediation_request import Create, Leave, Open, Request, Withdraw, decide
@@ -16,7 +16,7 @@ SICK = Unhealthy(MATCH)
 SUSPECT = Suspect(replace(MATCH, age=100))
 FINE = Healthy(60)
 OURS = Open("ManualRemediation n1", ours=True, ending=False, committed=False, finished=False)
-HELD = Hold(holds.DryRun(policy_exists=True))
+HELD = Hold(guard_holds.DryRun(policy_exists=True))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ HELD = Hold(holds.DryRun(policy_exists=True))
         # It is ending already, or another's.
         (FINE, replace(OURS, ending=True), Go(), Leave()),
         (SICK, replace(OURS, ending=True), Go(), Leave()),
-        (SICK, replace(OURS, ours=False), Go(), Hold(holds.OtherRemediation("ManualRemediation n1"))),
+        (SICK, replace(OURS, ours=False), Go(), Hold(guard_holds.OtherRemediation("ManualRemediation n1"))),
         (FINE, replace(OURS, ours=False), Go(), Leave()),
         (SUSPECT, replace(OURS, ours=False), Go(), Leave()),
     ],

@@ -1,12 +1,18 @@
 """What the cluster allows."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from nodemend.api.remediation_policy import Mode, Pause
-from nodemend.decide import holds
-from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen, Unreadable
-from nodemend.decide.holds import Hold
-from nodemend.decide.storm_guard import Go, guard
+from nodemend.api.pause import Pause
+from nodemend.api.remediation_policy import Mode
+from nodemend.decide import guard_holds, holds
+from nodemend.decide.facts import Absent, DomainLimits, PolicyFacts, Present, Seen, Unreadable
+from nodemend.decide.guard_facts import Census, CheckFacts, ControlPlane, Domain, GuardFacts, Sight
+from nodemend.decide.holds import Hold, HoldReason
+from nodemend.decide.limits import Between, Count, Percent, Reading
+from nodemend.decide.storm_guard import Go, brake, guard, most_at_once, reasons
 
 PAUSE = Pause(reason="switch swap", by="anna")
 
@@ -17,18 +23,198 @@ PAUSE = Pause(reason="switch swap", by="anna")
         (Present(PolicyFacts(Mode.ACT, None, 1)), Present(0), Go()),
         (Present(PolicyFacts(Mode.ACT, None, 1)), Absent(), Go()),
         (Present(PolicyFacts(Mode.ACT, None, 2)), Present(1), Go()),
-        (Present(PolicyFacts(Mode.ACT, None, 2)), Present(2), Hold(holds.TooManyAtOnce(2, 2))),
-        (Present(PolicyFacts(Mode.ACT, None, 2)), Present(3), Hold(holds.TooManyAtOnce(3, 2))),
+        (Present(PolicyFacts(Mode.ACT, None, 2)), Present(2), Hold(guard_holds.TooManyAtOnce(2, 2))),
+        (Present(PolicyFacts(Mode.ACT, None, 2)), Present(3), Hold(guard_holds.TooManyAtOnce(3, 2))),
         (
             Present(PolicyFacts(Mode.ACT, None, 1)),
             Unreadable("500"),
             Hold(holds.CannotRead("the other remediations", "500")),
         ),
-        (Present(PolicyFacts(Mode.ACT, PAUSE, 9)), Present(0), Hold(holds.Paused("anna", "switch swap"))),
-        (Present(PolicyFacts(Mode.DRY_RUN, None, 9)), Present(0), Hold(holds.DryRun(policy_exists=True))),
-        (Absent(), Present(0), Hold(holds.DryRun(policy_exists=False))),
+        (
+            Present(PolicyFacts(Mode.ACT, PAUSE, 9)),
+            Present(0),
+            Hold(guard_holds.Paused("anna", "switch swap")),
+        ),
+        (
+            Present(PolicyFacts(Mode.DRY_RUN, None, 9)),
+            Present(0),
+            Hold(guard_holds.DryRun(policy_exists=True)),
+        ),
+        (Absent(), Present(0), Hold(guard_holds.DryRun(policy_exists=False))),
         (Unreadable("500"), Present(0), Hold(holds.CannotRead("the RemediationPolicy", "500"))),
     ],
 )
-def test_guard(policy: Seen[PolicyFacts], others: Seen[int], expected: Go | Hold) -> None:
-    assert guard(policy, others) == expected
+def test_a_step_of_a_remediation_that_has_begun(
+    policy: Seen[PolicyFacts], others: Seen[int], expected: Go | Hold
+) -> None:
+    assert brake(policy, others) == expected
+
+
+ACTING = PolicyFacts(
+    Mode.ACT,
+    None,
+    max_concurrent=10,
+    max_concurrent_percent=10,
+    max_unhealthy=Percent(40),
+    domains=DomainLimits("zone", Percent(50), min_nodes=4, max_concurrent=2),
+    settle_time=300.0,
+    min_interval=10.0,
+)
+CALM = GuardFacts(
+    policy=Present(ACTING),
+    sight=Sight(age=3.0, age_limit=90.0, calm_for=20.0, calm_needed=20.0),
+    check=CheckFacts("workers", Percent(50)),
+    of_check=Census(total=10, unhealthy=1, remediating=0),
+    of_cluster=Census(total=20, unhealthy=1, remediating=0),
+    of_domain=Domain("zone-a", Census(total=4, unhealthy=1, remediating=0)),
+    others=Present(0),
+    control_plane=None,
+    settling=0.0,
+    since_last_start=10.0,
+    excluded_by="",
+    maintained_by="",
+)
+
+
+def a_policy(**changes: Any) -> dict[str, Any]:
+    return {"policy": Present(replace(ACTING, **changes))}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "expected"),
+    [
+        ("all is calm", {}, None),
+        ("our view is as old as it may be", {"sight": Sight(90.0, 90.0, 20.0, 20.0)}, None),
+        ("our view is too old", {"sight": Sight(91.0, 90.0, 20.0, 20.0)}, holds.ViewStale(91.0, 90.0)),
+        (
+            "the policy cannot be read",
+            {"policy": Unreadable("500")},
+            holds.CannotRead("the RemediationPolicy", "500"),
+        ),
+        ("there is no policy", {"policy": Absent()}, guard_holds.DryRun(policy_exists=False)),
+        ("dry run", a_policy(mode=Mode.DRY_RUN), guard_holds.DryRun(policy_exists=True)),
+        ("paused", a_policy(pause=PAUSE), guard_holds.Paused("anna", "switch swap")),
+        (
+            "the check is on dry run",
+            {"check": CheckFacts("workers", dry_run=True)},
+            guard_holds.CheckDryRun("workers"),
+        ),
+        (
+            "the check is paused",
+            {"check": CheckFacts("workers", pause=PAUSE)},
+            guard_holds.Paused("anna", "switch swap", "workers"),
+        ),
+        ("excluded", {"excluded_by": "example.com/x"}, guard_holds.Excluded("example.com/x")),
+        ("in maintenance", {"maintained_by": "M=True"}, guard_holds.InMaintenance("M=True")),
+        (
+            "the API server failed just now",
+            {"sight": Sight(3.0, 90.0, 19.0, 20.0)},
+            guard_holds.ApiUnsettled(19.0, 20.0),
+        ),
+        ("one below the cluster's limit", {"of_cluster": Census(20, 7, 0)}, None),
+        (
+            "at the cluster's limit",
+            {"of_cluster": Census(20, 8, 0)},
+            guard_holds.TooManyUnhealthy("the cluster", 8, 20, "40%", 7),
+        ),
+        (
+            "at the domain's limit",
+            {"of_domain": Domain("zone-a", Census(4, 2, 0))},
+            guard_holds.TooManyUnhealthy("zone-a", 2, 4, "50%", 1),
+        ),
+        ("the domain is too small to judge", {"of_domain": Domain("zone-a", Census(3, 3, 0))}, None),
+        ("no domain", {"of_domain": None}, None),
+        (
+            "domains have no limits",
+            a_policy(domains=None) | {"of_domain": Domain("zone-a", Census(4, 4, 4))},
+            None,
+        ),
+        (
+            "at the check's limit",
+            {"of_check": Census(10, 5, 0)},
+            guard_holds.TooManyUnhealthy("workers", 5, 10, "50%", 4),
+        ),
+        (
+            "at the check's limit, which upstream still allows",
+            {"of_check": Census(10, 5, 0), "check": CheckFacts("workers", Percent(50), Reading.STOPS_ABOVE)},
+            None,
+        ),
+        (
+            "a limit that never allows anything",
+            {"check": CheckFacts("workers", Count(1))},
+            guard_holds.TooManyUnhealthy("workers", 1, 10, "1", 0),
+        ),
+        (
+            "a limit of none at all",
+            {"check": CheckFacts("workers", Count(0))},
+            guard_holds.TooManyUnhealthy("workers", 1, 10, "0", 0),
+        ),
+        (
+            "a range that is not reached",
+            {"check": CheckFacts("workers", Between(2, 4))},
+            guard_holds.TooFewUnhealthy("workers", 1, 2),
+        ),
+        (
+            "a range that is reached",
+            {"check": CheckFacts("workers", Between(2, 4)), "of_check": Census(10, 2, 0)},
+            None,
+        ),
+        (
+            "a range that is left behind",
+            {"check": CheckFacts("workers", Between(2, 4)), "of_check": Census(10, 5, 0)},
+            guard_holds.TooManyUnhealthy("workers", 5, 10, "[2-4]", 4),
+        ),
+        ("the check has no limit", {"check": CheckFacts("workers"), "of_check": Census(10, 10, 0)}, None),
+        ("a storm has just ended", {"settling": 1.0}, guard_holds.Settling(1.0)),
+        (
+            "another control-plane node is under remediation",
+            {"control_plane": ControlPlane(total=5, others_ready=4, busy="cp-2")},
+            guard_holds.ControlPlaneBusy("cp-2"),
+        ),
+        ("two of three are left", {"control_plane": ControlPlane(3, 2, "")}, None),
+        (
+            "one of three would be left",
+            {"control_plane": ControlPlane(3, 1, "")},
+            guard_holds.QuorumAtRisk(1, 3),
+        ),
+        (
+            "of two, one",
+            {"control_plane": ControlPlane(2, 1, "")},
+            guard_holds.QuorumAtRisk(1, 2),
+        ),
+        ("it is the only one", {"control_plane": ControlPlane(1, 0, "")}, guard_holds.QuorumAtRisk(0, 1)),
+        ("a tenth of twenty is two: one is open", {"others": Present(1)}, None),
+        ("a tenth of twenty is two: two are", {"others": Present(2)}, guard_holds.TooManyAtOnce(2, 2)),
+        (
+            "the others cannot be read",
+            {"others": Unreadable("500")},
+            holds.CannotRead("the other remediations", "500"),
+        ),
+        (
+            "the domain is busy",
+            {"of_domain": Domain("zone-a", Census(10, 3, 2))},
+            guard_holds.TooManyAtOnce(2, 2, "zone-a"),
+        ),
+        ("the domain has room for one", {"of_domain": Domain("zone-a", Census(10, 3, 1))}, None),
+        ("another has just begun", {"since_last_start": 9.0}, guard_holds.Pacing(1.0)),
+    ],
+)
+def test_guard(name: str, changes: dict[str, Any], expected: HoldReason | None) -> None:
+    facts = replace(CALM, **changes)
+    assert guard(facts) == (Go() if expected is None else Hold(expected)), name
+
+
+def test_every_reason_is_told_and_the_gravest_first() -> None:
+    told = list(reasons(replace(CALM, excluded_by="example.com/x", settling=7.0, since_last_start=0.0)))
+    assert told == [
+        guard_holds.Excluded("example.com/x"),
+        guard_holds.Settling(7.0),
+        guard_holds.Pacing(10.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("total", "most"), [(0, 10), (1, 1), (3, 1), (10, 1), (19, 1), (20, 2), (99, 9), (1000, 10)]
+)
+def test_how_many_at_once(total: int, most: int) -> None:
+    assert most_at_once(ACTING, total) == most

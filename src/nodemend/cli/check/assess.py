@@ -117,7 +117,8 @@ def _policy(policy: Seen[RemediationPolicy]) -> Iterator[Finding]:
         case Present(found):
             if found.spec.mode is Mode.ACT:
                 at_once = spell_count(found.spec.max_concurrent, "node")
-                yield ok(f"mode Act: at most {at_once} under remediation at once")
+                share = found.spec.max_concurrent_percent
+                yield ok(f"mode Act: at most {at_once}, or {share} % of them, under remediation at once")
             else:
                 yield warn("mode DryRun: nothing is remediated, only told", act)
             if found.spec.pause is None:

@@ -14,7 +14,7 @@ from nodemend.decide.facts import Present
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.human_word import GOOD_FOR
-from nodemend.decide.storm_guard import guard
+from nodemend.decide.storm_guard import brake
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ def _volumes(facts: ConfirmFacts) -> tuple[str, ...] | None:
 
 def _cautions(facts: ConfirmFacts) -> tuple[str, ...]:
     """A word given while the guard is closed is good for nothing unless it opens in time."""
-    guarded = guard(facts.policy, Present(0))
+    guarded = brake(facts.policy, Present(0))
     if not isinstance(guarded, Hold):
         return ()
     return (f"Nothing would be released as things are. {explain(guarded.reason)}",)

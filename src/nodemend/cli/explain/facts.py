@@ -45,14 +45,16 @@ class ExplainFacts:
 
 async def gather(cluster: Cluster, name: str) -> ExplainFacts:
     """Reads everything that the controllers would read. Writes nothing."""
-    nodes = node_records()
+    nodes = node_records(annotations=(keys.EXCLUDE,))
     wire = must_have(await cluster.find(NODE, name, NodeWire), f"node {name}")
+    # The guard counts all of them, so all of them are read.
+    wires = must_have(await cluster.all(NODE, NodeWire), "list of nodes")
     checks = must_have(await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck), "list of health checks")
     remediations = must_have(await cluster.all(MANUAL_REMEDIATION, ManualRemediation), "list of remediations")
     policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
     view = View(
-        nodes=_cache(nodes, [wire]),
+        nodes=_cache(nodes, wires),
         checks=_cache(whole(NODE_HEALTH_CHECK, NodeHealthCheck), checks),
         remediations=_cache(whole(MANUAL_REMEDIATION, ManualRemediation), remediations),
         policies=_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),

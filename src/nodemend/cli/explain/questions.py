@@ -9,20 +9,31 @@ from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.step_words import spell_left
 from nodemend.cli.explain.view import Answer, Question
 from nodemend.cli.words import spell_count, spell_seconds
-from nodemend.controllers.node_health_check.gather import Target, others_open, policy_in_view
-from nodemend.decide import holds
+from nodemend.controllers.node_health_check.gather import Target
+from nodemend.decide import guard_holds, holds
 from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.human_word import Believed, weigh
 from nodemend.decide.manual_remediation import HeldBy, ManualFacts
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
-from nodemend.decide.storm_guard import Go
+from nodemend.decide.storm_guard import guard, most_at_once
 
 QUESTION_OF: Final[dict[type, str]] = {
-    holds.DryRun: "allowed",
-    holds.Paused: "allowed",
-    holds.TooManyAtOnce: "allowed",
-    holds.OtherRemediation: "locked",
+    guard_holds.DryRun: "allowed",
+    guard_holds.Paused: "allowed",
+    guard_holds.CheckDryRun: "allowed",
+    guard_holds.TooManyAtOnce: "allowed",
+    guard_holds.TooManyUnhealthy: "allowed",
+    guard_holds.TooFewUnhealthy: "allowed",
+    guard_holds.Settling: "allowed",
+    guard_holds.Pacing: "allowed",
+    guard_holds.ControlPlaneBusy: "allowed",
+    guard_holds.QuorumAtRisk: "allowed",
+    guard_holds.Excluded: "allowed",
+    guard_holds.InMaintenance: "allowed",
+    guard_holds.ApiUnsettled: "allowed",
+    guard_holds.OtherRemediation: "locked",
     holds.BootUnknown: "locked",
     holds.KubeletSpeaks: "silent",
     holds.NoKubeletLease: "silent",
@@ -73,15 +84,16 @@ def ask_unhealthy(health: NodeHealth) -> Question:
     return Question(key="unhealthy", asked="unhealthy for long enough", answer=answer, because=because)
 
 
-def ask_allowed(facts: ExplainFacts, guarded: Go | holds.Hold) -> Question:
+def ask_allowed(facts: GuardFacts) -> Question:
     asked = "allowed by the cluster"
+    guarded = guard(facts)
     if isinstance(guarded, holds.Hold):
         return Question(
             key="allowed", asked=asked, answer=Answer.NO, because=explain(guarded.reason).sentence
         )
-    policy = policy_in_view(facts.view)
-    others = others_open(facts.view.remediations.all(), facts.node.name)
-    most = policy.value.max_concurrent if isinstance(policy, Present) else 0
+    others = facts.others.value if isinstance(facts.others, Present) else 0
+    total = facts.of_cluster.total
+    most = most_at_once(facts.policy.value, total) if isinstance(facts.policy, Present) else 0
     because = f"mode Act, no pause, {spell_count(others, 'other node')} under remediation of {most} at once"
     return Question(key="allowed", asked=asked, answer=Answer.YES, because=because)
 

@@ -6,8 +6,9 @@ from typing import Final, assert_never
 
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.cli.explain import questions as ask
-from nodemend.cli.explain.facts import NOW_IN_VIEW, ExplainFacts
+from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.step_words import spell_step
+from nodemend.cli.explain.survey import guard_facts
 from nodemend.cli.explain.view import Answer, ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.words import first_sentence, spell_list, spell_seconds
@@ -18,6 +19,7 @@ from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged, judge
 from nodemend.decide.remediation_request import Create, Leave, Request, Withdraw
+from nodemend.decide.storm_guard import guard
 
 HOW_AGES_COUNT: Final = (
     "Ages are counted from the times written in the objects, by the API server's clock. The controllers count"
@@ -45,7 +47,7 @@ def _rows(facts: ExplainFacts, target: Target | None, health: NodeHealth | None)
     yield ask.ask_watched(target)
     if target is not None and health is not None:
         yield ask.ask_unhealthy(health)
-        yield ask.ask_allowed(facts, gather.guard_from_view(facts.view, target, NOW_IN_VIEW))
+        yield ask.ask_allowed(guard_facts(facts, target))
     yield ask.ask_remediating(facts)
     if facts.open_ is not None:
         yield from ask.ask_of_remediation(facts.open_)
@@ -66,7 +68,7 @@ def _verdict(
     request = remediation_request.decide(
         health,
         gather.open_remediation(facts.view, target),
-        gather.guard_from_view(facts.view, target, NOW_IN_VIEW),
+        guard(guard_facts(facts, target)),
         gather.healthy_delay(target),
     )
     if isinstance(request, Hold):

@@ -2,7 +2,7 @@
 
 import click
 
-from nodemend.api.remediation_policy import Pause
+from nodemend.api.pause import Pause
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.api.remediation_policy import Pause
+from nodemend.api.pause import Pause
 from nodemend.cli.pause.writing import Change
 
 

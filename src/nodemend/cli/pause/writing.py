@@ -5,7 +5,8 @@ from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.group_versions import REMEDIATION_POLICY
-from nodemend.api.remediation_policy import Pause, RemediationPolicy
+from nodemend.api.pause import Pause
+from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.cluster import MANAGER, Cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.decide.facts import Absent, Present, Unreadable

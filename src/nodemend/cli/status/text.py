@@ -10,6 +10,8 @@ from nodemend.cli.words import align, spell_count, spell_seconds
 def render(view: StatusView) -> Iterator[str]:
     yield f"Mode      {_mode(view.policy)}"
     yield f"Paused    {_pause(view.policy)}"
+    if view.policy.mode:
+        yield f"Guard     {_guard(view.policy)}"
     for number, leader in enumerate(view.leaders):
         yield f"{'Leaders' if number == 0 else '':<10}{leader.sentence}"
     yield ""
@@ -35,6 +37,17 @@ def _mode(policy: PolicyView) -> str:
 
 def _pause(policy: PolicyView) -> str:
     return f"by {policy.paused_by or 'somebody'}: {policy.pause_reason}" if policy.paused else "no"
+
+
+def _guard(policy: PolicyView) -> str:
+    said = f"{policy.unhealthy} of {spell_count(policy.targets, 'node')} not healthy"
+    match policy.weather:
+        case "Raging":
+            return f"closed: {said}; nothing begins while it is so"
+        case "Settling":
+            return f"settling after a storm: {said}; nothing begins yet"
+        case _:
+            return f"open: {said}; it closes at {policy.closes_at}"
 
 
 def _checks(view: StatusView) -> Iterator[str]:

@@ -8,11 +8,14 @@ from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus, find
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import NodeHealthCheck
-from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.remediation_policy import STORM, RemediationPolicy
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.words import first_sentence
+from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.limits import Reading, room
+from nodemend.decide.storm_guard import most_at_once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,12 @@ class PolicyView:
     paused: bool
     paused_by: str = ""
     pause_reason: str = ""
+    targets: int = 0
+    unhealthy: int = 0
+    closes_at: int = 0
+    """So many unhealthy close the guard for the whole cluster."""
+    weather: str = "Calm"
+    """Calm, Raging, or Settling after a storm."""
     unread: str = ""
 
 
@@ -75,7 +84,7 @@ def status_view(
     known = remediations.value if isinstance(remediations, Present) else []
     unread = (("health checks", checks), ("remediations", remediations))
     return StatusView(
-        policy=_policy(policy),
+        policy=_policy(policy, now),
         leaders=tuple(leaders),
         checks=tuple(_check(check) for check in sorted(known_checks, key=lambda one: one.metadata.name)),
         nodes=_nodes(known_checks, known, now),
@@ -85,16 +94,21 @@ def status_view(
     )
 
 
-def _policy(policy: Seen[RemediationPolicy]) -> PolicyView:
+def _policy(policy: Seen[RemediationPolicy], now: datetime) -> PolicyView:
     match policy:
         case Present(found):
-            pause = found.spec.pause
+            facts, status = policy_facts(found, now), found.status
+            storm = find(status.conditions, STORM)
             return PolicyView(
-                mode=found.spec.mode,
-                max_concurrent=found.spec.max_concurrent,
-                paused=pause is not None,
-                paused_by=pause.by if pause else "",
-                pause_reason=pause.reason if pause else "",
+                mode=facts.mode,
+                max_concurrent=most_at_once(facts, status.targets),
+                paused=facts.pause is not None,
+                paused_by=facts.pause.by if facts.pause else "",
+                pause_reason=facts.pause.reason if facts.pause else "",
+                targets=status.targets,
+                unhealthy=status.unhealthy,
+                closes_at=max(0, room(facts.max_unhealthy, status.targets, Reading.STOPS_AT)) + 1,
+                weather=storm.reason if storm else "Calm",
             )
         case Absent():
             return PolicyView(mode="", max_concurrent=0, paused=False)

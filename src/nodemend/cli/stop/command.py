@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.api.remediation_policy import Pause
+from nodemend.api.pause import Pause
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import ExitCode

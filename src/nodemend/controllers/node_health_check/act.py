@@ -9,10 +9,13 @@ from nodemend.api.group_versions import (
     MANUAL_REMEDIATION_TEMPLATE,
     NODE,
     NODE_HEALTH_CHECK,
+    REMEDIATION_POLICY,
     Resource,
 )
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.node_health_check.gather import Target, remediation_key
 from nodemend.kube.api_request import Precondition, Request, apply, create, delete
 
@@ -51,12 +54,20 @@ def withdraw_remediation(remediation: ManualRemediation) -> Request:
     return delete(MANUAL_REMEDIATION, metadata.name, metadata.namespace, only_if=only_if)
 
 
+def report_policy(policy: RemediationPolicy, status: Mapping[str, Any]) -> Request:
+    return _applied(REMEDIATION_POLICY, policy.metadata, status)
+
+
 def report_status(check: NodeHealthCheck, status: Mapping[str, Any]) -> Request:
+    return _applied(NODE_HEALTH_CHECK, check.metadata, status)
+
+
+def _applied(resource: Resource, of: ObjectMeta, status: Mapping[str, Any]) -> Request:
     """The status is ours whole, so it is applied: a field that we stop naming goes."""
     return apply(
-        NODE_HEALTH_CHECK,
-        check.metadata.name,
-        fields={"metadata": {"name": check.metadata.name, "uid": check.metadata.uid}, "status": status},
+        resource,
+        of.name,
+        fields={"metadata": {"name": of.name, "uid": of.uid}, "status": status},
         manager=FIELD_MANAGER,
         subresource="status",
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION
@@ -12,15 +13,12 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.controllers.node_health_check.condition_ages import ConditionAges, Reported
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen
-from nodemend.decide.holds import Hold, ViewStale
 from nodemend.decide.label_match import matches
 from nodemend.decide.node_health import NodeHealth, judge
 from nodemend.decide.remediation_request import Open
-from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import ObjectCache
 
-VIEW_GOOD_FOR = 90.0
 """Seconds without a sign from the API server after which our view is stale: a bookmark comes each minute."""
 
 
@@ -106,38 +104,19 @@ def as_open(remediation: ManualRemediation, target: Target, view: View) -> Open:
     )
 
 
-def guard_from_view(view: View, target: Target, now: float) -> Go | Hold:
-    """Good enough to hold; before anything is created the guard is asked again, on fresh reads."""
-    return _guard(view, target.node.name, now)
-
-
-def guard_any(view: View, now: float) -> Go | Hold:
-    """Whether anything at all may begin, for the status of a check."""
-    return _guard(view, "", now)
-
-
-def _guard(view: View, besides: str, now: float) -> Go | Hold:
-    age = view.age(now)
-    if age > VIEW_GOOD_FOR:
-        return Hold(ViewStale(age, VIEW_GOOD_FOR))
-    return guard(policy_in_view(view), Present(others_open(view.remediations.all(), besides)))
-
-
 def healthy_delay(target: Target) -> float:
     return parse_duration(target.check.spec.healthy_delay).total_seconds()
 
 
-def policy_in_view(view: View) -> Seen[PolicyFacts]:
+def policy_in_view(view: View, wall: datetime) -> Seen[PolicyFacts]:
     found = view.policies.get(keys.POLICY_NAME)
-    return Absent() if found is None else Present(policy_facts(found))
+    return Absent() if found is None else Present(policy_facts(found, wall))
 
 
-def others_open(remediations: Iterable[ManualRemediation], name: str) -> int:
-    """Nodes under remediation besides `name`. One that has succeeded holds nobody up."""
-    return len(
-        {
-            remediation.metadata.name
-            for remediation in remediations
-            if remediation.metadata.name != name and remediation.status.phase is not Phase.SUCCEEDED
-        }
+def under_remediation(remediations: Iterable[ManualRemediation]) -> frozenset[str]:
+    """Nodes with a remediation that goes on. One that has succeeded holds nobody up."""
+    return frozenset(
+        remediation.metadata.name
+        for remediation in remediations
+        if remediation.status.phase is not Phase.SUCCEEDED
     )

@@ -6,7 +6,7 @@ from typing import Final
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE
 from nodemend.controllers.node_health_check.gather import Target, remediation_key
-from nodemend.controllers.node_health_check.ledger import Entry, Ledger, Standing
+from nodemend.controllers.node_health_check.standings import Entry, Standing, Tally
 from nodemend.decide.remediation_request import Create, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.telemetry import event_reasons
@@ -49,11 +49,11 @@ class NodeHealthCheckRecorder:
             told = event_reasons.REMEDIATION_WITHDRAWN, f"{said} needs its remediation no longer."
         self._record(_happening(target, *told))
 
-    def counted(self, check: str, ledger: Ledger | None) -> None:
+    def counted(self, check: str, tally: Tally | None) -> None:
         for standing in Standing:
             state = standing.value.lower()
-            if ledger is not None:
-                self._metrics.nodes.labels(check, state).set(ledger.count(standing))
+            if tally is not None:
+                self._metrics.nodes.labels(check, state).set(tally.count(standing))
             else:
                 self._metrics.nodes.remove_by_labels({"check": check, "state": state})
 

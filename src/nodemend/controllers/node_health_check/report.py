@@ -1,57 +1,83 @@
 """The status of a check: counts, the targets that are not well, and whether remediation may begin."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from nodemend.api.conditions import Condition, ConditionStatus, merged
 from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
-from nodemend.controllers.node_health_check.ledger import Ledger, Standing
+from nodemend.api.remediation_policy import STORM, Mode, RemediationPolicy, RemediationPolicyStatus
+from nodemend.controllers.node_health_check.standings import Standing, Tally
+from nodemend.decide.guard_facts import Census
+from nodemend.decide.guard_holds import DryRun, Paused
 from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import DryRun, Hold, Paused
+from nodemend.decide.holds import Hold
 from nodemend.decide.storm_guard import Go
 
 MOST_REPORTS = 50
 
 
-def status_of(check: NodeHealthCheck, ledger: Ledger, guarded: Go | Hold, now: str) -> NodeHealthCheckStatus:
+def status_of(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str) -> NodeHealthCheckStatus:
     return NodeHealthCheckStatus(
         observed_generation=check.metadata.generation,
-        targets=len(ledger),
-        healthy=ledger.count(Standing.HEALTHY),
-        remediating=ledger.count(Standing.REMEDIATING),
+        targets=len(tally),
+        healthy=tally.count(Standing.HEALTHY),
+        remediating=tally.count(Standing.REMEDIATING),
         reports=tuple(
             TargetReport(name=name, verdict=entry.standing, message=entry.message)
-            for name, entry in ledger.special(MOST_REPORTS)
+            for name, entry in tally.worst(MOST_REPORTS)
         ),
-        conditions=merged(check.status.conditions, _conditions(check, ledger, guarded, now)),
+        conditions=merged(check.status.conditions, _conditions(check, tally, guarded, now)),
     )
 
 
-def as_fields(status: NodeHealthCheckStatus) -> dict[str, Any]:
+def policy_status(
+    policy: RemediationPolicy, census: Census, weather: str, now: str
+) -> RemediationPolicyStatus:
+    acting = policy.spec.mode is Mode.ACT
+    facts = (
+        ("DryRun", not acting, "Acting" if acting else "DryRun", ""),
+        ("Paused", policy.spec.pause is not None, "Paused" if policy.spec.pause else "NotPaused", ""),
+        (STORM, bool(weather), weather or "Calm", ""),
+    )
+    return RemediationPolicyStatus(
+        observed_generation=policy.metadata.generation,
+        targets=census.total,
+        unhealthy=census.unhealthy,
+        remediating=census.remediating,
+        conditions=merged(policy.status.conditions, _as_conditions(facts, policy.metadata.generation, now)),
+    )
+
+
+def as_fields(status: NodeHealthCheckStatus | RemediationPolicyStatus) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(status)
     return fields
 
 
-def _conditions(
-    check: NodeHealthCheck, ledger: Ledger, guarded: Go | Hold, now: str
-) -> tuple[Condition, ...]:
+def _conditions(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str) -> tuple[Condition, ...]:
     held = guarded.reason if isinstance(guarded, Hold) else None
     why = type(held).__name__ if held else "Allowed"
     told = str(explain(held)) if held else ""
     facts = (
-        ("Ready", True, "Watching", f"{len(ledger)} nodes are watched."),
+        ("Ready", True, "Watching", f"{len(tally)} nodes are watched."),
         ("RemediationAllowed", held is None, why, told),
         ("Paused", isinstance(held, Paused), why if isinstance(held, Paused) else "NotPaused", ""),
         ("DryRun", isinstance(held, DryRun), why if isinstance(held, DryRun) else "Acting", ""),
     )
+    return _as_conditions(facts, check.metadata.generation, now)
+
+
+def _as_conditions(
+    facts: Iterable[tuple[str, bool, str, str]], generation: int, now: str
+) -> tuple[Condition, ...]:
     return tuple(
         Condition(
             type=type_,
             status=ConditionStatus.TRUE if holds else ConditionStatus.FALSE,
             reason=reason,
             message=message,
-            observed_generation=check.metadata.generation,
+            observed_generation=generation,
             last_transition_time=now,
         )
         for type_, holds, reason, message in facts

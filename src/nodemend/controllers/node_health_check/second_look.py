@@ -1,5 +1,7 @@
 """Before anything is created or deleted: the same question, asked of the API server itself."""
 
+from dataclasses import replace
+
 import msgspec
 
 from nodemend.api.group_versions import MANUAL_REMEDIATION, Resource
@@ -8,9 +10,12 @@ from nodemend.api.node import Node
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.controllers.node_health_check import act, gather
 from nodemend.controllers.node_health_check.gather import Target, View
+from nodemend.controllers.node_health_check.guarding import Guarding, Moment
+from nodemend.controllers.node_health_check.standings import Place
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
-from nodemend.decide.holds import CannotRead, Hold, NodeReady, OtherRemediation
-from nodemend.decide.storm_guard import guard
+from nodemend.decide.guard_holds import OtherRemediation
+from nodemend.decide.holds import CannotRead, Hold, NodeReady
+from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_outcome import Ok
 from nodemend.kube.api_request import Request
 from nodemend.kube.paged_list import list_all
@@ -19,11 +24,12 @@ from nodemend.kube.paged_list import list_all
 class SecondLook:
     """Turns a wish into a write, or into the hold that a fresh look gave."""
 
-    def __init__(self, reader: Reader, view: View) -> None:
+    def __init__(self, reader: Reader, view: View, guarding: Guarding) -> None:
         self._reader = reader
         self._view = view
+        self._guarding = guarding
 
-    async def before_create(self, target: Target) -> Request | Hold:
+    async def before_create(self, target: Target, place: Place) -> Request | Hold:
         """The node must still be the same and unhealthy, nobody at work on it, and the guard open."""
         doubt = _doubt(target, await self._reader.node(target.node.name))
         if doubt is not None:
@@ -36,10 +42,17 @@ class SecondLook:
             if remediation.metadata.name == name:
                 where = f"{remediation.metadata.namespace}/{name}"
                 return Hold(OtherRemediation(f"{MANUAL_REMEDIATION.kind} {where}"))
-        guarded = guard(await self._reader.policy(), Present(gather.others_open(others, name)))
+        guarded = await self._guard(target, place, gather.under_remediation(others))
         if isinstance(guarded, Hold):
             return guarded
         return await self._from_template(target, namespace)
+
+    async def _guard(self, target: Target, place: Place, busy: frozenset[str]) -> Go | Hold:
+        """The counts are those that watches keep; what people said and what is open is read afresh."""
+        policy, runtime = await self._reader.policy(), self._reader.runtime
+        moment = Moment(runtime.monotonic(), runtime.wall())
+        facts = self._guarding.facts_of(target, place, moment)
+        return guard(replace(facts, policy=policy, others=Present(len(busy - {target.node.name}))))
 
     async def before_withdraw(self, target: Target) -> Request | Hold:
         """Only what is ours, and only the very version in which nothing was released, or all is over."""

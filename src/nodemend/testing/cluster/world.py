@@ -1,8 +1,8 @@
 """One simulated cluster with Nodemend in it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from nodemend.api import keys
 from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
@@ -63,6 +63,8 @@ class Shape:
     replicas: int = 2
     quality: LinkQuality = GOOD_LINK
     people: bool = True
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    """What the RemediationPolicy says beside `mode: Act`."""
 
 
 class World:
@@ -113,7 +115,8 @@ class World:
             person = Direct(Account(self.server, User("anna")))
             Admin("anna", person, self.scheduler, self.machines).start()
         self.admin_api.create(
-            REMEDIATION_POLICY, {"metadata": {"name": keys.POLICY_NAME}, "spec": {"mode": "Act"}}
+            REMEDIATION_POLICY,
+            {"metadata": {"name": keys.POLICY_NAME}, "spec": {"mode": "Act", **shape.policy}},
         )
         template = {"metadata": {"name": TEMPLATE}, "spec": {"template": {"spec": {"instructions": "go"}}}}
         self.admin_api.create(MANUAL_REMEDIATION_TEMPLATE, template, keys.SYSTEM_NAMESPACE)
@@ -156,5 +159,6 @@ def check_spec() -> dict[str, object]:
                 }
             }
         ],
+        "maxUnhealthy": "100%",
         "healthyDelay": "10s",
     }

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from nodemend.api.remediation_policy import Mode, Pause, RemediationPolicy, RemediationPolicySpec
+from nodemend.api.pause import Pause
+from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.facts import AdmissionBinding, BindingSpec, CallerFacts
 from nodemend.cli.check.view import Level

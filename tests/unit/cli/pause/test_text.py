@@ -2,7 +2,7 @@
 
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.remediation_policy import Pause
+from nodemend.api.pause import Pause
 from nodemend.cli.pause.text import render_paused, render_resumed
 from nodemend.cli.pause.view import paused_view, resumed_view
 from nodemend.cli.pause.writing import Change

@@ -3,7 +3,7 @@
 import pytest
 
 from nodemend.api.group_versions import REMEDIATION_POLICY
-from nodemend.api.remediation_policy import Pause
+from nodemend.api.pause import Pause
 from nodemend.cli.exit_codes import CommandFailure
 from nodemend.cli.pause.writing import Change, clear_pause, set_pause
 from nodemend.testing.cluster.world import Shape, World

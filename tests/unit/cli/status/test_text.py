@@ -8,7 +8,7 @@ from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView
 from tests.unit.cli.check.sound_facts import leader
 
 BUSY = StatusView(
-    policy=PolicyView(mode="Act", max_concurrent=2, paused=False),
+    policy=PolicyView(mode="Act", max_concurrent=2, paused=False, targets=27, unhealthy=2, closes_at=11),
     leaders=(leader("checker"), leader("remediator")),
     checks=(
         CheckRow(
@@ -45,6 +45,7 @@ def test_one_screen() -> None:
     assert "\n".join(render(BUSY)) == (
         "Mode      Act: at most 2 nodes under remediation at once\n"
         "Paused    no\n"
+        "Guard     open: 2 of 27 nodes not healthy; it closes at 11\n"
         "Leaders   checker: checker-0 leads, renewed 1s ago\n"
         "          remediator: remediator-0 leads, renewed 1s ago\n"
         "\n"
@@ -90,3 +91,15 @@ def test_what_does_not_act_says_so() -> None:
     assert "Paused    by somebody: swap" in shown
     assert "There is no health check." in shown
     assert "Warning: nodes cannot be read: no" in shown
+
+
+def test_a_storm_and_what_follows_it() -> None:
+    raging = replace(BUSY, policy=replace(BUSY.policy, weather="Raging", unhealthy=12))
+    settling = replace(BUSY, policy=replace(BUSY.policy, weather="Settling"))
+
+    assert list(render(raging))[2] == (
+        "Guard     closed: 12 of 27 nodes not healthy; nothing begins while it is so"
+    )
+    assert list(render(settling))[2] == (
+        "Guard     settling after a storm: 2 of 27 nodes not healthy; nothing begins yet"
+    )

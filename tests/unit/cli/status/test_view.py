@@ -4,7 +4,8 @@ from nodemend.api.conditions import Condition, ConditionStatus
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.remediation_policy import Mode, Pause, RemediationPolicy, RemediationPolicySpec
+from nodemend.api.pause import Pause
+from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.status.command import gather
 from nodemend.cli.status.text import render
@@ -92,7 +93,7 @@ def test_mode_and_pause_are_those_of_the_policy() -> None:
     paused = RemediationPolicy(spec=RemediationPolicySpec(pause=Pause(reason="swap", by="anna")))
 
     assert view_of(Present(paused)).policy == PolicyView(
-        mode="DryRun", max_concurrent=1, paused=True, paused_by="anna", pause_reason="swap"
+        mode="DryRun", max_concurrent=10, paused=True, paused_by="anna", pause_reason="swap", closes_at=1
     )
     assert view_of(Absent()).policy.mode == ""
     assert view_of(Unreadable("forbidden")).policy.unread == "forbidden"
@@ -117,6 +118,7 @@ def test_a_cluster_that_works_is_healthy_on_one_screen() -> None:
     world.close()
 
     assert lines[0] == "Mode      Act: at most 1 node under remediation at once"
+    assert lines[2] == "Guard     open: 0 of 3 nodes not healthy; it closes at 2"
     assert lines[-2:] == [
         "Every watched node is healthy.",
         "Next: nothing; kubectl mend check verifies more",

@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry
 
 from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.controllers.node_health_check.gather import Target
-from nodemend.controllers.node_health_check.ledger import HEALTHY, Entry, Ledger, Standing
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
+from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Place, Standing, Standings
 from nodemend.decide.remediation_request import Create, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log
@@ -18,8 +18,8 @@ from nodemend.telemetry.metrics import Metrics
 from tests.unit.cli.check.sound_facts import check, node
 
 TARGET = Target(node("edge-07"), check(), ())
-SUSPECT = Entry(Standing.SUSPECT, "Ready=Unknown for less than 300 s")
-HELD = Entry(Standing.HELD, "Paused by anna: swap. Resume it.")
+SUSPECT = Entry(Standing.SUSPECT, "Ready", "Ready=Unknown for less than 300 s")
+HELD = Entry(Standing.HELD, "Paused", "Paused by anna: swap. Resume it.")
 REMEDIATING = Entry(Standing.REMEDIATING)
 
 
@@ -101,11 +101,11 @@ def test_what_was_asked_for_relates_to_the_remediation() -> None:
 
 
 def test_targets_are_counted_by_where_they_stand_until_the_check_is_gone() -> None:
-    told, ledger = Told(), Ledger()
-    ledger.enter("edge-07", HELD)
-    ledger.enter("edge-08", HEALTHY)
-    ledger.enter("edge-09", HEALTHY)
-    told.recorder.counted("workers", ledger)
+    told, standings, here = Told(), Standings(), Place("workers")
+    standings.enter("edge-07", here, HELD)
+    standings.enter("edge-08", here, HEALTHY)
+    standings.enter("edge-09", here, HEALTHY)
+    told.recorder.counted("workers", standings.of_check("workers"))
     counted = {state: told.nodes(state) for state in ("healthy", "held", "suspect")}
     told.recorder.counted("workers", None)
 

@@ -1,0 +1,35 @@
+"""The guard's questions about one node, for a person: every node is judged, by the code that decides."""
+
+from math import inf
+
+from nodemend.cli.explain.facts import NOW_IN_VIEW, ExplainFacts, conditions_by_writing
+from nodemend.controllers.node_health_check import gather
+from nodemend.controllers.node_health_check.control_plane_roll import ControlPlaneRoll
+from nodemend.controllers.node_health_check.gather import Target
+from nodemend.controllers.node_health_check.guarding import Guarding, Moment, stormy
+from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Standing
+from nodemend.controllers.node_health_check.weather import Weather
+from nodemend.decide.guard_facts import GuardFacts
+from nodemend.decide.node_health import Healthy, judge
+
+
+def guard_facts(facts: ExplainFacts, target: Target) -> GuardFacts:
+    """As the checker would see it, if it had watched since the times that are written in the objects."""
+    moment = Moment(NOW_IN_VIEW, facts.now)
+    roll = ControlPlaneRoll()
+    weather = Weather(stormy_before=stormy(facts.view), now=NOW_IN_VIEW)
+    guarding = Guarding(facts.view, roll, weather, last_start=-inf)
+    for node in facts.view.nodes.all():
+        roll.observe(node)
+        other = gather.find_target(facts.view, node.name)
+        if other is not None:
+            place = guarding.place_of(other, moment)
+            guarding.standings.enter(node.name, place, _entry(facts, other))
+    return guarding.facts_of(target, guarding.place_of(target, moment), moment)
+
+
+def _entry(facts: ExplainFacts, target: Target) -> Entry:
+    if gather.open_remediation(facts.view, target) is not None:
+        return Entry(Standing.REMEDIATING)
+    health = judge(target.check.spec.thresholds, conditions_by_writing(target.node, facts.now))
+    return HEALTHY if isinstance(health, Healthy) else Entry(Standing.UNHEALTHY)

@@ -1,0 +1,139 @@
+"""Where every target stands, with counts by check, by failure domain and in all that cost nothing to read."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from nodemend.decide.guard_facts import Census
+
+
+class Standing(StrEnum):
+    """One word for where a target stands, for people and metrics."""
+
+    HEALTHY = "Healthy"
+    SUSPECT = "Suspect"
+    UNHEALTHY = "Unhealthy"
+    HELD = "Held"
+    REMEDIATING = "Remediating"
+    UNJUDGED = "Unjudged"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a target stands and why. Another `message` alone, such as another number in it, is no news."""
+
+    standing: Standing
+    cause: str = ""
+    message: str = field(default="", compare=False)
+
+
+HEALTHY = Entry(Standing.HEALTHY)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a target is counted: under its check, and in its failure domain ("" for none)."""
+
+    check: str
+    domain: str = ""
+
+
+@dataclass(slots=True)
+class Tally:
+    """The targets of one check."""
+
+    counts: Counter[Standing] = field(default_factory=Counter)
+    unwell: dict[str, Entry] = field(default_factory=dict)
+    """Those that are not simply healthy."""
+
+    def __len__(self) -> int:
+        return self.counts.total()
+
+    def count(self, standing: Standing) -> int:
+        return self.counts[standing]
+
+    def worst(self, most: int) -> Iterator[tuple[str, Entry]]:
+        """Those that are not simply healthy, by name, at most so many."""
+        for name in sorted(self.unwell)[:most]:
+            yield name, self.unwell[name]
+
+
+Stood = tuple[Place, Entry]
+
+
+class Standings:
+    """All targets. Each stands in one place; moving it costs as much as entering it."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, Place] = {}
+        self._tallies: dict[str, Tally] = {}
+        self._domains: dict[str, Counter[Standing]] = {}
+        self._all: Counter[Standing] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def find(self, target: str) -> Entry | None:
+        place = self._places.get(target)
+        return None if place is None else self._tallies[place.check].unwell.get(target, HEALTHY)
+
+    def stood(self, target: str) -> Stood | None:
+        place, entry = self._places.get(target), self.find(target)
+        return (place, entry) if place is not None and entry is not None else None
+
+    def place_of(self, target: str) -> Place | None:
+        return self._places.get(target)
+
+    def enter(self, target: str, place: Place, entry: Entry) -> bool:
+        """True when that is news."""
+        if self._places.get(target) == place and self.find(target) == entry:
+            if entry != HEALTHY:
+                self._tallies[place.check].unwell[target] = entry
+            return False
+        self.strike(target)
+        self._places[target] = place
+        self._add(place, entry.standing, 1)
+        if entry != HEALTHY:
+            self._tallies[place.check].unwell[target] = entry
+        return True
+
+    def strike(self, target: str) -> Place | None:
+        """Not a target any more: where it stood, or None when it was none."""
+        entry, place = self.find(target), self._places.pop(target, None)
+        if place is None or entry is None:
+            return None
+        self._add(place, entry.standing, -1)
+        tally = self._tallies[place.check]
+        tally.unwell.pop(target, None)
+        if not len(tally):
+            del self._tallies[place.check]
+        if not self._domains[place.domain].total():
+            del self._domains[place.domain]
+        return place
+
+    def of_check(self, check: str) -> Tally:
+        return self._tallies.get(check) or Tally()
+
+    def census_of_check(self, check: str) -> Census:
+        return _census(self.of_check(check).counts)
+
+    def census_of_domain(self, domain: str) -> Census:
+        return _census(self._domains.get(domain, Counter()))
+
+    def census(self) -> Census:
+        return _census(self._all)
+
+    def domains(self) -> tuple[str, ...]:
+        """Those with targets in them; the nameless one is none."""
+        return tuple(domain for domain in self._domains if domain)
+
+    def _add(self, place: Place, standing: Standing, number: int) -> None:
+        self._tallies.setdefault(place.check, Tally()).counts[standing] += number
+        self._domains.setdefault(place.domain, Counter())[standing] += number
+        self._all[standing] += number
+
+
+def _census(counts: Counter[Standing]) -> Census:
+    total = counts.total()
+    return Census(total, total - counts[Standing.HEALTHY], counts[Standing.REMEDIATING])

@@ -1,0 +1,124 @@
+"""Every hold of the guard in words."""
+
+from typing import assert_never
+
+from nodemend.decide.explanation import Explanation
+from nodemend.decide.guard_holds import (
+    ApiUnsettled,
+    CheckDryRun,
+    ControlPlaneBusy,
+    DryRun,
+    Excluded,
+    GuardHold,
+    InMaintenance,
+    OtherRemediation,
+    Pacing,
+    Paused,
+    QuorumAtRisk,
+    Settling,
+    TooFewUnhealthy,
+    TooManyAtOnce,
+    TooManyUnhealthy,
+)
+
+
+def explain_guard(reason: GuardHold) -> Explanation:
+    match reason:
+        case DryRun() | CheckDryRun() | Paused() | Excluded() | InMaintenance():
+            return _explain_wish(reason)
+        case TooManyUnhealthy() | TooFewUnhealthy() | Settling() | ApiUnsettled():
+            return _explain_storm(reason)
+        case TooManyAtOnce() | Pacing() | ControlPlaneBusy() | QuorumAtRisk() | OtherRemediation():
+            return _explain_others(reason)
+        case _:
+            assert_never(reason)
+
+
+def _explain_wish(reason: DryRun | CheckDryRun | Paused | Excluded | InMaintenance) -> Explanation:
+    """What somebody has asked for."""
+    match reason:
+        case DryRun(policy_exists):
+            said = "The RemediationPolicy says DryRun" if policy_exists else "There is no RemediationPolicy"
+            return Explanation(f"{said}: nothing is done, only told.", "Set its mode to Act to remediate.")
+        case CheckDryRun(check):
+            return Explanation(
+                f"The check {check} says dryRun: nothing is done, only told.",
+                "Take dryRun off the check to remediate.",
+            )
+        case Paused(by, why, check):
+            what = f"The check {check} is paused" if check else "Paused"
+            ends = (
+                f"Take spec.pause off the check {check}."
+                if check
+                else "`kubectl mend resume` ends the pause."
+            )
+            return Explanation(f"{what} by {by or 'somebody'}: {why}.", ends)
+        case Excluded(by):
+            return Explanation(
+                f"The node is to be left alone: it has {by}.", f"Take {by} off it to have it remediated."
+            )
+        case InMaintenance(by):
+            return Explanation(
+                f"The node is in maintenance: {by}.", "It goes on when the maintenance has ended."
+            )
+        case _:
+            assert_never(reason)
+
+
+def _explain_storm(reason: TooManyUnhealthy | TooFewUnhealthy | Settling | ApiUnsettled) -> Explanation:
+    match reason:
+        case TooManyUnhealthy(scope, unhealthy, total, limit, room):
+            return Explanation(
+                f"Too many are unhealthy in {scope}: {unhealthy} of {total}, and the limit is {limit}.",
+                f"It goes on when at most {room} are, or when maxUnhealthy is raised."
+                if room
+                else "With this limit nothing is ever remediated: raise maxUnhealthy.",
+            )
+        case TooFewUnhealthy(scope, unhealthy, least):
+            return Explanation(
+                f"Only {unhealthy} are unhealthy in {scope}, and it acts when at least {least} are.",
+                "It goes on when more are, or when the range is widened.",
+            )
+        case Settling(remaining):
+            return Explanation(
+                "A storm has just ended, and what it leaves is judged anew.",
+                f"It goes on in {remaining:.0f} s if no other begins.",
+            )
+        case ApiUnsettled(calm_for, needed):
+            return Explanation(
+                "The API server failed us just now: nodes may only have looked sick.",
+                f"It goes on in {needed - calm_for:.0f} s if it answers all the time.",
+            )
+        case _:
+            assert_never(reason)
+
+
+def _explain_others(
+    reason: TooManyAtOnce | Pacing | ControlPlaneBusy | QuorumAtRisk | OtherRemediation,
+) -> Explanation:
+    """What is under way already."""
+    match reason:
+        case TooManyAtOnce(others, limit, domain):
+            where = f" in {domain}" if domain else ""
+            return Explanation(
+                f"Other nodes under remediation{where}: {others}, and the limit is {limit}.",
+                "It goes on when one of them is done, or when maxConcurrent is raised.",
+            )
+        case Pacing(remaining):
+            return Explanation(
+                "Another remediation has only just begun.", f"It goes on in {remaining:.0f} s."
+            )
+        case ControlPlaneBusy(other):
+            return Explanation(
+                f"The control-plane node {other} is under remediation, and there is one at a time.",
+                "It goes on when that one is back.",
+            )
+        case QuorumAtRisk(others_ready, total):
+            return Explanation(
+                f"Without it {others_ready} of {total} control-plane nodes would be Ready, no majority.",
+                "It goes on when more of the others are Ready.",
+            )
+        case OtherRemediation(holder):
+            return Explanation(f"{holder} is at work on this node.", "It goes on when that one has ended.")
+        case _:
+            assert_never(reason)

@@ -1,0 +1,131 @@
+"""Why the guard refuses for now: what people said, what the cluster shows, who else is at work."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """The cluster's policy is absent or says DryRun."""
+
+    policy_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDryRun:
+    """The check says so for its own targets."""
+
+    check: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """`check` is empty when the whole cluster is paused."""
+
+    by: str
+    reason: str
+    check: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyAtOnce:
+    """Under remediation already; `domain` is empty when the whole cluster is meant."""
+
+    others: int
+    limit: int
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyUnhealthy:
+    """More likely one common cause than so many sick nodes. `room` is how many would still be allowed."""
+
+    scope: str
+    unhealthy: int
+    total: int
+    limit: str
+    room: int
+
+
+@dataclass(frozen=True, slots=True)
+class TooFewUnhealthy:
+    """The check acts only when at least so many are."""
+
+    scope: str
+    unhealthy: int
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """A storm has just ended."""
+
+    remaining: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """The last remediation began only now."""
+
+    remaining: float
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlaneBusy:
+    """One control-plane node at a time."""
+
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumAtRisk:
+    """Without this node, no majority of the control plane would be Ready."""
+
+    others_ready: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A label or an annotation asks to leave this target alone."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class InMaintenance:
+    """The node says that somebody works on it."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApiUnsettled:
+    """The API server failed us a moment ago: what we then see of nodes may be its own trouble."""
+
+    calm_for: float
+    needed: float
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRemediation:
+    """Somebody else is at work on this very node."""
+
+    holder: str
+
+
+GuardHold = (
+    DryRun
+    | CheckDryRun
+    | Paused
+    | TooManyAtOnce
+    | TooManyUnhealthy
+    | TooFewUnhealthy
+    | Settling
+    | Pacing
+    | ControlPlaneBusy
+    | QuorumAtRisk
+    | Excluded
+    | InMaintenance
+    | ApiUnsettled
+    | OtherRemediation
+)

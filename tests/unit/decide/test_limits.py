@@ -1,0 +1,82 @@
+"""Counts, shares and ranges, against fractions."""
+
+from fractions import Fraction
+
+import pytest
+
+from nodemend.decide.limits import (
+    Between,
+    Count,
+    Gate,
+    Percent,
+    Reading,
+    can_never_act,
+    closed,
+    parse_gate,
+    room,
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (3, Count(3)),
+        ("3", Count(3)),
+        ("0", Count(0)),
+        ("40%", Percent(40)),
+        ("0%", Percent(0)),
+        ("100%", Percent(100)),
+        ("[1-3]", Between(1, 3)),
+        ("[2-2]", Between(2, 2)),
+    ],
+)
+def test_a_limit_is_read_as_people_write_it_and_written_back(written: str | int, meant: Gate) -> None:
+    assert parse_gate(written) == meant
+    assert str(meant) == str(written)
+
+
+@pytest.mark.parametrize(
+    "written", ["", "%", "101%", "-1", -1, "4.5%", "a", "1%0", "[3-1]", "[1-]", "40 %", "[1-3", "12345678901"]
+)
+def test_what_is_no_limit_is_refused(written: str | int) -> None:
+    with pytest.raises(ValueError, match="is no limit"):
+        parse_gate(written)
+
+
+@pytest.mark.parametrize("reading", Reading)
+@pytest.mark.parametrize("gate", [*map(Count, (0, 1, 3)), *map(Percent, (0, 33, 40, 100))])
+def test_the_gate_closes_just_beyond_its_room(gate: Count | Percent, reading: Reading) -> None:
+    for total in range(12):
+        for unhealthy in range(total + 1):
+            bar = Fraction(gate.value) if isinstance(gate, Count) else Fraction(gate.value * total, 100)
+            wanted = unhealthy >= bar if reading is Reading.STOPS_AT else unhealthy > bar
+            assert closed(gate, unhealthy, total, reading) == wanted
+            assert (unhealthy > room(gate, total, reading)) == wanted
+
+
+def test_a_range_is_open_from_its_least_to_its_most() -> None:
+    gate = Between(2, 4)
+    open_at = [count for count in range(8) if not closed(gate, count, 10, Reading.STOPS_AT)]
+    assert open_at == [2, 3, 4]
+    assert room(gate, 10, Reading.STOPS_AT) == 4
+
+
+@pytest.mark.parametrize(
+    ("gate", "total", "reading", "never"),
+    [
+        (Count(1), 5, Reading.STOPS_AT, True),
+        (Count(2), 5, Reading.STOPS_AT, False),
+        (Count(1), 5, Reading.STOPS_ABOVE, False),
+        (Count(0), 5, Reading.STOPS_ABOVE, True),
+        (Percent(20), 5, Reading.STOPS_AT, True),
+        (Percent(21), 5, Reading.STOPS_AT, False),
+        (Percent(20), 5, Reading.STOPS_ABOVE, False),
+        (Percent(19), 5, Reading.STOPS_ABOVE, True),
+        (Between(0, 0), 5, Reading.STOPS_AT, True),
+        (Count(0), 0, Reading.STOPS_AT, False),
+    ],
+)
+def test_whether_one_sick_target_alone_is_too_many(
+    gate: Gate, total: int, reading: Reading, *, never: bool
+) -> None:
+    assert can_never_act(gate, total, reading) == never

@@ -1,0 +1,59 @@
+"""The page about the storm guard, with its defaults worked out for clusters of several sizes."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from msgspec.structs import fields
+
+from nodemend.api.node_health_check import NodeHealthCheckSpec
+from nodemend.api.remediation_policy import FailureDomains, RemediationPolicy
+from nodemend.controllers.fresh_reads import policy_facts
+from nodemend.decide.limits import Reading, parse_gate, room
+from nodemend.decide.storm_guard import most_at_once
+
+_SIZES = (3, 5, 10, 50, 1_000, 100_000)
+
+
+def guard_page() -> Iterator[str]:
+    yield from ("# The storm guard", "")
+    yield (
+        "When much is unhealthy at once the cause is seldom the nodes. Before a remediation begins, these are"
+        " asked, in this order; the first that says no is shown by `kubectl mend explain NODE`."
+    )
+    yield ""
+    yield from (f"1. {question}" for question in _QUESTIONS)
+    yield from ("", "A limit closes at, not above: with `maxUnhealthy: 2` two unhealthy nodes close it.", "")
+    yield "Suspects, nodes that cannot be judged and nodes under remediation count as unhealthy."
+    yield from ("", "## The defaults, worked out", "")
+    yield "| nodes | cluster closes at | one check over all closes at | under remediation at once |"
+    yield "|---|---|---|---|"
+    yield from map(_row, _SIZES)
+    yield ""
+    domains = FailureDomains()
+    yield (
+        "Failure domains have no limits until `failureDomains` is set; then a domain of"
+        f" {domains.min_nodes} nodes or more closes at {domains.max_unhealthy}, and at most"
+        f" {domains.max_concurrent} of its nodes are under remediation at once."
+    )
+
+
+_QUESTIONS = (
+    "Is our view of the cluster fresh?",
+    "Does the policy say Act, and is nothing paused?",
+    "Does the check say so too?",
+    "Is the node excluded (`nodemend.io/exclude`) or in maintenance (`spec.maintenance`)?",
+    "Has the API server answered for a while without a failure?",
+    "Are too many unhealthy: in the cluster, in the failure domain, in the check?",
+    "Has the last storm settled (`settleTime`)? Nodes are judged anew then; nothing is replayed.",
+    "A control-plane node: is another one under remediation, and would a Ready majority be left without it?",
+    "Are too many under remediation already: in the cluster, in the failure domain?",
+    "Did another remediation begin only just now (`minInterval`)?",
+)
+
+
+def _row(nodes: int) -> str:
+    facts = policy_facts(RemediationPolicy(), datetime(2026, 1, 1, tzinfo=UTC))
+    limit = parse_gate(next(f.default for f in fields(NodeHealthCheckSpec) if f.name == "max_unhealthy"))
+    cluster = room(facts.max_unhealthy, nodes, Reading.STOPS_AT) + 1
+    check = room(limit, nodes, Reading.STOPS_AT) + 1
+    return f"| {nodes:,} | {cluster:,} | {check:,} | {most_at_once(facts, nodes):,} |"
