@@ -4,6 +4,7 @@
 """
 
 import sys
+from datetime import datetime
 
 import aiohttp
 import msgspec
@@ -11,12 +12,31 @@ import msgspec
 from bench.clients.measure import Measurement
 from bench.clients.node_generator import LAST
 from nodemend.kube.asyncio_shell import run
-from nodemend.kube.node_record import NodeWire
+from nodemend.kube.node_record import NodeSpec, NodeStatus
+
+
+class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    namespace: str = ""
+
+
+class _Node(msgspec.Struct, frozen=True, gc=False):
+    """The fields that a check needs, each decoded to what it is."""
+
+    metadata: _Metadata
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
 
 
 class _Event(msgspec.Struct, gc=False):
     type: str
-    object: NodeWire
+    object: _Node
 
 
 async def main(port: int) -> None:

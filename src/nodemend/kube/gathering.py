@@ -2,6 +2,7 @@
 
 from typing import Generic, TypeVar
 
+from nodemend.kube.json_decoding import UNREADABLE
 from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.projection import Projection, Wire, key_of
 from nodemend.kube.watch_lines import Garbage, ListPage, Unreadable, WatchEvent
@@ -43,4 +44,7 @@ class Gathering(Generic[W, R]):
 
     def _keep(self, wire: W) -> None:
         key = key_of(wire.metadata)
-        self.records[key] = self._projection.project(wire, self._cache.get(key))
+        try:
+            self.records[key] = self._projection.project(wire, self._cache.get(key))
+        except UNREADABLE as error:
+            self.set_aside(Unreadable(key, wire.metadata.resource_version, str(error)))

@@ -40,8 +40,9 @@ class Projection(Generic[W, R]):
     """From bytes to record.
 
     `project(wire, old)` may return `old` itself when nothing that a record keeps has changed; a change that
-    leaves the record equal wakes nobody. `uid_of` tells whether two records are of the same object.
-    `streamed` kinds are listed as a stream where the server can, the others by pages.
+    leaves the record equal wakes nobody. It may raise what decoding raises: then the object cannot be read.
+    `uid_of` tells whether two records are of the same object. `streamed` kinds are listed as a stream where
+    the server can, the others by pages.
     """
 
     resource: Resource

@@ -16,6 +16,7 @@ from nodemend.kube.api_outcome import read_status
 from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
 from nodemend.kube.api_request import EVERYTHING, Selection, list_page, watch, watch_list
 from nodemend.kube.gathering import Gathering
+from nodemend.kube.json_decoding import UNREADABLE
 from nodemend.kube.line_splitter import LineTooLongError
 from nodemend.kube.object_cache import Change, ObjectCache
 from nodemend.kube.paged_list import PAGE_SIZE
@@ -266,21 +267,24 @@ class Reflector(Generic[W, R]):
             if isinstance(line, WatchEvent):
                 metadata = line.object.metadata
                 key = key_of(metadata) if metadata.namespace else metadata.name
+                if self.unreadable:
+                    self.unreadable.pop(key, None)
                 if line.type == "DELETED":
                     cache.drop(key, changes)
                 else:
                     old = cache.get(key)
-                    record = project(line.object, old)
-                    if record is not old:
-                        cache.put(key, record, changes)
-                if self.unreadable:
-                    self.unreadable.pop(key, None)
+                    try:
+                        record = project(line.object, old)
+                    except UNREADABLE as error:
+                        self._set_aside(key, str(error), changes)
+                    else:
+                        if record is not old:
+                            cache.put(key, record, changes)
                 state.version = metadata.resource_version or state.version
             elif isinstance(line, Bookmark):
                 state.version = line.version or state.version
             elif isinstance(line, Unreadable):
-                cache.drop(line.key, changes)
-                self.unreadable[line.key] = line.why
+                self._set_aside(line.key, line.why, changes)
                 state.version = line.version or state.version
             else:
                 return self._leave(state, line, now)
@@ -289,6 +293,10 @@ class Reflector(Generic[W, R]):
             state.last_line_at = cache.last_contact = now
             self.trouble = ""
         return self._read_on(state, now)
+
+    def _set_aside(self, key: str, why: str, changes: list[Change[R]]) -> None:
+        self.cache.drop(key, changes)
+        self.unreadable[key] = why
 
     def _read_on(self, state: Filling[W, R] | Following, now: float) -> Command:
         """Bytes that complete no line are no sign of life: the limit runs from the last whole line."""

@@ -67,6 +67,7 @@ def test_a_record_keeps_what_decisions_read() -> None:
         boot_id="b1",
         created=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
         deleting=False,
+        labels_hash=hash(b'{"kubernetes.io/hostname":"n1","zone":"a"}'),
     )
     assert record.labels == {"kubernetes.io/hostname": "n1", "zone": "a"}
     assert record.annotation("kept") == "yes"
@@ -145,3 +146,13 @@ def test_nodes_share_what_is_equal() -> None:
     assert one.conditions[0].type is two.conditions[0].type
     # Nothing for the garbage collector to walk through, however many there are.
     assert not any(gc.is_tracked(part) for part in (one, one.conditions[0], one.taints[0]))
+
+
+def test_labels_that_are_no_texts_make_the_node_unreadable() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        node_records().project(_wire(metadata__labels={"zone": 7}), None)
+
+
+@pytest.mark.parametrize("nothing", [{}, None])
+def test_no_labels_at_all_are_none(nothing: dict[str, str] | None) -> None:
+    assert node_records().project(_wire(metadata__labels=nothing), None).labels == {}

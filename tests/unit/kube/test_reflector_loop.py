@@ -173,3 +173,20 @@ def test_after_the_trouble_is_over_the_cache_is_true_within_the_longest_wait() -
 
 def _wants_list(request: Request) -> bool:
     return "sendInitialEvents" in dict(request.query)
+
+
+def test_a_node_whose_labels_cannot_be_read_is_set_aside_whether_listed_or_watched() -> None:
+    strange = b'{"metadata":{"name":"%s","uid":"u","resourceVersion":"7","labels":{"zone":7}}}'
+    listed = b'{"metadata":{"resourceVersion":"5"},"items":[%s,%s]}'
+    sane = b'{"metadata":{"name":"n","uid":"u"}}'
+    event = b'{"type":"MODIFIED","object":' + strange % b"n" + b"}\n"
+
+    def script(request: Request) -> Reply | list[Piece]:
+        if _is_list(request):
+            return Answer(200, listed % (strange % b"m", sane))
+        return [1.0, event]
+
+    world = World(script, streaming=False).run(0.5)
+    assert (list(world.reflector.cache.keys()), list(world.reflector.unreadable)) == (["n"], ["m"])
+    world.run(5.0)
+    assert (list(world.reflector.cache.keys()), list(world.reflector.unreadable)) == ([], ["m", "n"])

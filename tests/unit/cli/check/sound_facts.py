@@ -52,7 +52,7 @@ def node(
         "spec": {"taints": taints},
         "status": {"conditions": [{"type": "Ready", "status": "True"}], "nodeInfo": {"bootID": "boot-1"}},
     }
-    return node_records().project(msgspec.convert(wire, NodeWire), None)
+    return node_records().project(msgspec.json.decode(msgspec.json.encode(wire), type=NodeWire), None)
 
 
 def check(

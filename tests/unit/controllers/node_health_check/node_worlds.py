@@ -1,0 +1,43 @@
+"""Nodes and caches to start a test from."""
+
+from collections.abc import Mapping
+
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.node_health_check.gather import View
+from nodemend.kube.node_record import NOBODY, NodeCondition, NodeRecord
+from nodemend.kube.object_cache import ObjectCache
+
+
+def a_node(
+    name: str,
+    labels: Mapping[str, str] | None = None,
+    annotations: tuple[tuple[str, str], ...] = (),
+    **conditions: str,
+) -> NodeRecord:
+    labels = labels or {}
+    return NodeRecord(
+        **{field: getattr(NOBODY, field) for field in NodeRecord.__struct_fields__}
+        | {
+            "name": name,
+            "uid": f"uid-{name}",
+            "label_keys": tuple(labels),
+            "label_values": tuple(labels.values()),
+            "annotations": annotations,
+            "conditions": tuple(NodeCondition(type_, status) for type_, status in conditions.items()),
+        }
+    )
+
+
+def a_view(*, nodes: tuple[NodeRecord, ...] = (), policy: RemediationPolicy | None = None) -> View:
+    """Caches that were complete at moment 0."""
+    view = View(
+        nodes=ObjectCache(lambda node: node.uid),
+        checks=ObjectCache(lambda check: check.metadata.uid),
+        remediations=ObjectCache(lambda remediation: remediation.metadata.uid),
+        policies=ObjectCache(lambda found: found.metadata.uid),
+    )
+    view.nodes.replace({node.name: node for node in nodes}, [])
+    view.policies.replace({"cluster": policy} if policy else {}, [])
+    for cache in (view.nodes, view.checks, view.remediations, view.policies):
+        cache.synced_at = cache.last_contact = 0.0
+    return view
