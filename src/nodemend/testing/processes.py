@@ -44,12 +44,12 @@ def _park() -> Generator[None, object, object]:
 class SimulatedTask:
     """One coroutine of a process."""
 
-    __slots__ = ("_coroutine", "_joiners", "_parking", "_process", "cancelled", "done", "error", "name")
+    __slots__ = ("_cancelling", "_coroutine", "_joiners", "_parking", "_process", "done", "error", "name")
 
     def __init__(self, process: "SimulatedProcess", coroutine: Coroutine[Any, Any, None], name: str) -> None:
         self.name = name
         self.done = False
-        self.cancelled = False
+        self._cancelling = False
         self.error: BaseException | None = None
         self._process = process
         self._coroutine = coroutine
@@ -57,9 +57,14 @@ class SimulatedTask:
         self._parking = 0
 
     def cancel(self) -> None:
-        if not self.done and not self.cancelled:
-            self.cancelled = True
-            self._process.schedule(lambda: self._resume(self._parking, None, Cancelled()))
+        """As asyncio has it: several calls before it is thrown are one; a call after that throws again."""
+        if not self.done and not self._cancelling:
+            self._cancelling = True
+            self._process.schedule(self._throw_cancelled)
+
+    def _throw_cancelled(self) -> None:
+        self._cancelling = False
+        self._resume(self._parking, None, Cancelled())
 
     async def join(self) -> None:
         while not self.done:

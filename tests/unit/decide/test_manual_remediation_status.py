@@ -125,6 +125,13 @@ def test_evidence_that_fell_says_why() -> None:
                 "WorkloadReleased": (ConditionStatus.FALSE, "Leaving"),
             },
         ),
+        (
+            step(RELEASING, ForgetEvidence(holds.WordExpired(700, 600))),
+            {
+                "Processing": (ConditionStatus.TRUE, "WordExpired"),
+                "Succeeded": (ConditionStatus.FALSE, "InProgress"),
+            },
+        ),
         (step(RELEASING, MarkReleased()), {"WorkloadReleased": (ConditionStatus.TRUE, "Gone")}),
         (
             step(RECOVERING, Close(node_gone=False)),

@@ -162,3 +162,28 @@ def test_what_spins_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     process.spawn(spins(), "spins")
     with pytest.raises(SimulationStuckError):
         scheduler.run(1.0)
+
+
+def test_a_task_that_did_not_end_when_cancelled_can_be_cancelled_again() -> None:
+    scheduler, process = world()
+    thrown: list[float] = []
+
+    async def stubborn() -> None:
+        for _ in range(2):
+            try:
+                await process.sleep(100.0)
+            except BaseException:
+                thrown.append(scheduler.now)
+                if len(thrown) == 2:
+                    raise
+
+    task = process.spawn(stubborn(), "stubborn")
+
+    def cancel_twice() -> None:
+        task.cancel()
+        task.cancel()
+
+    scheduler.at(1.0, cancel_twice)
+    scheduler.at(5.0, task.cancel)
+    scheduler.run(10.0)
+    assert (thrown, task.done) == ([1.0, 5.0], True)
