@@ -19,6 +19,9 @@ CHECK: Final = "nodemend.io/check"
 CHECK_UID: Final = "nodemend.io/check-uid"
 """Annotation beside it: the very check, should another take its name."""
 
+TEMPLATE: Final = "nodemend.io/template"
+"""Annotation on a remediation: the template that it was made from."""
+
 EXCLUDE: Final = "nodemend.io/exclude"
 """Label or annotation on a Node: leave it alone. Any value but "false" says so."""
 

@@ -60,13 +60,8 @@ class TemplateReference(Wire):
             field=".kind",
         ),
         Rule(
-            "!self.kind.endsWith('Template') || self.kind in ['ManualRemediationTemplate']",
-            "must be ManualRemediationTemplate, the one kind of template that is supported so far",
-            field=".kind",
-        ),
-        Rule(
-            "self.apiVersion == 'nodemend.io/v1alpha1'",
-            "must be nodemend.io/v1alpha1, where the supported templates are",
+            "self.apiVersion.contains('/')",
+            "must be group and version, such as nodemend.io/v1alpha1",
             field=".apiVersion",
         ),
     )
@@ -109,7 +104,23 @@ class TemplateReference(Wire):
 class Remedy(Wire):
     """One step of the healing."""
 
+    RULES: ClassVar = (
+        Rule(
+            f"!has(self.timeout) || !self.timeout.matches('{DURATION_PATTERN}')"
+            " || duration(self.timeout) >= duration('1m')",
+            "must be at least 1m: a remedy needs time to work",
+            field=".timeout",
+        ),
+    )
+
     template: Annotated[TemplateReference, about("What to create.")]
+    timeout: (
+        Annotated[
+            Duration,
+            about("How long it is tried before the next; absent for as long as it takes, unless it fails."),
+        ]
+        | None
+    ) = None
 
 
 class MaintenanceCondition(Wire):
@@ -138,7 +149,19 @@ class NodeHealthCheckSpec(Wire):
     ]
     remedies: Annotated[
         tuple[Remedy, ...],
-        about("What is done about an unhealthy node. One, for now.", min_length=1, max_length=1),
+        about(
+            "What is done about an unhealthy node: the first, and if that does not heal it the next; never"
+            " two at a time.",
+            min_length=1,
+            max_length=8,
+            rules=(
+                Rule(
+                    "self.all(one, self.exists_one(other, other.template.kind == one.template.kind"
+                    " && other.template.apiVersion == one.template.apiVersion))",
+                    "each remedy must be of a kind of its own: remediations are told apart by kind and node",
+                ),
+            ),
+        ),
     ]
     max_unhealthy: Annotated[
         Limit,
@@ -165,6 +188,9 @@ class TargetReport(Wire):
     name: Annotated[str, about("The node.", max_length=253)]
     verdict: Annotated[str, about("Suspect, Unhealthy, Held, Remediating or Unjudged.", max_length=63)]
     message: Annotated[str, about("Why, and what happens next.", max_length=1024)] = ""
+    remedy: Annotated[
+        int, about("Which of the remedies it has come to, counted from 1; 0 before the first.", ge=0)
+    ] = 0
 
 
 class NodeHealthCheckStatus(Wire):

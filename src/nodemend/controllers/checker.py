@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, REMEDIATION_POLICY
-from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.fresh_reads import Reader
@@ -20,6 +19,8 @@ from nodemend.controllers.node_health_check.controller import (
 )
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.node_health_check.observations import Observations
+from nodemend.controllers.node_health_check.remedies import Asked
+from nodemend.controllers.node_health_check.remedy_watch import RemedyWatch
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
 from nodemend.kube.node_record import NodeRecord, node_records
@@ -30,6 +31,7 @@ from nodemend.kube.reconcile_loop import LoopObserver, ReconcileLoop
 from nodemend.kube.reflector import Reflector
 from nodemend.kube.reflector_loop import run_reflector
 from nodemend.kube.reflector_steps import ReflectorTimings
+from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.kube.running_together import run_together
 from nodemend.kube.write_gate import WriteGate
 
@@ -68,11 +70,9 @@ class Checker:
         self._loop: ReconcileLoop[Key] | None = None
         self._nodes = self._reflect(node_records(annotations=(keys.EXCLUDE,)))
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
-        self._remediations = self._reflect(whole(MANUAL_REMEDIATION, ManualRemediation))
+        self._remedies = RemedyWatch(runtime, transport, timings, self._remediations_changed)
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
-        self.view = View(
-            self._nodes.cache, self._checks.cache, self._remediations.cache, self._policies.cache
-        )
+        self.view = View(self._nodes.cache, self._checks.cache, self._remedies.remedies, self._policies.cache)
 
     @property
     def synced(self) -> bool:
@@ -90,7 +90,7 @@ class Checker:
             {
                 "nodes": self._keep(self._nodes, self._nodes_changed),
                 "checks": self._keep(self._checks, self._checks_changed),
-                "remediations": self._keep(self._remediations, self._remediations_changed),
+                "remedies": self._remedies.run(),
                 "policies": self._keep(self._policies, self._policies_changed),
                 "election": lead(
                     self._runtime, self._transport, self._election, self._work, self._observers.election
@@ -153,10 +153,20 @@ class Checker:
         """Who is whose target may have changed, unless only the status did."""
         for change in changes:
             self._ask_for(CheckKey(change.key))
+        self._remedies.want(
+            frozenset(
+                Asked(remedy.template.api_version, remedy.template.kind)
+                for check in self.view.checks.all()
+                for remedy in check.spec.remedies
+            )
+        )
         if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
             self._ask_for(*self._everything())
 
-    def _remediations_changed(self, changes: Sequence[Change[ManualRemediation]]) -> None:
+    def _remediations_changed(self, changes: Sequence[Change[RemediationRecord]]) -> None:
+        now = self._runtime.monotonic()
+        for change in changes:
+            self._seen.note_remediation(change, now)
         self._ask_for(*(TargetKey(change.key.rpartition("/")[2]) for change in changes))
         self._ask_for(*self._every_check())
 

@@ -14,5 +14,5 @@ class Explanation:
         return f"{self.sentence} {self.next_step}"
 
 
-def spell_count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def spell_count(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {several or one + 's'}"

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from nodemend.decide.explanation import Explanation
+from nodemend.decide.explanation import Explanation, spell_count
 from nodemend.decide.guard_holds import (
     ApiUnsettled,
     CheckDryRun,
@@ -15,6 +15,7 @@ from nodemend.decide.guard_holds import (
     Pacing,
     Paused,
     QuorumAtRisk,
+    RemediesExhausted,
     Settling,
     TooFewUnhealthy,
     TooManyAtOnce,
@@ -28,7 +29,14 @@ def explain_guard(reason: GuardHold) -> Explanation:
             return _explain_wish(reason)
         case TooManyUnhealthy() | TooFewUnhealthy() | Settling() | ApiUnsettled():
             return _explain_storm(reason)
-        case TooManyAtOnce() | Pacing() | ControlPlaneBusy() | QuorumAtRisk() | OtherRemediation():
+        case (
+            TooManyAtOnce()
+            | Pacing()
+            | ControlPlaneBusy()
+            | QuorumAtRisk()
+            | OtherRemediation()
+            | RemediesExhausted()
+        ):
             return _explain_others(reason)
         case _:
             assert_never(reason)
@@ -94,7 +102,7 @@ def _explain_storm(reason: TooManyUnhealthy | TooFewUnhealthy | Settling | ApiUn
 
 
 def _explain_others(
-    reason: TooManyAtOnce | Pacing | ControlPlaneBusy | QuorumAtRisk | OtherRemediation,
+    reason: TooManyAtOnce | Pacing | ControlPlaneBusy | QuorumAtRisk | OtherRemediation | RemediesExhausted,
 ) -> Explanation:
     """What is under way already."""
     match reason:
@@ -120,5 +128,10 @@ def _explain_others(
             )
         case OtherRemediation(holder):
             return Explanation(f"{holder} is at work on this node.", "It goes on when that one has ended.")
+        case RemediesExhausted(tried):
+            return Explanation(
+                f"{spell_count(tried, 'remedy was', 'remedies were')} tried, and it is still unhealthy.",
+                "Repair it by hand; the case is closed when it is healthy.",
+            )
         case _:
             assert_never(reason)

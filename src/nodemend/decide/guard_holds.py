@@ -113,6 +113,13 @@ class OtherRemediation:
     holder: str
 
 
+@dataclass(frozen=True, slots=True)
+class RemediesExhausted:
+    """Every remedy of the check was tried; the last one stays."""
+
+    tried: int
+
+
 GuardHold = (
     DryRun
     | CheckDryRun
@@ -128,4 +135,5 @@ GuardHold = (
     | InMaintenance
     | ApiUnsettled
     | OtherRemediation
+    | RemediesExhausted
 )

@@ -1,5 +1,7 @@
 """What a ManualRemediation's status says after each step."""
 
+from typing import Final
+
 from nodemend.api.conditions import Condition, ConditionStatus, merged
 from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
 from nodemend.decide.hold_explanations import explain
@@ -41,7 +43,7 @@ def after(
     new = (
         Condition(
             type=type_,
-            status=ConditionStatus.TRUE if holds else ConditionStatus.FALSE,
+            status=_STATUS[holds],
             reason=reason,
             message=changed.message if type_ == "Processing" else "",
             observed_generation=generation,
@@ -105,7 +107,11 @@ def _why(step: StatusStep) -> str:
             return "InProgress"
 
 
-def _conditions(status: ManualRemediationStatus, why: str) -> tuple[tuple[str, bool, str], ...]:
+_STATUS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}
+
+
+def _conditions(status: ManualRemediationStatus, why: str) -> tuple[tuple[str, bool | None, str], ...]:
+    """Succeeded is unknown until it is over: to whoever asked for it, False would mean that it failed."""
     over = status.phase is Phase.SUCCEEDED
     fenced = "HumanConfirmed" if status.evidence else "WaitingForEvidence"
     leaving = "Leaving" if status.evidence else "WaitingForEvidence"
@@ -113,5 +119,5 @@ def _conditions(status: ManualRemediationStatus, why: str) -> tuple[tuple[str, b
         ("Processing", not over, why),
         ("Fenced", status.evidence is not None, fenced),
         ("WorkloadReleased", status.released, "Gone" if status.released else leaving),
-        ("Succeeded", over, why if over else "InProgress"),
+        ("Succeeded", True if over else None, why if over else "InProgress"),
     )

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from nodemend.decide.guard_holds import OtherRemediation
+from nodemend.decide.escalation import Climb, Spent, Stay, Trying, climb
+from nodemend.decide.guard_holds import OtherRemediation, RemediesExhausted
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.decide.storm_guard import Go
@@ -18,6 +19,7 @@ class Open:
     # Something was released, or may have been: only the remediator knows when it is over.
     committed: bool
     finished: bool
+    trying: Trying
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +39,32 @@ class Leave:
     again_in: float | None = None
 
 
-Request = Create | Withdraw | Leave | Hold
+@dataclass(frozen=True, slots=True)
+class Escalate:
+    """Withdraw this remedy, and go on with another when it is gone."""
+
+    to: int
 
 
-def decide(health: NodeHealth, existing: Open | None, guarded: Go | Hold, healthy_delay: float) -> Request:
+Request = Create | Withdraw | Escalate | Leave | Hold
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the check says about its remedies: for how long each is tried, and when a node has healed."""
+
+    timeouts: tuple[float | None, ...]
+    healthy_delay: float
+
+
+def decide(health: NodeHealth, existing: Open | None, guarded: Go | Hold, wishes: Wishes) -> Request:
     if existing is None:
         return _without(health, guarded)
     if not existing.ours:
-        return Hold(OtherRemediation(existing.holder)) if isinstance(health, Unhealthy) else Leave()
+        return _without(health, Hold(OtherRemediation(existing.holder)))
     if existing.ending:
         return Leave()
-    return _with(health, existing, healthy_delay)
+    return _with(health, existing, wishes)
 
 
 def _without(health: NodeHealth, guarded: Go | Hold) -> Request:
@@ -60,18 +77,30 @@ def _without(health: NodeHealth, guarded: Go | Hold) -> Request:
             return Leave()
 
 
-def _with(health: NodeHealth, existing: Open, healthy_delay: float) -> Request:
+def _with(health: NodeHealth, existing: Open, wishes: Wishes) -> Request:
     """Clean-up is never held: a closed guard stops new work only."""
     if existing.committed and not existing.finished:
         return Leave()
     match health:
         case Healthy(ready_for) if ready_for is not None:
-            missing = healthy_delay - ready_for
+            missing = wishes.healthy_delay - ready_for
             return Withdraw() if missing <= 0 else Leave(missing)
         case Unhealthy() if existing.finished:
             # It healed one boot; what fails now is the next, and wants a remediation of its own.
             return Withdraw()
-        case Healthy() | Unhealthy() | Unjudged():
+        case Unhealthy():
+            return _next_remedy(existing, wishes)
+        case Healthy() | Unjudged():
             return Leave()
         case Suspect(match):
             return Leave(match.remaining)
+
+
+def _next_remedy(existing: Open, wishes: Wishes) -> Request:
+    match climb(wishes.timeouts, existing.trying):
+        case Stay(again_in):
+            return Leave(again_in)
+        case Climb(to):
+            return Escalate(to)
+        case Spent():
+            return Hold(RemediesExhausted(len(wishes.timeouts)))

@@ -28,7 +28,7 @@ def build(around: Surroundings) -> Checker:
     view, readings = checker.view, metrics.readings
     readings.follow_cache("nodes", lambda: view.nodes.age(now()))
     readings.follow_cache("nodehealthchecks", lambda: view.checks.age(now()))
-    readings.follow_cache("manualremediations", lambda: view.remediations.age(now()))
+    readings.follow_cache("remediations", lambda: view.remedies.age(now()))
     readings.follow_cache("remediationpolicies", lambda: view.policies.age(now()))
     readings.follow_queue("node_health_check", lambda: checker.waiting)
 

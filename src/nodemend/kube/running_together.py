@@ -25,13 +25,13 @@ async def run_together(runtime: Runtime, works: Mapping[str, Coroutine[Any, Any,
     finally:
         for task in tasks:
             task.cancel()
-        await _join_all(tasks)
+        await join_all(tasks)
 
 
-async def _join_all(tasks: list[Task]) -> None:
+async def join_all(tasks: list[Task]) -> None:
     """Join every one, also when an earlier one raises; then that is raised."""
     if tasks:
         try:
             await tasks[0].join()
         finally:
-            await _join_all(tasks[1:])
+            await join_all(tasks[1:])

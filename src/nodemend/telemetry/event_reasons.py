@@ -35,6 +35,12 @@ REMEDIATION_STARTED: Final = EventReason(
 REMEDIATION_WITHDRAWN: Final = EventReason(
     "RemediationWithdrawn", EventType.NORMAL, "Withdraw", "The health check needs its remediation no longer."
 )
+REMEDIATION_ESCALATED: Final = EventReason(
+    "RemediationEscalated",
+    EventType.WARNING,
+    "Escalate",
+    "A remedy did not heal the node in its time; it is withdrawn for the next one.",
+)
 REMEDIATION_HELD: Final = EventReason(
     "RemediationHeld",
     EventType.WARNING,
@@ -84,6 +90,7 @@ EVENT_REASONS: Final = (
     NODE_HEALTHY,
     REMEDIATION_STARTED,
     REMEDIATION_WITHDRAWN,
+    REMEDIATION_ESCALATED,
     REMEDIATION_HELD,
     HUMAN_CONFIRMED_OFF,
     EVIDENCE_VOIDED,

@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nodemend.api.custom_resources import CUSTOM_RESOURCES
 from nodemend.cli.check.assess import ADMISSION_POLICIES
 from nodemend.cli.cluster import Cluster
 from nodemend.kube.api_client import ApiClient
@@ -45,8 +44,6 @@ class Front:
         match request.path.rpartition("/")[2]:
             case "version":
                 return {"major": "1", "minor": "36", "gitVersion": "v1.36.3"}
-            case "v1alpha1":
-                return {"resources": [{"name": custom.resource.plural} for custom in CUSTOM_RESOURCES]}
             case "selfsubjectreviews":
                 return {"status": {"userInfo": {"username": self._user}}}
             case "selfsubjectaccessreviews":

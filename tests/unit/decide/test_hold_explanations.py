@@ -39,6 +39,8 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         guard_holds.ApiUnsettled(3, 20),
         "The API server failed us just now: nodes may only have looked sick.",
     ),
+    (guard_holds.RemediesExhausted(1), "1 remedy was tried, and it is still unhealthy."),
+    (guard_holds.RemediesExhausted(3), "3 remedies were tried, and it is still unhealthy."),
     (guard_holds.Pacing(4), "Another remediation has only just begun."),
     (
         guard_holds.ControlPlaneBusy("cp-2"),

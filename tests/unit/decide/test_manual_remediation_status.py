@@ -115,7 +115,7 @@ def test_evidence_that_fell_says_why() -> None:
                 "Processing": (ConditionStatus.TRUE, "InProgress"),
                 "Fenced": (ConditionStatus.FALSE, "WaitingForEvidence"),
                 "WorkloadReleased": (ConditionStatus.FALSE, "WaitingForEvidence"),
-                "Succeeded": (ConditionStatus.FALSE, "InProgress"),
+                "Succeeded": (ConditionStatus.UNKNOWN, "InProgress"),
             },
         ),
         (
@@ -129,7 +129,7 @@ def test_evidence_that_fell_says_why() -> None:
             step(RELEASING, ForgetEvidence(holds.WordExpired(700, 600))),
             {
                 "Processing": (ConditionStatus.TRUE, "WordExpired"),
-                "Succeeded": (ConditionStatus.FALSE, "InProgress"),
+                "Succeeded": (ConditionStatus.UNKNOWN, "InProgress"),
             },
         ),
         (step(RELEASING, MarkReleased()), {"WorkloadReleased": (ConditionStatus.TRUE, "Gone")}),

@@ -6,16 +6,28 @@ import pytest
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.decide import guard_holds
+from nodemend.decide.escalation import Trying
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, Match, NodeHealth, Suspect, Unhealthy, Unjudged
-from nodemend.decide.remediation_request import Create, Leave, Open, Request, Withdraw, decide
+from nodemend.decide.remediation_request import (
+    Create,
+    Escalate,
+    Leave,
+    Open,
+    Request,
+    Wishes,
+    Withdraw,
+    decide,
+)
 from nodemend.decide.storm_guard import Go
 
 MATCH = Match("Ready", ConditionStatus.UNKNOWN, 400, 300)
 SICK = Unhealthy(MATCH)
 SUSPECT = Suspect(replace(MATCH, age=100))
 FINE = Healthy(60)
-OURS = Open("ManualRemediation n1", ours=True, ending=False, committed=False, finished=False)
+TRYING = Trying(0, 0.0, failed=False)
+OURS = Open("ManualRemediation n1", ours=True, ending=False, committed=False, finished=False, trying=TRYING)
+WISHES = Wishes(timeouts=(None, 120.0), healthy_delay=30)
 HELD = Hold(guard_holds.DryRun(policy_exists=True))
 
 
@@ -37,6 +49,17 @@ HELD = Hold(guard_holds.DryRun(policy_exists=True))
         (Healthy(0), OURS, Go(), Leave(30)),
         (Healthy(None), OURS, Go(), Leave()),
         (Unjudged("x"), OURS, Go(), Leave()),
+        # It does not heal: the next, and after the last a person.
+        (SICK, replace(OURS, trying=replace(TRYING, failed=True)), Go(), Escalate(1)),
+        (SICK, replace(OURS, trying=Trying(1, 20.0, failed=False)), Go(), Leave(100)),
+        (
+            SICK,
+            replace(OURS, trying=Trying(1, 120.0, failed=False)),
+            HELD,
+            Hold(guard_holds.RemediesExhausted(2)),
+        ),
+        (SUSPECT, replace(OURS, trying=Trying(0, 0.0, failed=True)), Go(), Leave(200)),
+        (SICK, replace(OURS, committed=True, trying=replace(TRYING, failed=True)), Go(), Leave()),
         # Something was released: only the remediator knows when it is over.
         (FINE, replace(OURS, committed=True), Go(), Leave()),
         (FINE, replace(OURS, committed=True, finished=True), Go(), Withdraw()),
@@ -46,8 +69,8 @@ HELD = Hold(guard_holds.DryRun(policy_exists=True))
         (SICK, replace(OURS, ending=True), Go(), Leave()),
         (SICK, replace(OURS, ours=False), Go(), Hold(guard_holds.OtherRemediation("ManualRemediation n1"))),
         (FINE, replace(OURS, ours=False), Go(), Leave()),
-        (SUSPECT, replace(OURS, ours=False), Go(), Leave()),
+        (SUSPECT, replace(OURS, ours=False), Go(), Leave(200)),
     ],
 )
 def test_request(health: NodeHealth, existing: Open | None, guarded: Go | Hold, expected: Request) -> None:
-    assert decide(health, existing, guarded, healthy_delay=30) == expected
+    assert decide(health, existing, guarded, WISHES) == expected

@@ -1,6 +1,8 @@
 """A simulated link: what the sender is told, and what became of the request in truth."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,10 @@ READ = get(NODE, "n1")
 WRITE = merge_patch(NODE, "n1", change={"spec": {}}, only_if=Precondition("u1", "7"), manager="test")
 
 
+def _nothing() -> None:
+    pass
+
+
 class Served:
     """A stream that says what it is told to."""
 
@@ -24,14 +30,14 @@ class Served:
         self.lines: list[bytes] = []
         self.ended: str | None = None
         self.closed = False
-        self._tell = lambda: None
+        self._tell: Callable[[], None] = _nothing
 
     def take(self) -> list[bytes]:
         taken, self.lines = self.lines, []
         return taken
 
-    def subscribe(self, callback: object) -> None:
-        self._tell = callback  # type: ignore[assignment]
+    def subscribe(self, callback: Callable[[], None]) -> None:
+        self._tell = callback
 
     def close(self) -> None:
         self.closed = True
@@ -86,8 +92,8 @@ class Story:
         return self
 
 
-def always(**chance: float) -> LinkQuality:
-    return replace(GOOD_LINK, **chance)  # type: ignore[arg-type]
+def always(**chance: Any) -> LinkQuality:
+    return replace(GOOD_LINK, **chance)
 
 
 @pytest.mark.parametrize(

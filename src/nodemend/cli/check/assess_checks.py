@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
-from nodemend.cli.check.facts import CheckFacts
+from nodemend.cli.check.facts import CheckFacts, Templates
 from nodemend.cli.check.view import Finding, fail, ok, warn
 from nodemend.cli.words import spell_count, spell_list, spell_names
-from nodemend.controllers.node_health_check.act import remedy_of
+from nodemend.controllers.node_health_check.remedies import NotServed
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.label_match import matches
 from nodemend.kube.node_record import NodeRecord
@@ -69,9 +69,7 @@ def _overlap(owners: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
         )
 
 
-def _one(
-    check: NodeHealthCheck, watched: Watched, templates: Mapping[tuple[str, str], Seen[object]]
-) -> Iterator[Finding]:
+def _one(check: NodeHealthCheck, watched: Watched, templates: Templates) -> Iterator[Finding]:
     name, nodes = f"nhc/{check.metadata.name}", watched[check.metadata.name]
     reported = {condition.type for node in nodes for condition in node.conditions}
     if nodes:
@@ -85,14 +83,11 @@ def _one(
         yield from _template(name, remedy.template, templates)
 
 
-def _template(
-    name: str, reference: TemplateReference, templates: Mapping[tuple[str, str], Seen[object]]
-) -> Iterator[Finding]:
+def _template(name: str, reference: TemplateReference, templates: Templates) -> Iterator[Finding]:
     where = f"{reference.namespace}/{reference.name}"
-    if remedy_of(reference) is None:
-        yield fail(f"{name}: no remedy of the kind {reference.kind} in {reference.api_version} is known")
-        return
-    match templates.get((reference.namespace, reference.name), Absent()):
+    match templates.get(reference, Absent()):
+        case NotServed(why):
+            yield fail(f"{name}: its remedy {reference.kind} cannot be used: {why}")
         case Present():
             yield ok(f"{name}: its template {where} exists")
         case Absent():

@@ -6,12 +6,13 @@ from datetime import datetime
 
 from nodemend.api.lease import Lease
 from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.wire import Wire
 from nodemend.cli.leaders import LeaderView
 from nodemend.cli.reviews import ServerVersion
+from nodemend.controllers.node_health_check.remedies import NotServed
 from nodemend.decide.facts import Seen
 from nodemend.kube.node_record import NodeRecord
 
@@ -27,6 +28,10 @@ class BindingSpec(Wire):
 
 class AdmissionBinding(Wire):
     spec: BindingSpec = BindingSpec()
+
+
+Templates = Mapping[TemplateReference, Seen[object] | NotServed]
+"""The templates that checks name, each as it was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class CheckFacts:
     leaders: Sequence[LeaderView]
     policy: Seen[RemediationPolicy]
     checks: Seen[list[NodeHealthCheck]]
-    templates: Mapping[tuple[str, str], Seen[object]]
+    templates: Templates
     nodes: Seen[list[NodeRecord]]
     remediations: Seen[list[ManualRemediation]]
     locks: Seen[list[Lease]]

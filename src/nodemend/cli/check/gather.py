@@ -6,15 +6,14 @@ from nodemend.api import keys
 from nodemend.api.group_versions import (
     LEASE,
     MANUAL_REMEDIATION,
-    MANUAL_REMEDIATION_TEMPLATE,
     NODE,
     NODE_HEALTH_CHECK,
     REMEDIATION_POLICY,
     Resource,
 )
 from nodemend.api.lease import Lease
-from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationTemplate
-from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.check.facts import (
     AdmissionBinding,
@@ -22,12 +21,16 @@ from nodemend.cli.check.facts import (
     CallerFacts,
     CheckFacts,
     ClusterFacts,
+    Templates,
 )
 from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.leaders import look_at_leaders
 from nodemend.cli.reviews import ServedResources, ServerVersion, ask_served, ask_version
 from nodemend.controllers.fresh_reads import project
+from nodemend.controllers.node_health_check.remedies import Asked, NotServed
+from nodemend.controllers.node_health_check.remedy_watch import find_kind
 from nodemend.decide.facts import Present, Seen
+from nodemend.kube.api_outcome import Acknowledged
 from nodemend.kube.api_request import Selection
 from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
 
@@ -84,17 +87,22 @@ async def _caller(cluster: Cluster) -> CallerFacts:
     return CallerFacts(name, abilities)
 
 
-async def _templates(cluster: Cluster, checks: list[NodeHealthCheck]) -> dict[tuple[str, str], Seen[object]]:
-    """By namespace and name, each once."""
-    found: dict[tuple[str, str], Seen[object]] = {}
+async def _templates(cluster: Cluster, checks: list[NodeHealthCheck]) -> Templates:
+    """Each once."""
+    found: dict[TemplateReference, Seen[object] | NotServed] = {}
     for check in checks:
         for remedy in check.spec.remedies:
-            key = (remedy.template.namespace, remedy.template.name)
-            if key not in found:
-                found[key] = await cluster.find(
-                    MANUAL_REMEDIATION_TEMPLATE, key[1], ManualRemediationTemplate, key[0]
-                )
+            if remedy.template not in found:
+                found[remedy.template] = await _template(cluster, remedy.template)
     return found
+
+
+async def _template(cluster: Cluster, template: TemplateReference) -> Seen[object] | NotServed:
+    asked = Asked(template.api_version, template.kind)
+    kind = await find_kind(cluster.reader.client, asked, cluster.reader.deadline)
+    if isinstance(kind, NotServed):
+        return kind
+    return await cluster.find(kind.template, template.name, Acknowledged, template.namespace)
 
 
 def _names(served: ServedResources) -> frozenset[str]:

@@ -12,6 +12,7 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.cluster import Cluster, must_have
+from nodemend.cli.explain.remedies import NOW_IN_VIEW, look_at_remedies
 from nodemend.cli.leaders import LeaderView, look_at_leaders
 from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
@@ -25,9 +26,6 @@ from nodemend.kube.projection import Projection, Wire, key_of, whole
 
 W = TypeVar("W", bound=Wire)
 R = TypeVar("R")
-
-NOW_IN_VIEW = 0.0
-"""The monotonic moment at which the view was read. There is only this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
     view = View(
         nodes=_cache(nodes, wires),
         checks=_cache(whole(NODE_HEALTH_CHECK, NodeHealthCheck), checks),
-        remediations=_cache(whole(MANUAL_REMEDIATION, ManualRemediation), remediations),
+        remedies=await look_at_remedies(cluster, checks),
         policies=_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
     )
     node = nodes.project(wire, None)

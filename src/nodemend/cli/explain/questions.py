@@ -33,6 +33,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     guard_holds.Excluded: "allowed",
     guard_holds.InMaintenance: "allowed",
     guard_holds.ApiUnsettled: "allowed",
+    guard_holds.RemediesExhausted: "remediating",
     guard_holds.OtherRemediation: "locked",
     holds.BootUnknown: "locked",
     holds.KubeletSpeaks: "silent",

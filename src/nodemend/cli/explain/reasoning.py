@@ -18,7 +18,7 @@ from nodemend.decide import manual_remediation, remediation_request
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged, judge
-from nodemend.decide.remediation_request import Create, Leave, Request, Withdraw
+from nodemend.decide.remediation_request import Create, Escalate, Leave, Request, Withdraw
 from nodemend.decide.storm_guard import guard
 
 HOW_AGES_COUNT: Final = (
@@ -65,11 +65,13 @@ def _verdict(
         return f"is under remediation. Next, the remediator {spell_step(step)}.", None
     if target is None or health is None:
         return "is watched by no check. Nothing will be done about it.", None
+    found = gather.find_remediation(facts.view, target)
     request = remediation_request.decide(
         health,
-        gather.open_remediation(facts.view, target),
+        # A command has not watched it: no time of it has passed.
+        gather.as_open(found, target, facts.view, 0.0) if found is not None else None,
         guard(guard_facts(facts, target)),
-        gather.healthy_delay(target),
+        gather.wishes_of(target),
     )
     if isinstance(request, Hold):
         held = _held(request, facts.node.name)
@@ -94,6 +96,8 @@ def _unheld(health: NodeHealth, request: Request) -> str:
             return f"{said} Next, the checker asks for its remediation."
         case Withdraw():
             return f"{said} Next, the checker withdraws the remediation that is over."
+        case Escalate(to):
+            return f"{said} Next, the checker gives up its remedy for number {to + 1}."
         case Leave() | Hold():
             return said
         case _:

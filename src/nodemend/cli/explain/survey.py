@@ -2,7 +2,8 @@
 
 from math import inf
 
-from nodemend.cli.explain.facts import NOW_IN_VIEW, ExplainFacts, conditions_by_writing
+from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
+from nodemend.cli.explain.remedies import NOW_IN_VIEW
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.control_plane_roll import ControlPlaneRoll
 from nodemend.controllers.node_health_check.gather import Target
@@ -29,7 +30,7 @@ def guard_facts(facts: ExplainFacts, target: Target) -> GuardFacts:
 
 
 def _entry(facts: ExplainFacts, target: Target) -> Entry:
-    if gather.open_remediation(facts.view, target) is not None:
+    if gather.find_remediation(facts.view, target) is not None:
         return Entry(Standing.REMEDIATING)
     health = judge(target.check.spec.thresholds, conditions_by_writing(target.node, facts.now))
     return HEALTHY if isinstance(health, Healthy) else Entry(Standing.UNHEALTHY)

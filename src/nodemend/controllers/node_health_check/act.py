@@ -4,54 +4,36 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import (
-    MANUAL_REMEDIATION,
-    MANUAL_REMEDIATION_TEMPLATE,
-    NODE,
-    NODE_HEALTH_CHECK,
-    REMEDIATION_POLICY,
-    Resource,
-)
-from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
+from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.controllers.node_health_check.gather import Target, remediation_key
+from nodemend.controllers.node_health_check.gather import Target
+from nodemend.controllers.node_health_check.remedies import RemedyKind
 from nodemend.kube.api_request import Precondition, Request, apply, create, delete
+from nodemend.kube.remediation_record import RemediationRecord
 
 FIELD_MANAGER: Final = "nodemend-checker"
 
-REMEDIES: Final[Mapping[tuple[str, str], tuple[Resource, Resource]]] = {
-    (MANUAL_REMEDIATION_TEMPLATE.api_version, MANUAL_REMEDIATION_TEMPLATE.kind): (
-        MANUAL_REMEDIATION_TEMPLATE,
-        MANUAL_REMEDIATION,
-    ),
-}
-"""From the kind of a template to where it and its remediations live. What is not here is not created."""
 
-
-def remedy_of(template: TemplateReference) -> tuple[Resource, Resource] | None:
-    return REMEDIES.get((template.api_version, template.kind))
-
-
-def create_remediation(target: Target, resource: Resource, spec: Mapping[str, Any]) -> Request:
-    """Named like the node and owned by it; it says which check asked."""
-    namespace, name = remediation_key(target)
+def create_remediation(target: Target, kind: RemedyKind, index: int, spec: Mapping[str, Any]) -> Request:
+    """Named like the node and owned by it; it says which check asked, and which of its remedies this is."""
+    resource, name = kind.remediation, target.node.name
     owner = {"apiVersion": NODE.api_version, "kind": NODE.kind, "name": name, "uid": target.node.uid}
+    remedy = target.check.spec.remedies[index].template
     metadata = {
         "name": name,
         "labels": {keys.CHECK: target.check.metadata.name},
-        "annotations": {keys.CHECK_UID: target.check.metadata.uid},
+        "annotations": {keys.CHECK_UID: target.check.metadata.uid, keys.TEMPLATE: remedy.name},
         "ownerReferences": [owner],
     }
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
-    return create(resource, body, namespace, manager=FIELD_MANAGER)
+    return create(resource, body, remedy.namespace, manager=FIELD_MANAGER)
 
 
-def withdraw_remediation(remediation: ManualRemediation) -> Request:
-    metadata = remediation.metadata
-    only_if = Precondition(metadata.uid, metadata.resource_version)
-    return delete(MANUAL_REMEDIATION, metadata.name, metadata.namespace, only_if=only_if)
+def withdraw_remediation(record: RemediationRecord) -> Request:
+    only_if = Precondition(record.uid, record.version)
+    return delete(record.resource, record.name, record.namespace, only_if=only_if)
 
 
 def report_policy(policy: RemediationPolicy, status: Mapping[str, Any]) -> Request:

@@ -5,19 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION
-from nodemend.api.manual_remediation import ManualRemediation, Phase
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.event import ObjectReference
+from nodemend.api.group_versions import OUR_GROUP
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.controllers.node_health_check.condition_ages import ConditionAges, Reported
+from nodemend.controllers.node_health_check.remedies import Remedies, RemedyKind
+from nodemend.decide.escalation import Trying
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen
 from nodemend.decide.label_match import matches
 from nodemend.decide.node_health import NodeHealth, judge
-from nodemend.decide.remediation_request import Open
+from nodemend.decide.remediation_request import Open, Wishes
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import ObjectCache
+from nodemend.kube.remediation_record import RemediationRecord
 
 """Seconds without a sign from the API server after which our view is stale: a bookmark comes each minute."""
 
@@ -28,19 +32,17 @@ class View:
 
     nodes: ObjectCache[NodeRecord]
     checks: ObjectCache[NodeHealthCheck]
-    remediations: ObjectCache[ManualRemediation]
+    remedies: Remedies
     policies: ObjectCache[RemediationPolicy]
 
     @property
     def synced(self) -> bool:
-        caches = (self.nodes, self.checks, self.remediations, self.policies)
-        return all(cache.synced_at is not None for cache in caches)
+        caches = (self.nodes, self.checks, self.policies)
+        return self.remedies.synced and all(cache.synced_at is not None for cache in caches)
 
     def age(self, now: float) -> float:
         """Of the oldest of them."""
-        return max(
-            self.nodes.age(now), self.checks.age(now), self.remediations.age(now), self.policies.age(now)
-        )
+        return max(self.nodes.age(now), self.checks.age(now), self.remedies.age(now), self.policies.age(now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,14 @@ class Target:
     node: NodeRecord
     check: NodeHealthCheck
     overlapping: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A remediation of a target, and the rung of its check's ladder that it is."""
+
+    record: RemediationRecord
+    index: int
 
 
 def find_target(view: View, name: str) -> Target | None:
@@ -67,6 +77,14 @@ def find_target(view: View, name: str) -> Target | None:
     return Target(node, mine[0], tuple(check.metadata.name for check in mine[1:]))
 
 
+def rules_in_force(view: View) -> object:
+    """Changes whenever who is whose target, or in which domain, may have changed for many at once."""
+    checks = sorted((check.metadata.uid, check.metadata.generation) for check in view.checks.all())
+    policy = view.policies.get(keys.POLICY_NAME)
+    domains = policy.spec.failure_domains if policy is not None else None
+    return tuple(checks), domains.key if domains is not None else ""
+
+
 def judge_target(target: Target, ages: ConditionAges, now: float) -> NodeHealth:
     return judge(target.check.spec.thresholds, ages.ages(target.node.uid, reported(target.node), now))
 
@@ -78,34 +96,65 @@ def reported(node: NodeRecord) -> tuple[Reported, ...]:
     )
 
 
-def remediation_key(target: Target) -> tuple[str, str]:
-    """Namespace and name: beside its template, named like its node."""
-    return target.check.spec.remedies[0].template.namespace, target.node.name
+def find_remediation(view: View, target: Target) -> Found | None:
+    """The highest rung at work: while a lower one ends, the next has not begun."""
+    for index in reversed(range(len(target.check.spec.remedies))):
+        template = target.check.spec.remedies[index].template
+        kind = view.remedies.kind_of(template)
+        if isinstance(kind, RemedyKind):
+            record = view.remedies.find(kind, template.namespace, target.node.name)
+            if record is not None:
+                return Found(record, index)
+    return None
 
 
-def open_remediation(view: View, target: Target) -> Open | None:
-    namespace, name = remediation_key(target)
-    found = view.remediations.get(f"{namespace}/{name}")
-    return None if found is None else as_open(found, target, view)
-
-
-def as_open(remediation: ManualRemediation, target: Target, view: View) -> Open:
-    metadata, status = remediation.metadata, remediation.status
-    asked_by = metadata.annotations.get(keys.CHECK_UID, "")
-    orphaned = all(check.metadata.uid != asked_by for check in view.checks.all())
-    same_check = metadata.labels.get(keys.CHECK) == target.check.metadata.name
-    ours = asked_by == target.check.metadata.uid or (same_check and orphaned)
-    return Open(
-        holder=f"{MANUAL_REMEDIATION.kind} {metadata.namespace}/{metadata.name}",
-        ours=ours,
-        ending=metadata.deleting,
-        committed=status.evidence is not None,
-        finished=status.phase is Phase.SUCCEEDED,
+def would_create(target: Target, index: int) -> ObjectReference:
+    template = target.check.spec.remedies[index].template
+    return ObjectReference(
+        api_version=template.api_version,
+        kind=template.kind.removesuffix("Template"),
+        name=target.node.name,
+        namespace=template.namespace,
     )
 
 
-def healthy_delay(target: Target) -> float:
-    return parse_duration(target.check.spec.healthy_delay).total_seconds()
+def reference_to(record: RemediationRecord) -> ObjectReference:
+    return ObjectReference(
+        api_version=record.resource.api_version,
+        kind=record.resource.kind,
+        name=record.name,
+        namespace=record.namespace,
+    )
+
+
+def as_open(found: Found, target: Target, view: View, seconds: float) -> Open:
+    """`seconds` is for how long we ourselves have seen it."""
+    record = found.record
+    asked_by = record.annotations.get(keys.CHECK_UID, "")
+    orphaned = all(check.metadata.uid != asked_by for check in view.checks.all())
+    same_check = record.labels.get(keys.CHECK) == target.check.metadata.name
+    succeeded = record.says("Succeeded")
+    return Open(
+        holder=str(record),
+        ours=asked_by == target.check.metadata.uid or (same_check and orphaned),
+        ending=record.deleting,
+        committed=record.says("Fenced") == ConditionStatus.TRUE,
+        # Ours succeed when the node is back. Others' may say so when a reboot was asked for.
+        finished=succeeded == ConditionStatus.TRUE and record.resource.group == OUR_GROUP,
+        trying=Trying(found.index, seconds, failed=succeeded == ConditionStatus.FALSE),
+    )
+
+
+def wishes_of(target: Target) -> Wishes:
+    spec = target.check.spec
+    return Wishes(
+        timeouts=tuple(_seconds(remedy.timeout) if remedy.timeout else None for remedy in spec.remedies),
+        healthy_delay=_seconds(spec.healthy_delay),
+    )
+
+
+def _seconds(written: str) -> float:
+    return parse_duration(written).total_seconds()
 
 
 def policy_in_view(view: View, wall: datetime) -> Seen[PolicyFacts]:
@@ -113,10 +162,8 @@ def policy_in_view(view: View, wall: datetime) -> Seen[PolicyFacts]:
     return Absent() if found is None else Present(policy_facts(found, wall))
 
 
-def under_remediation(remediations: Iterable[ManualRemediation]) -> frozenset[str]:
+def under_remediation(remediations: Iterable[RemediationRecord]) -> frozenset[str]:
     """Nodes with a remediation that goes on. One that has succeeded holds nobody up."""
     return frozenset(
-        remediation.metadata.name
-        for remediation in remediations
-        if remediation.status.phase is not Phase.SUCCEEDED
+        record.name for record in remediations if record.says("Succeeded") != ConditionStatus.TRUE
     )

@@ -69,7 +69,7 @@ class Guarding:
     def facts_of(self, target: Target, place: Place, moment: Moment) -> GuardFacts:
         policy = self.policy(moment)
         settle_time = policy.value.settle_time if isinstance(policy, Present) else 0.0
-        busy = under_remediation(self._view.remediations.all())
+        busy = under_remediation(self._view.remedies.all())
         name = target.node.name
         scopes = (CLUSTER, Scope(Region.CHECK, place.check), Scope(Region.DOMAIN, place.domain))
         return GuardFacts(

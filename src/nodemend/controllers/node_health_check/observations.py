@@ -7,12 +7,15 @@ from nodemend.controllers.node_health_check.control_plane_roll import ControlPla
 from nodemend.controllers.node_health_check.gather import reported
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import Change
+from nodemend.kube.remediation_record import RemediationRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Observations:
     ages: ConditionAges = field(default_factory=ConditionAges)
     roll: ControlPlaneRoll = field(default_factory=ControlPlaneRoll)
+    remediations: dict[str, float] = field(default_factory=dict)
+    """When we first saw each, by UID: for how long a remedy is tried is counted from then."""
 
     def note(self, change: Change[NodeRecord], now: float) -> None:
         """Must be told of every change of a record."""
@@ -22,3 +25,9 @@ class Observations:
         elif change.old is not None:
             self.ages.forget(change.old.uid)
             self.roll.forget(change.old.name)
+
+    def note_remediation(self, change: Change[RemediationRecord], now: float) -> None:
+        if change.new is not None:
+            self.remediations.setdefault(change.new.uid, now)
+        elif change.old is not None:
+            self.remediations.pop(change.old.uid, None)

@@ -1,13 +1,13 @@
 """Tells of verdicts and of what was asked for: a log line, a metric, an event on the Node."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, assert_never
 
 from nodemend.api.event import ObjectReference
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE
-from nodemend.controllers.node_health_check.gather import Target, remediation_key
+from nodemend.api.group_versions import NODE
+from nodemend.controllers.node_health_check.gather import Target
 from nodemend.controllers.node_health_check.standings import Entry, Standing, Tally
-from nodemend.decide.remediation_request import Create, Withdraw
+from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.telemetry import event_reasons
 from nodemend.telemetry.event_reasons import EventReason
@@ -37,17 +37,23 @@ class NodeHealthCheckRecorder:
         for reason, note in _news(target, before, now):
             self._record(_happening(target, reason, note))
 
-    def asked(self, target: Target, request: Create | Withdraw) -> None:
+    def asked(self, target: Target, request: Create | Withdraw | Escalate, what: ObjectReference) -> None:
         name = type(request).__name__
-        namespace, _ = remediation_key(target)
         self._metrics.decisions.labels(_CONTROLLER, name).inc()
-        self._log.info("asked", request=name, namespace=namespace, **_named(target))
-        said = f"nhc/{target.check.metadata.name}"
-        if isinstance(request, Create):
-            told = event_reasons.REMEDIATION_STARTED, f"{said} asked for a remediation in {namespace}."
-        else:
-            told = event_reasons.REMEDIATION_WITHDRAWN, f"{said} needs its remediation no longer."
-        self._record(_happening(target, *told))
+        self._log.info("asked", request=name, kind=what.kind, namespace=what.namespace, **_named(target))
+        said, where = f"nhc/{target.check.metadata.name}", f"{what.kind} in {what.namespace}"
+        told: tuple[EventReason, str]
+        match request:
+            case Create():
+                told = event_reasons.REMEDIATION_STARTED, f"{said} asked for a {where}."
+            case Withdraw():
+                told = event_reasons.REMEDIATION_WITHDRAWN, f"{said} needs its {where} no longer."
+            case Escalate(to):
+                note = f"{said} gives up its {where} for remedy {to + 1}."
+                told = event_reasons.REMEDIATION_ESCALATED, note
+            case _:
+                assert_never(request)
+        self._record(_happening(target, *told, related=what))
 
     def counted(self, check: str, tally: Tally | None) -> None:
         for standing in Standing:
@@ -79,21 +85,15 @@ def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventR
     return news
 
 
-def _happening(target: Target, reason: EventReason, note: str) -> Happening:
+def _happening(
+    target: Target, reason: EventReason, note: str, related: ObjectReference | None = None
+) -> Happening:
     node = ObjectReference(
         api_version=NODE.api_version, kind=NODE.kind, name=target.node.name, uid=target.node.uid
     )
-    namespace, name = remediation_key(target)
-    about_remediation = reason.action in ("Request", "Withdraw")
-    remediation = ObjectReference(
-        api_version=MANUAL_REMEDIATION.api_version,
-        kind=MANUAL_REMEDIATION.kind,
-        name=name,
-        namespace=namespace,
-    )
     return Happening(
         regarding=node,
-        related=remediation if about_remediation else None,
+        related=related,
         type=reason.type,
         reason=reason.word,
         action=reason.action,

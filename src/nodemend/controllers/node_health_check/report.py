@@ -25,7 +25,7 @@ def status_of(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str
         healthy=tally.count(Standing.HEALTHY),
         remediating=tally.count(Standing.REMEDIATING),
         reports=tuple(
-            TargetReport(name=name, verdict=entry.standing, message=entry.message)
+            TargetReport(name=name, verdict=entry.standing, message=entry.message, remedy=entry.remedy)
             for name, entry in tally.worst(MOST_REPORTS)
         ),
         conditions=merged(check.status.conditions, _conditions(check, tally, guarded, now)),

@@ -1,16 +1,16 @@
 """Before anything is created or deleted: the same question, asked of the API server itself."""
 
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, Resource
-from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationTemplate
 from nodemend.api.node import Node
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.controllers.node_health_check import act, gather
-from nodemend.controllers.node_health_check.gather import Target, View
+from nodemend.controllers.node_health_check.gather import Found, Target, View
 from nodemend.controllers.node_health_check.guarding import Guarding, Moment
+from nodemend.controllers.node_health_check.remedies import NotServed, RemedyKind
 from nodemend.controllers.node_health_check.standings import Place
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.guard_holds import OtherRemediation
@@ -19,6 +19,21 @@ from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_outcome import Ok
 from nodemend.kube.api_request import Request
 from nodemend.kube.paged_list import list_all
+from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
+
+
+class _TemplateBody(msgspec.Struct):
+    spec: dict[str, Any] = {}
+
+
+class _TemplateSpec(msgspec.Struct):
+    template: _TemplateBody = msgspec.field(default_factory=_TemplateBody)
+
+
+class _Template(msgspec.Struct):
+    """Of whatever kind: what it is a template of stands in spec.template.spec."""
+
+    spec: _TemplateSpec = msgspec.field(default_factory=_TemplateSpec)
 
 
 class SecondLook:
@@ -29,7 +44,7 @@ class SecondLook:
         self._view = view
         self._guarding = guarding
 
-    async def before_create(self, target: Target, place: Place) -> Request | Hold:
+    async def before_create(self, target: Target, place: Place, index: int) -> Request | Hold:
         """The node must still be the same and unhealthy, nobody at work on it, and the guard open."""
         doubt = _doubt(target, await self._reader.node(target.node.name))
         if doubt is not None:
@@ -37,15 +52,28 @@ class SecondLook:
         others = await self._remediations()
         if isinstance(others, Unreadable):
             return Hold(CannotRead("the other remediations", others.why))
-        namespace, name = gather.remediation_key(target)
-        for remediation in others:
-            if remediation.metadata.name == name:
-                where = f"{remediation.metadata.namespace}/{name}"
-                return Hold(OtherRemediation(f"{MANUAL_REMEDIATION.kind} {where}"))
+        if at_work := [record for record in others if record.name == target.node.name]:
+            return Hold(OtherRemediation(str(at_work[0])))
         guarded = await self._guard(target, place, gather.under_remediation(others))
         if isinstance(guarded, Hold):
             return guarded
-        return await self._from_template(target, namespace)
+        return await self._from_template(target, index)
+
+    async def before_withdraw(self, target: Target, found: Found) -> Request | Hold:
+        """Only what is ours, and only the very version in which nothing was released, or all is over."""
+        record = found.record
+        outcome = await self._reader.get(record.resource, record.name, RemediationWire, record.namespace)
+        match seen(outcome):
+            case Present(wire):
+                fresh = as_record(record.resource, wire)
+                existing = gather.as_open(Found(fresh, found.index), target, self._view, 0.0)
+                if not existing.ours or (existing.committed and not existing.finished):
+                    return Hold(OtherRemediation(existing.holder))
+                return act.withdraw_remediation(fresh)
+            case Absent():
+                return Hold(CannotRead("the remediation", "it is gone already"))
+            case Unreadable(why):
+                return Hold(CannotRead("the remediation", why))
 
     async def _guard(self, target: Target, place: Place, busy: frozenset[str]) -> Go | Hold:
         """The counts are those that watches keep; what people said and what is open is read afresh."""
@@ -54,45 +82,31 @@ class SecondLook:
         facts = self._guarding.facts_of(target, place, moment)
         return guard(replace(facts, policy=policy, others=Present(len(busy - {target.node.name}))))
 
-    async def before_withdraw(self, target: Target) -> Request | Hold:
-        """Only what is ours, and only the very version in which nothing was released, or all is over."""
-        namespace, name = gather.remediation_key(target)
-        found = seen(await self._reader.get(MANUAL_REMEDIATION, name, ManualRemediation, namespace))
-        match found:
-            case Present(remediation):
-                existing = gather.as_open(remediation, target, self._view)
-                if not existing.ours or (existing.committed and not existing.finished):
-                    return Hold(OtherRemediation(existing.holder))
-                return act.withdraw_remediation(remediation)
-            case Absent():
-                return Hold(CannotRead("the remediation", "it is gone already"))
-            case Unreadable(why):
-                return Hold(CannotRead("the remediation", why))
+    async def _from_template(self, target: Target, index: int) -> Request | Hold:
+        reference = target.check.spec.remedies[index].template
+        kind = self._view.remedies.kind_of(reference)
+        if isinstance(kind, NotServed):
+            return Hold(CannotRead(f"the template {reference.kind}", kind.why))
+        outcome = await self._reader.get(kind.template, reference.name, _Template, reference.namespace)
+        found = seen(outcome)
+        if isinstance(found, Present):
+            return act.create_remediation(target, kind, index, found.value.spec.template.spec)
+        why = found.why if isinstance(found, Unreadable) else "there is none"
+        return Hold(CannotRead(f"the template {reference.namespace}/{reference.name}", why))
 
-    async def _from_template(self, target: Target, namespace: str) -> Request | Hold:
-        reference = target.check.spec.remedies[0].template
-        kinds = act.remedy_of(reference)
-        if kinds is None:
-            return Hold(CannotRead(f"the template {reference.kind}", "no remedy of that kind is known"))
-        template_kind, remediation_kind = kinds
-        spec = await self._template_spec(template_kind, reference.name, namespace)
-        if isinstance(spec, Present):
-            return act.create_remediation(target, remediation_kind, spec.value)
-        why = spec.why if isinstance(spec, Unreadable) else "there is none"
-        return Hold(CannotRead(f"the template {namespace}/{reference.name}", why))
-
-    async def _template_spec(self, kind: Resource, name: str, namespace: str) -> Seen[dict[str, object]]:
-        found = seen(await self._reader.get(kind, name, ManualRemediationTemplate, namespace))
-        if not isinstance(found, Present):
-            return found
-        spec: dict[str, object] = msgspec.to_builtins(found.value.spec.template.spec)
-        return Present(spec)
-
-    async def _remediations(self) -> list[ManualRemediation] | Unreadable:
-        outcome = await list_all(
-            self._reader.client, MANUAL_REMEDIATION, ManualRemediation, deadline=self._reader.deadline
-        )
-        return outcome.value.items if isinstance(outcome, Ok) else Unreadable(str(outcome))
+    async def _remediations(self) -> list[RemediationRecord] | Unreadable:
+        """Of every kind that is served: one node, one remediation, whatever its kind."""
+        records: list[RemediationRecord] = []
+        for kind in self._view.remedies.kinds.values():
+            if isinstance(kind, RemedyKind):
+                resource = kind.remediation
+                outcome = await list_all(
+                    self._reader.client, resource, RemediationWire, deadline=self._reader.deadline
+                )
+                if not isinstance(outcome, Ok):
+                    return Unreadable(str(outcome))
+                records += [as_record(resource, wire) for wire in outcome.value.items]
+        return records
 
 
 def _doubt(target: Target, fresh: Seen[Node]) -> Hold | None:

@@ -26,6 +26,8 @@ class Entry:
     standing: Standing
     cause: str = ""
     message: str = field(default="", compare=False)
+    remedy: int = 0
+    """Which of its remedies a target has come to, counted from 1; 0 before the first."""
 
 
 HEALTHY = Entry(Standing.HEALTHY)

@@ -65,6 +65,8 @@ class Shape:
     people: bool = True
     policy: Mapping[str, Any] = field(default_factory=dict)
     """What the RemediationPolicy says beside `mode: Act`."""
+    definitions: tuple[Mapping[str, Any], ...] = ()
+    """CustomResourceDefinitions beside our own."""
 
 
 class World:
@@ -81,7 +83,7 @@ class World:
         self.scheduler = Scheduler(seed, keep_trace=keep_trace)
         self.server = SimulatedApiServer(
             self.scheduler.wall,
-            definitions=DEFINITIONS,
+            definitions=(*DEFINITIONS, *shape.definitions),
             rules=our_rules(),
             namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
         )

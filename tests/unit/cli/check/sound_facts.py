@@ -40,6 +40,9 @@ from nodemend.cli.reviews import ServerVersion
 from nodemend.decide.facts import Present
 from nodemend.kube.node_record import NodeRecord, NodeTaint, NodeWire, node_records
 
+CALL = TemplateReference(
+    api_version="nodemend.io/v1alpha1", kind="ManualRemediationTemplate", name="call", namespace="default"
+)
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 EVIDENCE = Evidence(class_="E5", node_uid="uid-edge-1", boot_id="boot-1")
 
@@ -58,16 +61,13 @@ def node(
 def check(
     name: str = "workers", *, labels: dict[str, str] | None = None, types: tuple[str, ...] = ("Ready",)
 ) -> NodeHealthCheck:
-    template = TemplateReference(
-        api_version="nodemend.io/v1alpha1", kind="ManualRemediationTemplate", name="call", namespace="default"
-    )
     thresholds = tuple(Threshold(type=type_, status=ConditionStatus.UNKNOWN, period="5m") for type_ in types)
     return NodeHealthCheck(
         metadata=ObjectMeta(name=name, uid=f"uid-{name}", generation=1),
         spec=NodeHealthCheckSpec(
             selector=LabelSelector(match_labels=labels or {}),
             thresholds=thresholds,
-            remedies=(Remedy(template=template),),
+            remedies=(Remedy(template=CALL),),
         ),
         status=NodeHealthCheckStatus(observed_generation=1),
     )
@@ -102,7 +102,7 @@ SOUND = CheckFacts(
     leaders=(leader("checker"), leader("remediator")),
     policy=Present(RemediationPolicy(spec=RemediationPolicySpec(mode=Mode.ACT, max_concurrent=2))),
     checks=Present([check()]),
-    templates={("default", "call"): Present(object())},
+    templates={CALL: Present(object())},
     nodes=Present([node("edge-1"), node("edge-2")]),
     remediations=Present([]),
     locks=Present([]),

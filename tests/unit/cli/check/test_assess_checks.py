@@ -1,12 +1,12 @@
 """Health checks that watch too little, too much, or could not act."""
 
 from nodemend.api.label_selector import LabelSelector
-from nodemend.api.node_health_check import Remedy
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.view import Level
+from nodemend.controllers.node_health_check.remedies import NotServed
 from nodemend.decide.facts import Absent, Present, Unreadable
-from tests.unit.cli.check.sound_facts import check, facts, node, troubles
+from tests.unit.cli.check.sound_facts import CALL, check, facts, node, troubles
 
 FAIL, WARN = Level.FAIL, Level.WARN
 
@@ -51,21 +51,20 @@ def test_a_change_that_the_checker_has_not_seen_is_told() -> None:
 
 
 def test_a_template_that_does_not_exist_is_a_failure() -> None:
-    assert troubles(assess(facts(templates={("default", "call"): Absent()}))) == [
+    assert troubles(assess(facts(templates={CALL: Absent()}))) == [
         (FAIL, "nhc/workers: its template default/call does not exist, so nothing can be remediated")
     ]
-    assert troubles(assess(facts(templates={("default", "call"): Unreadable("no")}))) == [
+    assert troubles(assess(facts(templates={CALL: Unreadable("no")}))) == [
         (WARN, "nhc/workers: its template default/call was not looked at: no")
     ]
 
 
-def test_a_kind_of_remedy_that_nobody_knows_is_a_failure() -> None:
-    known = check()
-    template = known.spec.remedies[0].template.but(kind="MagicTemplate")
-    unknown = known.but(spec=known.spec.but(remedies=(Remedy(template=template),)))
-
-    assert troubles(assess(facts(checks=Present([unknown])))) == [
-        (FAIL, "nhc/workers: no remedy of the kind MagicTemplate in nodemend.io/v1alpha1 is known")
+def test_a_kind_of_remedy_that_is_not_served_is_a_failure() -> None:
+    assert troubles(assess(facts(templates={CALL: NotServed("nodemend.io/v1 has no kind X")}))) == [
+        (
+            FAIL,
+            "nhc/workers: its remedy ManualRemediationTemplate cannot be used: nodemend.io/v1 has no kind X",
+        )
     ]
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.node_health_check.gather import View
+from nodemend.controllers.node_health_check.remedies import Remedies
 from nodemend.kube.node_record import NOBODY, NodeCondition, NodeRecord
 from nodemend.kube.object_cache import ObjectCache
 
@@ -33,11 +35,12 @@ def a_view(*, nodes: tuple[NodeRecord, ...] = (), policy: RemediationPolicy | No
     view = View(
         nodes=ObjectCache(lambda node: node.uid),
         checks=ObjectCache(lambda check: check.metadata.uid),
-        remediations=ObjectCache(lambda remediation: remediation.metadata.uid),
+        remedies=Remedies(),
         policies=ObjectCache(lambda found: found.metadata.uid),
     )
     view.nodes.replace({node.name: node for node in nodes}, [])
     view.policies.replace({"cluster": policy} if policy else {}, [])
-    for cache in (view.nodes, view.checks, view.remediations, view.policies):
+    view.remedies.add(MANUAL_REMEDIATION, [], 0.0)
+    for cache in (view.nodes, view.checks, view.policies):
         cache.synced_at = cache.last_contact = 0.0
     return view

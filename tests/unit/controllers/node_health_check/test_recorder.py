@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from prometheus_client import CollectorRegistry
 
+from nodemend.api.event import ObjectReference
 from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
 from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Place, Standing, Standings
-from nodemend.decide.remediation_request import Create, Withdraw
+from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log
 from nodemend.telemetry.metrics import Metrics
@@ -85,17 +86,22 @@ def test_a_leader_that_begins_with_a_hundred_thousand_healthy_nodes_says_nothing
 
 def test_what_was_asked_for_relates_to_the_remediation() -> None:
     told = Told()
-    told.recorder.asked(TARGET, Create())
-    told.recorder.asked(TARGET, Withdraw())
+    what = ObjectReference(
+        api_version="nodemend.io/v1alpha1", kind="ManualRemediation", namespace="default", name="edge-07"
+    )
+    told.recorder.asked(TARGET, Create(), what)
+    told.recorder.asked(TARGET, Withdraw(), what)
+    told.recorder.asked(TARGET, Escalate(1), what)
 
     assert [(event.reason, event.note) for event in told.events] == [
-        ("RemediationStarted", "nhc/workers asked for a remediation in default."),
-        ("RemediationWithdrawn", "nhc/workers needs its remediation no longer."),
+        ("RemediationStarted", "nhc/workers asked for a ManualRemediation in default."),
+        ("RemediationWithdrawn", "nhc/workers needs its ManualRemediation in default no longer."),
+        ("RemediationEscalated", "nhc/workers gives up its ManualRemediation in default for remedy 2."),
     ]
     related = [event.related for event in told.events if event.related]
     assert [(one.kind, one.namespace, one.name) for one in related] == [
         ("ManualRemediation", "default", "edge-07")
-    ] * 2
+    ] * 3
     labels = {"controller": "node_health_check", "verdict": "Create"}
     assert told.registry.get_sample_value("nodemend_decisions_total", labels) == 1
 

@@ -1,0 +1,41 @@
+"""From a verdict to the line in the book: where a target stands, in words that last."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Standing
+from nodemend.decide.guard_holds import ApiUnsettled, Pacing, Settling
+from nodemend.decide.hold_explanations import explain
+from nodemend.decide.holds import Hold
+from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.remediation_request import Create, Request
+
+
+def held_entry(hold: Hold) -> Entry:
+    explanation = explain(hold.reason)
+    # A countdown would be out of date as soon as it is written.
+    lasting = not isinstance(hold.reason, Settling | Pacing | ApiUnsettled)
+    message = str(explanation) if lasting else explanation.sentence
+    return Entry(Standing.HELD, type(hold.reason).__name__, message)
+
+
+def entry_of(health: NodeHealth, request: Request, *, remediating: bool) -> Entry:
+    """Where the target stands, in words that do not change while nothing does."""
+    if isinstance(request, Hold):
+        held = held_entry(request)
+        return replace(held, standing=Standing.REMEDIATING) if remediating else held
+    if remediating or isinstance(request, Create):
+        return Entry(Standing.REMEDIATING)
+    match health:
+        case Healthy():
+            return HEALTHY
+        case Suspect(match):
+            why = f"{match.type}={match.status} for less than {match.period:.0f} s"
+            return Entry(Standing.SUSPECT, why, why)
+        case Unhealthy(match):
+            why = f"{match.type}={match.status} for {match.period:.0f} s"
+            return Entry(Standing.UNHEALTHY, why, why)
+        case Unjudged(why):
+            return Entry(Standing.UNJUDGED, why, why)
+        case _:
+            assert_never(health)

@@ -1,0 +1,54 @@
+"""Writes what people and the next leadership read: the statuses of the checks and of the policy."""
+
+from typing import Protocol
+
+from nodemend.api import keys
+from nodemend.api.timestamps import print_time
+from nodemend.controllers.node_health_check import act, report
+from nodemend.controllers.node_health_check.gather import View
+from nodemend.controllers.node_health_check.guarding import Guarding, Moment
+from nodemend.controllers.node_health_check.standings import Tally
+from nodemend.controllers.node_health_check.writer import Writer
+from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
+
+WHILE_STORMY = 10.0
+"""Seconds after which the policy's report is looked at again: a storm also settles by time alone."""
+
+
+class Counts(Protocol):
+    def counted(self, check: str, tally: Tally | None) -> None:
+        """Where the targets of a check stand; None when the check is gone."""
+        ...
+
+
+class Reporter:
+    def __init__(self, view: View, guarding: Guarding, writer: Writer, counts: Counts) -> None:
+        self._view = view
+        self._guarding = guarding
+        self._writer = writer
+        self._counts = counts
+
+    async def report_check(self, name: str, moment: Moment) -> Outcome:
+        check = self._view.checks.get(name)
+        if check is None:
+            self._counts.counted(name, None)
+            return Done()
+        tally = self._guarding.standings.of_check(name)
+        self._counts.counted(name, tally)
+        guarded = self._guarding.of_check(check, moment)
+        status = report.status_of(check, tally, guarded, print_time(moment.wall))
+        if status == check.status:
+            return Done()
+        return await self._writer.write(act.report_status(check, report.as_fields(status)))
+
+    async def report_policy(self, moment: Moment) -> Outcome:
+        policy = self._view.policies.get(keys.POLICY_NAME)
+        if policy is None:
+            return Done()
+        census, weather = self._guarding.standings.census(), self._guarding.weather(moment)
+        status = report.policy_status(policy, census, weather, print_time(moment.wall))
+        if status != policy.status:
+            outcome = await self._writer.write(act.report_policy(policy, report.as_fields(status)))
+            if outcome != Done():
+                return outcome
+        return RequeueAfter(WHILE_STORMY) if weather else Done()

@@ -1,0 +1,73 @@
+"""What a health check needs of a remediation, whoever's kind it is: its name and its conditions."""
+
+import msgspec
+
+from nodemend.api.group_versions import Resource
+from nodemend.kube.projection import Projection
+
+
+class _Condition(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    status: str = "Unknown"
+
+
+class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class _Status(msgspec.Struct, frozen=True, gc=False):
+    conditions: tuple[_Condition, ...] = ()
+
+
+class RemediationWire(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Metadata
+    status: _Status = _Status()
+
+
+class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
+    """`version` is that of the object when the record was made: a delete that rests on it names it."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    uid: str
+    version: str
+    deleting: bool
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    conditions: tuple[_Condition, ...]
+
+    def says(self, type_: str) -> str:
+        """The status of a condition; empty when there is none."""
+        return next((one.status for one in self.conditions if one.type == type_), "")
+
+    def __str__(self) -> str:
+        return f"{self.resource.kind} {self.namespace}/{self.name}"
+
+
+def remediation_records(resource: Resource) -> Projection[RemediationWire, RemediationRecord]:
+    def project(wire: RemediationWire, _old: RemediationRecord | None) -> RemediationRecord:
+        return as_record(resource, wire)
+
+    return Projection(resource, RemediationWire, project, lambda record: record.uid)
+
+
+def as_record(resource: Resource, wire: RemediationWire) -> RemediationRecord:
+    metadata = wire.metadata
+    return RemediationRecord(
+        resource=resource,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        version=metadata.resource_version,
+        deleting=metadata.deletion_timestamp is not None,
+        labels=metadata.labels,
+        annotations=metadata.annotations,
+        conditions=wire.status.conditions,
+    )
