@@ -1,0 +1,99 @@
+"""Kinds come and go with the checks that ask for them."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from nodemend.api.group_versions import MANUAL_REMEDIATION
+from nodemend.controllers.node_health_check.remedies import Asked, NotServed, RemedyKind
+from nodemend.controllers.node_health_check.remedy_watch import RemedyWatch
+from nodemend.kube.object_cache import Change
+from nodemend.kube.reflector_steps import ReflectorTimings
+from nodemend.kube.remediation_record import RemediationRecord
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.world import DEFINITIONS, Account
+from nodemend.testing.network import GOOD_LINK, Link
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+from nodemend.testing.transport import SimulatedTransport
+from tests.unit.controllers.node_health_check.test_ladder import REBOOT, REBOOT_TEMPLATE, a_definition
+
+ASKED = Asked("example.com/v1", "RebootTemplate")
+UNKNOWN = Asked("example.com/v1", "FenceTemplate")
+
+
+class Story:
+    def __init__(self) -> None:
+        self.scheduler = Scheduler(1)
+        self.server = SimulatedApiServer(
+            self.scheduler.wall,
+            definitions=(*DEFINITIONS, a_definition(REBOOT), a_definition(REBOOT_TEMPLATE)),
+            namespaces=NAMESPACES,
+        )
+        self.api = Direct(Account(self.server, User("admin")))
+        self.process = SimulatedProcess(self.scheduler, "p", HostClock())
+        link = Link(self.process, Account(self.server, User("checker")), GOOD_LINK)
+        self.changes: list[str] = []
+        self.watch = RemedyWatch(self.process, SimulatedTransport(link), ReflectorTimings(), self._note)
+        self.task = self.process.spawn(self.watch.run(), "remedies")
+
+    def _note(self, changes: Sequence[Change[RemediationRecord]]) -> None:
+        self.changes += [f"{change.key} {'is there' if change.new else 'is gone'}" for change in changes]
+
+    def run(self, seconds: float = 5.0) -> "Story":
+        end = self.scheduler.now + seconds
+        while self.scheduler.now < end:
+            self.server.tick()
+            self.scheduler.run(min(self.scheduler.now + 1.0, end))
+        return self
+
+    @property
+    def watched(self) -> set[str]:
+        return {resource.kind for resource in self.watch.remedies.caches}
+
+
+@pytest.fixture
+def story() -> Iterator[Story]:
+    begun = Story().run()
+    yield begun
+    begun.process.crash()
+
+
+def test_our_own_kind_is_always_watched(story: Story) -> None:
+    assert story.watched == {MANUAL_REMEDIATION.kind}
+    assert story.watch.remedies.synced
+
+
+def test_a_kind_that_is_asked_for_is_found_and_watched_and_let_go_again(story: Story) -> None:
+    story.watch.want(frozenset({ASKED}))
+    story.run()
+    assert story.watch.remedies.kinds[ASKED] == RemedyKind(REBOOT_TEMPLATE, REBOOT)
+    assert (story.watched, story.watch.remedies.synced) == ({"ManualRemediation", "Reboot"}, True)
+    story.api.create(REBOOT, {"metadata": {"name": "n1"}, "spec": {}}, "default")
+    story.run()
+    assert story.changes == ["default/n1 is there"]
+    assert [record.name for record in story.watch.remedies.all()] == ["n1"]
+
+    story.watch.want(frozenset())
+    story.run()
+    assert story.watched == {"ManualRemediation"}
+    assert not list(story.watch.remedies.all())
+
+
+def test_a_kind_that_is_not_served_is_looked_for_again_and_holds_up_nobody(story: Story) -> None:
+    story.watch.want(frozenset({UNKNOWN}))
+    story.run()
+    assert story.watch.remedies.kinds[UNKNOWN] == NotServed("example.com/v1 has no kind FenceTemplate")
+    assert story.watch.remedies.synced
+    assert story.watch.remedies.age(story.process.monotonic()) < 60
+
+
+def test_when_it_is_cancelled_its_watches_end_with_it(story: Story) -> None:
+    story.task.cancel()
+    story.run()
+    assert story.task.done
+    story.api.create(MANUAL_REMEDIATION, {"metadata": {"name": "n1"}, "spec": {}}, "default")
+    story.run()
+    assert story.changes == []

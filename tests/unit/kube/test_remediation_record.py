@@ -1,0 +1,35 @@
+"""What is kept of somebody's remediation."""
+
+import msgspec
+
+from nodemend.api.group_versions import Resource
+from nodemend.kube.remediation_record import RemediationWire, remediation_records
+
+REBOOT = Resource("example.com", "v1", "Reboot", "reboots")
+WRITTEN = {
+    "metadata": {
+        "name": "n1",
+        "namespace": "default",
+        "uid": "u1",
+        "resourceVersion": "7",
+        "labels": {"a": "b"},
+        "annotations": {"c": "d"},
+    },
+    "spec": {"whatever": 1},
+    "status": {"conditions": [{"type": "Succeeded", "status": "True", "reason": "R"}], "phase": "Done"},
+}
+
+
+def test_its_name_its_marks_and_its_conditions_are_kept() -> None:
+    wire = msgspec.json.decode(msgspec.json.encode(WRITTEN), type=RemediationWire)
+    record = remediation_records(REBOOT).project(wire, None)
+    assert (str(record), record.uid, record.version) == ("Reboot default/n1", "u1", "7")
+    assert (record.labels, record.annotations, record.deleting) == ({"a": "b"}, {"c": "d"}, False)
+    assert (record.says("Succeeded"), record.says("Processing")) == ("True", "")
+
+
+def test_one_without_a_status_says_nothing_and_one_that_ends_is_deleting() -> None:
+    ending = {"metadata": {"name": "n1", "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    wire = msgspec.json.decode(msgspec.json.encode(ending), type=RemediationWire)
+    record = remediation_records(REBOOT).project(wire, None)
+    assert (record.says("Succeeded"), record.deleting) == ("", True)
