@@ -4,6 +4,7 @@ from nodemend.api import keys
 from nodemend.api.remediation_policy import Mode
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
+from nodemend.controllers.pauses import in_force
 from nodemend.entrypoints.controller_shell import Surroundings, run_controller
 from nodemend.settings.command_shell import controller_command
 from nodemend.settings.controller_settings import ControllerSettings
@@ -34,7 +35,9 @@ def build(around: Surroundings) -> Checker:
 
     def mode_and_pause() -> tuple[Mode, bool]:
         policy = view.policies.get(keys.POLICY_NAME)
-        return (policy.spec.mode, policy.spec.pause is not None) if policy else (Mode.DRY_RUN, False)
+        if policy is None:
+            return Mode.DRY_RUN, False
+        return policy.spec.mode, in_force(policy.spec.pause, around.runtime.wall()) is not None
 
     readings.follow_policy(mode_and_pause)
     return checker

@@ -1,6 +1,7 @@
 """Judges what `kubectl mend check` looked at. Pure."""
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Final, TypeVar
 
 from nodemend.api.custom_resources import CUSTOM_RESOURCES
@@ -11,6 +12,7 @@ from nodemend.cli.check.facts import CallerFacts, CheckFacts, ClusterFacts
 from nodemend.cli.check.view import CheckView, Finding, Group, check_view, fail, ok, warn
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.words import spell_count, spell_list
+from nodemend.controllers.pauses import in_force
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 
 T = TypeVar("T")
@@ -31,7 +33,7 @@ def assess(facts: CheckFacts) -> CheckView:
             Group(name="cluster", findings=tuple(_cluster(facts.cluster))),
             Group(name="rights", findings=tuple(_caller(facts.caller))),
             Group(name="controllers", findings=tuple(_leaders(facts.leaders, facts.system_namespace))),
-            Group(name="policy", findings=tuple(_policy(facts.policy))),
+            Group(name="policy", findings=tuple(_policy(facts.policy, facts.now))),
             Group(name="checks", findings=tuple(assess_checks(facts))),
             Group(name="remediations", findings=tuple(assess_remediations(facts))),
         )
@@ -107,7 +109,7 @@ def _leaders(leaders: Iterable[LeaderView], namespace: str) -> Iterator[Finding]
                 yield fail(leader.sentence, logs)
 
 
-def _policy(policy: Seen[RemediationPolicy]) -> Iterator[Finding]:
+def _policy(policy: Seen[RemediationPolicy], now: datetime) -> Iterator[Finding]:
     act = """kubectl patch remediationpolicy cluster --type=merge -p '{"spec":{"mode":"Act"}}'"""
     match policy:
         case Unreadable(why):
@@ -121,11 +123,14 @@ def _policy(policy: Seen[RemediationPolicy]) -> Iterator[Finding]:
                 yield ok(f"mode Act: at most {at_once}, or {share} % of them, under remediation at once")
             else:
                 yield warn("mode DryRun: nothing is remediated, only told", act)
-            if found.spec.pause is None:
+            pause = in_force(found.spec.pause, now)
+            if pause is None:
                 yield ok("not paused")
             else:
-                by = found.spec.pause.by or "somebody"
-                yield warn(f"paused by {by}: {found.spec.pause.reason}", "kubectl mend resume")
+                until = f" until {pause.until}" if pause.until else ""
+                yield warn(
+                    f"paused{until} by {pause.by or 'somebody'}: {pause.reason}", "kubectl mend resume"
+                )
 
 
 def _why(fact: Present[T] | Absent | Unreadable) -> str:

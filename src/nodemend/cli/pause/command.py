@@ -1,8 +1,12 @@
 """`kubectl mend pause`."""
 
+from datetime import timedelta
+
 import click
 
 from nodemend.api.pause import Pause
+from nodemend.api.quantities import parse_duration
+from nodemend.api.timestamps import print_time
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
@@ -15,22 +19,41 @@ from nodemend.cli.terminal_shell import show
 
 @click.command("pause")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for whoever finds it paused.")
+@click.option(
+    "--for",
+    "duration",
+    metavar="DURATION",
+    help="End it by itself after so long, such as 2h; without this somebody must resume.",
+)
 @dry_run_option
 @output_option
 @cluster_options
-def command(cluster: ClusterOptions, form: Form, reason: str, *, dry_run: bool) -> None:
+def command(cluster: ClusterOptions, form: Form, reason: str, duration: str | None, *, dry_run: bool) -> None:
     """Stop new actions at once, in the whole cluster. What has begun reaches its next safe point.
 
     \b
     Example:
-      kubectl mend pause --reason "core switch swap, CHG-4411"
+      kubectl mend pause --for 2h --reason "core switch swap, CHG-4411"
     """
     if not reason.strip():
         raise click.UsageError("Say with --reason why, for whoever finds it paused.")
+    lasts = _duration(duration) if duration is not None else None
 
     async def act(connected: Cluster) -> PausedView:
-        pause = Pause(reason=reason.strip(), by=await connected.caller())
+        by = await connected.caller()
+        until = print_time(connected.now + lasts) if lasts is not None else None
+        pause = Pause(reason=reason.strip(), by=by, until=until)
         change = await set_pause(connected, pause, dry_run=dry_run)
         return paused_view(pause, change, await open_remediations(connected), dry_run=dry_run)
 
     show(with_cluster(cluster, act), form, render_paused)
+
+
+def _duration(written: str) -> timedelta:
+    try:
+        lasts = parse_duration(written)
+    except ValueError as error:
+        raise click.UsageError(f"--for: {error}.") from error
+    if not lasts:
+        raise click.UsageError("--for: a pause must last longer than nothing.")
+    return lasts

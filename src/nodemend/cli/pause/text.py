@@ -7,7 +7,8 @@ from nodemend.cli.words import align, spell_count
 
 
 def render_paused(view: PausedView) -> Iterator[str]:
-    yield f"{'dry run: ' if view.dry_run else ''}paused by {view.by}: {view.reason}"
+    until = f" until {view.until}" if view.until else ""
+    yield f"{'dry run: ' if view.dry_run else ''}paused{until} by {view.by}: {view.reason}"
     if view.before_reason:
         yield f"It was paused already, by {view.before_by or 'somebody'}: {view.before_reason}"
     if view.created_policy:

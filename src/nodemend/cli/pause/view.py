@@ -21,6 +21,8 @@ class GoingOn:
 class PausedView:
     by: str
     reason: str
+    until: str
+    """When it ends by itself; empty when somebody must end it."""
     before_by: str
     before_reason: str
     created_policy: bool
@@ -44,6 +46,7 @@ def paused_view(
     return PausedView(
         by=pause.by,
         reason=pause.reason,
+        until=pause.until or "",
         before_by=change.before.by if change.before else "",
         before_reason=change.before.reason if change.before else "",
         created_policy=change.created,

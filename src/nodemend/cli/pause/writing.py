@@ -25,14 +25,15 @@ class Change:
 
 
 async def set_pause(cluster: Cluster, pause: Pause, *, keep: bool = False, dry_run: bool) -> Change:
-    """Pause. An existing pause gets the new reason, or is left alone with `keep`."""
+    """Pause. An existing pause is replaced; with `keep` it is left alone, unless it would end by itself."""
     for _ in range(_MOST_TRIES):
         policy = await _policy(cluster)
-        if keep and policy is not None and policy.spec.pause is not None:
-            return Change(policy.spec.pause)
+        before = policy.spec.pause if policy is not None else None
+        if keep and before is not None and before.until is None:
+            return Change(before)
         request = _create(pause) if policy is None else _patch(policy, pause)
         if await _took(cluster, request, dry_run=dry_run):
-            return Change(policy.spec.pause if policy else None, created=policy is None)
+            return Change(before, created=policy is None)
     raise _too_busy()
 
 
@@ -85,10 +86,12 @@ def _create(pause: Pause) -> Request:
 
 
 def _patch(policy: RemediationPolicy, pause: Pause | None) -> Request:
+    # Every field is named: a merge would keep the end of the pause that was there before.
+    fields = {"reason": pause.reason, "by": pause.by, "until": pause.until} if pause is not None else None
     return merge_patch(
         REMEDIATION_POLICY,
         policy.metadata.name,
-        change={"spec": {"pause": pause}},
+        change={"spec": {"pause": fields}},
         only_if=Precondition(policy.metadata.uid, policy.metadata.resource_version),
         manager=MANAGER,
     )

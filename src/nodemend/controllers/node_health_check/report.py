@@ -1,6 +1,7 @@
 """The status of a check: counts, the targets that are not well, and whether remediation may begin."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -8,7 +9,9 @@ import msgspec
 from nodemend.api.conditions import Condition, ConditionStatus, merged
 from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
 from nodemend.api.remediation_policy import STORM, Mode, RemediationPolicy, RemediationPolicyStatus
+from nodemend.api.timestamps import print_time
 from nodemend.controllers.node_health_check.standings import Standing, Tally
+from nodemend.controllers.pauses import in_force
 from nodemend.decide.guard_facts import Census
 from nodemend.decide.guard_holds import DryRun, Paused
 from nodemend.decide.hold_explanations import explain
@@ -33,12 +36,13 @@ def status_of(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str
 
 
 def policy_status(
-    policy: RemediationPolicy, census: Census, weather: str, now: str
+    policy: RemediationPolicy, census: Census, weather: str, wall: datetime
 ) -> RemediationPolicyStatus:
+    paused = in_force(policy.spec.pause, wall) is not None
     acting = policy.spec.mode is Mode.ACT
     facts = (
         ("DryRun", not acting, "Acting" if acting else "DryRun", ""),
-        ("Paused", policy.spec.pause is not None, "Paused" if policy.spec.pause else "NotPaused", ""),
+        ("Paused", paused, "Paused" if paused else "NotPaused", ""),
         (STORM, bool(weather), weather or "Calm", ""),
     )
     return RemediationPolicyStatus(
@@ -46,7 +50,9 @@ def policy_status(
         targets=census.total,
         unhealthy=census.unhealthy,
         remediating=census.remediating,
-        conditions=merged(policy.status.conditions, _as_conditions(facts, policy.metadata.generation, now)),
+        conditions=merged(
+            policy.status.conditions, _as_conditions(facts, policy.metadata.generation, print_time(wall))
+        ),
     )
 
 

@@ -11,8 +11,8 @@ from nodemend.controllers.node_health_check.standings import Tally
 from nodemend.controllers.node_health_check.writer import Writer
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 
-WHILE_STORMY = 10.0
-"""Seconds after which the policy's report is looked at again: a storm also settles by time alone."""
+WHILE_WAITING = 10.0
+"""Seconds after which the policy's report is looked at again: storms settle and pauses end by time alone."""
 
 
 class Counts(Protocol):
@@ -46,9 +46,10 @@ class Reporter:
         if policy is None:
             return Done()
         census, weather = self._guarding.standings.census(), self._guarding.weather(moment)
-        status = report.policy_status(policy, census, weather, print_time(moment.wall))
+        status = report.policy_status(policy, census, weather, moment.wall)
         if status != policy.status:
             outcome = await self._writer.write(act.report_policy(policy, report.as_fields(status)))
             if outcome != Done():
                 return outcome
-        return RequeueAfter(WHILE_STORMY) if weather else Done()
+        waits = bool(weather) or policy.spec.pause is not None
+        return RequeueAfter(WHILE_WAITING) if waits else Done()

@@ -34,6 +34,12 @@ def test_a_pause_says_what_goes_on_meanwhile_and_how_to_end_it() -> None:
     )
 
 
+def test_a_pause_that_ends_by_itself_says_when() -> None:
+    ending = SWAP.but(until="2026-01-31T14:00:00Z")
+    shown = next(iter(render_paused(paused_view(ending, Change(None), [], dry_run=False))))
+    assert shown == "paused until 2026-01-31T14:00:00Z by anna: switch swap"
+
+
 def test_what_stood_before_is_told() -> None:
     before = Change(Pause(reason="power test", by=""), created=False)
     shown = list(render_paused(paused_view(SWAP, before, [], dry_run=True)))

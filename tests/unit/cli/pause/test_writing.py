@@ -77,3 +77,23 @@ def test_what_the_server_refuses_is_told_in_its_words() -> None:
 
     with pytest.raises(CommandFailure, match=r"spec\.pause\.by must be your own user name, anna"):
         caller.run(lambda cluster: set_pause(cluster, in_another_s_name, dry_run=False))
+
+
+def test_a_pause_without_an_end_does_not_inherit_the_end_of_the_one_before() -> None:
+    world, caller = quiet_world()
+    ending = SWAP.but(until="2026-01-01T02:00:00Z")
+    caller.run(lambda cluster: set_pause(cluster, ending, dry_run=False))
+    change = caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
+
+    assert change == Change(ending)
+    assert (spec(world) or {})["pause"] == {"reason": "switch swap", "by": "anna"}
+
+
+def test_the_red_handle_keeps_a_pause_but_not_one_that_ends_by_itself() -> None:
+    world, caller = quiet_world()
+    caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
+    stop = Pause(reason="stop --all", by="anna")
+    assert caller.run(lambda cluster: set_pause(cluster, stop, keep=True, dry_run=False)) == Change(SWAP)
+    caller.run(lambda cluster: set_pause(cluster, SWAP.but(until="2026-01-01T02:00:00Z"), dry_run=False))
+    caller.run(lambda cluster: set_pause(cluster, stop, keep=True, dry_run=False))
+    assert (spec(world) or {})["pause"] == {"reason": "stop --all", "by": "anna"}
