@@ -33,13 +33,14 @@ class RemedyKind:
 
 @dataclass(frozen=True, slots=True)
 class NotServed:
-    """The API server serves no such kind, or has not told yet."""
+    """The API server serves no such kind, or we may not see it; not `certain` when it has not told."""
 
     why: str
+    certain: bool = True
 
 
 MANUAL: Final = Asked(MANUAL_REMEDIATION_TEMPLATE.api_version, MANUAL_REMEDIATION_TEMPLATE.kind)
-_NOT_LOOKED: Final = NotServed("it was not looked for yet")
+_NOT_LOOKED: Final = NotServed("it was not looked for yet", certain=False)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,8 @@ from nodemend.api.group_versions import Resource
 from nodemend.controllers.fresh_reads import READ_WITHIN
 from nodemend.controllers.node_health_check.remedies import MANUAL, Asked, NotServed, Remedies, RemedyKind
 from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
+from nodemend.kube.api_request import EVERYTHING, list_page
 from nodemend.kube.discovery import find_resource
 from nodemend.kube.object_cache import Change
 from nodemend.kube.ports import Runtime, Task, Transport
@@ -17,6 +19,7 @@ from nodemend.kube.remediation_record import RemediationRecord, remediation_reco
 from nodemend.kube.running_together import join_all
 
 LOOK_AGAIN: Final = 15.0
+STALE_AFTER: Final = 60.0
 _TEMPLATE: Final = "Template"
 
 
@@ -50,23 +53,38 @@ class RemedyWatch:
         """Until cancelled, or until one of the watches fails."""
         try:
             while True:
-                all_found = await self._find_kinds()
+                await self._find_kinds()
                 await self._keep_watches()
-                await self._news.wait(within=None if all_found else LOOK_AGAIN)
+                await self._news.wait(within=LOOK_AGAIN)
         finally:
             for task in self._tasks.values():
                 task.cancel()
             await join_all(list(self._tasks.values()))
 
-    async def _find_kinds(self) -> bool:
+    async def _find_kinds(self) -> None:
         kinds = self.remedies.kinds
         for gone in kinds.keys() - self._wanted:
             del kinds[gone]
         for asked in sorted(self._wanted, key=lambda one: (one.api_version, one.kind)):
-            if not isinstance(kinds.get(asked), RemedyKind):
-                deadline = self._runtime.monotonic() + READ_WITHIN
-                kinds[asked] = await find_kind(self._client, asked, deadline)
-        return all(isinstance(kind, RemedyKind) for kind in kinds.values())
+            known = kinds.get(asked)
+            if not isinstance(known, RemedyKind) or self._is_stale(known):
+                kinds[asked] = await self._look(asked, known)
+
+    def _is_stale(self, kind: RemedyKind) -> bool:
+        cache = self.remedies.caches.get(kind.remediation)
+        return cache is not None and cache.age(self._runtime.monotonic()) > STALE_AFTER
+
+    async def _look(self, asked: Asked, known: RemedyKind | NotServed | None) -> RemedyKind | NotServed:
+        """One kind that is gone, or that we may not see, must not make the view of all others old."""
+        deadline = self._runtime.monotonic() + READ_WITHIN
+        found = await find_kind(self._client, asked, deadline)
+        if isinstance(found, RemedyKind):
+            page = list_page(found.remediation, EVERYTHING, limit=1)
+            if isinstance(refused := await self._client.read(page, Acknowledged, deadline=deadline), Refused):
+                found = NotServed(f"the checker may not list {found.remediation}: {refused.message}")
+        # Not to be reached says nothing about a kind that was there.
+        unsure = isinstance(found, NotServed) and not found.certain
+        return known if isinstance(known, RemedyKind) and unsure else found
 
     async def _keep_watches(self) -> None:
         wanted = {kind.remediation for kind in self.remedies.kinds.values() if isinstance(kind, RemedyKind)}
@@ -105,6 +123,10 @@ async def find_kind(client: ApiClient, asked: Asked, deadline: float) -> RemedyK
 
 async def _find(client: ApiClient, api_version: str, kind: str, deadline: float) -> Resource | NotServed:
     found = await find_resource(client, api_version, kind, deadline=deadline)
-    if isinstance(found, Resource):
-        return found
-    return NotServed(f"{api_version} has no kind {kind}" if found is None else str(found))
+    match found:
+        case Resource():
+            return found
+        case None | Refused(reason=Reason.NOT_FOUND):
+            return NotServed(f"{api_version} has no kind {kind}")
+        case _:
+            return NotServed(str(found), certain=False)

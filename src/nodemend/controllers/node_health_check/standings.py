@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from heapq import nsmallest
 
 from nodemend.decide.guard_facts import Census
 
@@ -57,7 +58,7 @@ class Tally:
 
     def worst(self, most: int) -> Iterator[tuple[str, Entry]]:
         """Those that are not simply healthy, by name, at most so many."""
-        for name in sorted(self.unwell)[:most]:
+        for name in nsmallest(most, self.unwell):
             yield name, self.unwell[name]
 
 

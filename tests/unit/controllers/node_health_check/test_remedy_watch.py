@@ -4,14 +4,17 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
+from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION
 from nodemend.controllers.node_health_check.remedies import Asked, NotServed, RemedyKind
 from nodemend.controllers.node_health_check.remedy_watch import RemedyWatch
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
 from nodemend.kube.object_cache import Change
 from nodemend.kube.reflector_steps import ReflectorTimings
 from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
+from nodemend.testing.api_server.watching import SimulatedWatch
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import DEFINITIONS, Account
 from nodemend.testing.network import GOOD_LINK, Link
@@ -21,7 +24,26 @@ from nodemend.testing.transport import SimulatedTransport
 from tests.unit.controllers.node_health_check.test_ladder import REBOOT, REBOOT_TEMPLATE, a_definition
 
 ASKED = Asked("example.com/v1", "RebootTemplate")
+AT = ("default", "")
 UNKNOWN = Asked("example.com/v1", "FenceTemplate")
+
+
+class Door:
+    """The checker's way in, closed for some resources."""
+
+    def __init__(self, server: SimulatedApiServer, forbidden: set[str]) -> None:
+        self._account = Account(server, User("checker"))
+        self._forbidden = forbidden
+
+    def handle(self, request: Request) -> Answer:
+        return self._refusal(request) or self._account.handle(request)
+
+    def watch(self, request: Request) -> SimulatedWatch | Answer:
+        return self._refusal(request) or self._account.watch(request)
+
+    def _refusal(self, request: Request) -> Answer | None:
+        body = b'{"kind":"Status","code":403,"reason":"Forbidden","message":"no right"}'
+        return Answer(403, body) if request.path.rpartition("/")[2] in self._forbidden else None
 
 
 class Story:
@@ -33,8 +55,10 @@ class Story:
             namespaces=NAMESPACES,
         )
         self.api = Direct(Account(self.server, User("admin")))
+        self.api.create(LEASE, {"metadata": {"name": "busy"}, "spec": {}}, "default")
         self.process = SimulatedProcess(self.scheduler, "p", HostClock())
-        link = Link(self.process, Account(self.server, User("checker")), GOOD_LINK)
+        self.forbidden: set[str] = set()
+        link = Link(self.process, Door(self.server, self.forbidden), GOOD_LINK)
         self.changes: list[str] = []
         self.watch = RemedyWatch(self.process, SimulatedTransport(link), ReflectorTimings(), self._note)
         self.task = self.process.spawn(self.watch.run(), "remedies")
@@ -45,6 +69,10 @@ class Story:
     def run(self, seconds: float = 5.0) -> "Story":
         end = self.scheduler.now + seconds
         while self.scheduler.now < end:
+            # Somewhere something is always written: bookmarks tell of it.
+            self.api.patch(
+                LEASE, "busy", {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}, at=AT
+            )
             self.server.tick()
             self.scheduler.run(min(self.scheduler.now + 1.0, end))
         return self
@@ -87,6 +115,29 @@ def test_a_kind_that_is_not_served_is_looked_for_again_and_holds_up_nobody(story
     story.run()
     assert story.watch.remedies.kinds[UNKNOWN] == NotServed("example.com/v1 has no kind FenceTemplate")
     assert story.watch.remedies.synced
+    assert story.watch.remedies.age(story.process.monotonic()) < 60
+
+
+def test_a_kind_that_may_not_be_listed_holds_up_nobody_either_until_it_may_be(story: Story) -> None:
+    story.forbidden.add(REBOOT.plural)
+    story.watch.want(frozenset({ASKED}))
+    story.run()
+    kind = story.watch.remedies.kinds[ASKED]
+    assert isinstance(kind, NotServed)
+    assert kind.why.startswith("the checker may not list reboots.example.com")
+    assert (story.watched, story.watch.remedies.synced) == ({"ManualRemediation"}, True)
+
+    story.forbidden.clear()
+    story.run(20.0)
+    assert story.watched == {"ManualRemediation", "Reboot"}
+
+
+def test_a_kind_whose_view_has_grown_old_is_asked_for_again(story: Story) -> None:
+    story.watch.want(frozenset({ASKED}))
+    story.run()
+    story.forbidden.add(REBOOT.plural)
+    story.run(800.0)
+    assert isinstance(story.watch.remedies.kinds[ASKED], NotServed)
     assert story.watch.remedies.age(story.process.monotonic()) < 60
 
 
