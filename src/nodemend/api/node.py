@@ -22,7 +22,6 @@ class NodeCondition(Wire):
     type: str
     # Not an enum: a status that nobody has heard of must not make the Node unreadable.
     status: str
-    last_transition_time: str = ""
 
 
 class NodeInfo(Wire):

@@ -14,7 +14,7 @@ from nodemend.controllers.node_health_check.observations import Observations
 from nodemend.controllers.node_health_check.reporter import Counts, Reporter
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.second_look import SecondLook
-from nodemend.controllers.node_health_check.standings import Entry, Place, Standing, Stood
+from nodemend.controllers.node_health_check.standings import REMEDIATING, Entry, Place, Standing, Stood
 from nodemend.controllers.node_health_check.weather import Weather
 from nodemend.controllers.node_health_check.writer import Writer
 from nodemend.decide.holds import Hold
@@ -73,6 +73,8 @@ class Case:
     target: Target
     place: Place
     found: Found | None
+    before: Stood | None
+    rung: int
 
 
 class NodeHealthCheckController:
@@ -134,10 +136,11 @@ class NodeHealthCheckController:
         request = decide(health, existing, guarded, gather.wishes_of(target))
         ours = found if existing is not None and existing.ours else None
         rung = self._rungs.note(target, health, ours, request)
-        # The book is written before the deed: a deed that fails is tried again, and the book still stands.
-        entry = entry_of(health, request, remediating=ours is not None)
-        self._enter(target, place, before, replace(entry, remedy=rung))
-        return await self._act(Case(target, place, found), request)
+        case = Case(target, place, found, before, rung)
+        if not isinstance(request, Create):
+            # The book is written before the deed: a deed that fails is tried again, the book still stands.
+            self._enter(case, entry_of(health, request, remediating=ours is not None))
+        return await self._act(case, request)
 
     async def _count_everybody(self) -> None:
         """Before anybody is judged by new rules: a storm is a share of all, not of the first few."""
@@ -185,13 +188,14 @@ class NodeHealthCheckController:
             case _:
                 assert_never(request)
         if isinstance(write, Hold):
-            before = self._guarding.standings.stood(target.node.name)
-            self._enter(target, case.place, before, held_entry(write))
+            if isinstance(request, Create):
+                self._enter(case, held_entry(write))
             return self._hold(target)
         outcome = await self._writer.write(write)
         if isinstance(request, Create):
             # Also when nobody knows whether it was applied: the pace is for what may have begun.
             self._guarding.last_start = self._reader.runtime.monotonic()
+            self._enter(case, REMEDIATING)
         if outcome == Done():
             self._recorder.asked(target, request, what)
         return outcome
@@ -215,7 +219,9 @@ class NodeHealthCheckController:
             return
         self._guarding.standings.enter(name, place, Entry(Standing.UNHEALTHY))
 
-    def _enter(self, target: Target, place: Place, before: Stood | None, entry: Entry) -> None:
+    def _enter(self, case: Case, written: Entry) -> None:
+        target, place, before = case.target, case.place, case.before
+        entry = replace(written, remedy=case.rung)
         self._guarding.standings.enter(target.node.name, place, entry)
         if before == (place, entry):
             return

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import assert_never
 
-from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Standing
+from nodemend.controllers.node_health_check.standings import HEALTHY, REMEDIATING, Entry, Standing
 from nodemend.decide.guard_holds import ApiUnsettled, Pacing, Settling
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
-from nodemend.decide.remediation_request import Create, Request
+from nodemend.decide.remediation_request import Request
 
 
 def held_entry(hold: Hold) -> Entry:
@@ -24,8 +24,8 @@ def entry_of(health: NodeHealth, request: Request, *, remediating: bool) -> Entr
     if isinstance(request, Hold):
         held = held_entry(request)
         return replace(held, standing=Standing.REMEDIATING) if remediating else held
-    if remediating or isinstance(request, Create):
-        return Entry(Standing.REMEDIATING)
+    if remediating:
+        return REMEDIATING
     match health:
         case Healthy():
             return HEALTHY

@@ -32,6 +32,7 @@ class Entry:
 
 
 HEALTHY = Entry(Standing.HEALTHY)
+REMEDIATING = Entry(Standing.REMEDIATING)
 
 
 @dataclass(frozen=True, slots=True)
