@@ -38,7 +38,9 @@ def _differences(limit: Limit, bar: Fraction, total: int, reading: Reading) -> l
         return list(range(total + 1))
     wrong = []
     for unhealthy in range(total + 1):
-        wanted = bar <= unhealthy if reading is Reading.STOPS_AT else bar < unhealthy
+        wanted = bar < unhealthy if reading is Reading.STOPS_ABOVE else bar <= unhealthy
+        if reading is Reading.SPARES_ONE and isinstance(limit, Percent) and limit.value > 0 and unhealthy < 2:
+            wanted = False
         by_room = unhealthy > room(limit, total, reading)
         if closed(limit, unhealthy, total, reading) != wanted or by_room != wanted:
             wrong.append(unhealthy)

@@ -9,9 +9,9 @@ from nodemend.api.node_health_check import NodeHealthCheckSpec
 from nodemend.api.remediation_policy import FailureDomains, RemediationPolicy
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.limits import Reading, parse_gate, room
-from nodemend.decide.storm_guard import most_at_once
+from nodemend.decide.storm_guard import closes_at, most_at_once
 
-_SIZES = (3, 5, 10, 50, 1_000, 100_000)
+_SIZES = (2, 3, 5, 10, 50, 1_000, 100_000)
 
 
 def guard_page() -> Iterator[str]:
@@ -23,7 +23,10 @@ def guard_page() -> Iterator[str]:
     yield ""
     yield from (f"1. {question}" for question in _QUESTIONS)
     yield from ("", "A limit closes at, not above: with `maxUnhealthy: 2` two unhealthy nodes close it.", "")
-    yield "Suspects, nodes that cannot be judged and nodes under remediation count as unhealthy."
+    yield (
+        "Suspects, nodes that cannot be judged and nodes under remediation count as unhealthy. A share"
+        " never closes for one sick node alone, however few there are."
+    )
     yield from ("", "## The defaults, worked out", "")
     yield "| nodes | cluster closes at | one check over all closes at | under remediation at once |"
     yield "|---|---|---|---|"
@@ -54,6 +57,6 @@ _QUESTIONS = (
 def _row(nodes: int) -> str:
     facts = policy_facts(RemediationPolicy(), datetime(2026, 1, 1, tzinfo=UTC))
     limit = parse_gate(next(f.default for f in fields(NodeHealthCheckSpec) if f.name == "max_unhealthy"))
-    cluster = room(facts.max_unhealthy, nodes, Reading.STOPS_AT) + 1
-    check = room(limit, nodes, Reading.STOPS_AT) + 1
+    cluster = closes_at(facts, nodes)
+    check = room(limit, nodes, Reading.SPARES_ONE) + 1
     return f"| {nodes:,} | {cluster:,} | {check:,} | {most_at_once(facts, nodes):,} |"

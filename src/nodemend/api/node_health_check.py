@@ -204,7 +204,7 @@ class NodeHealthCheckStatus(Wire):
     ] = ()
     conditions: Annotated[
         tuple[Condition, ...],
-        about("Ready, RemediationAllowed, Paused, DryRun.", max_length=16, keys=("type",)),
+        about("Ready, Stalled, RemediationAllowed, Paused, DryRun.", max_length=16, keys=("type",)),
     ] = ()
 
 

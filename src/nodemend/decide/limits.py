@@ -50,6 +50,9 @@ class Reading(Enum):
     """The design's own words: at or above the limit nothing more is remediated."""
     STOPS_ABOVE = "stops above"
     """As Cluster API, OpenShift and medik8s read it: meeting the limit is still allowed."""
+    SPARES_ONE = "spares one"
+    """As our own kinds read it: stops at, but a share above zero does not stop for one alone. In a group of
+    two, half would else mean that nothing is ever healed."""
 
 
 def parse_gate(written: str | int) -> Gate:
@@ -70,6 +73,8 @@ def parse_gate(written: str | int) -> Gate:
 def closed(gate: Gate, unhealthy: int, total: int, reading: Reading) -> bool:
     """Whether so many unhealthy of so many in all forbid to act."""
     match gate:
+        case Percent(value) if value > 0 and unhealthy <= 1 and reading is Reading.SPARES_ONE:
+            return False
         case Between(least, most):
             return not least <= unhealthy <= most
         case Count(value):
@@ -89,7 +94,8 @@ def room(gate: Gate, total: int, reading: Reading) -> int:
         case Percent(value):
             if reading is Reading.STOPS_ABOVE:
                 return value * total // 100
-            return -(-value * total // 100) - 1
+            below = -(-value * total // 100) - 1
+            return max(below, 1) if value > 0 and reading is Reading.SPARES_ONE else below
 
 
 def can_never_act(gate: Gate, total: int, reading: Reading) -> bool:
@@ -98,4 +104,4 @@ def can_never_act(gate: Gate, total: int, reading: Reading) -> bool:
 
 
 def _beyond(amount: int, bar: int, reading: Reading) -> bool:
-    return amount >= bar if reading is Reading.STOPS_AT else amount > bar
+    return amount > bar if reading is Reading.STOPS_ABOVE else amount >= bar

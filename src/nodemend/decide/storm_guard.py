@@ -75,6 +75,11 @@ def most_at_once(policy: PolicyFacts, total: int) -> int:
     return max(1, min(policy.max_concurrent, share)) if total else policy.max_concurrent
 
 
+def closes_at(policy: PolicyFacts, total: int) -> int:
+    """So many unhealthy of so many in all are a storm of the whole cluster."""
+    return max(0, room(policy.max_unhealthy, total, Reading.SPARES_ONE)) + 1
+
+
 def _stopped(policy: PolicyFacts) -> HoldReason | None:
     if policy.mode is not Mode.ACT:
         return DryRun(policy_exists=True)
@@ -119,14 +124,14 @@ def _ask_api(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
 
 
 def _ask_cluster_storm(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
-    return _too_many("the cluster", policy.max_unhealthy, facts.of_cluster, Reading.STOPS_AT)
+    return _too_many("the cluster", policy.max_unhealthy, facts.of_cluster, Reading.SPARES_ONE)
 
 
 def _ask_domain_storm(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
     domains, here = policy.domains, facts.of_domain
     if domains is None or here is None or here.census.total < domains.min_nodes:
         return None
-    return _too_many(here.name, domains.max_unhealthy, here.census, Reading.STOPS_AT)
+    return _too_many(here.name, domains.max_unhealthy, here.census, Reading.SPARES_ONE)
 
 
 def _ask_check_storm(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:

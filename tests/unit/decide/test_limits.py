@@ -49,7 +49,9 @@ def test_the_gate_closes_just_beyond_its_room(gate: Count | Percent, reading: Re
     for total in range(12):
         for unhealthy in range(total + 1):
             bar = Fraction(gate.value) if isinstance(gate, Count) else Fraction(gate.value * total, 100)
-            wanted = unhealthy >= bar if reading is Reading.STOPS_AT else unhealthy > bar
+            wanted = unhealthy > bar if reading is Reading.STOPS_ABOVE else unhealthy >= bar
+            if reading is Reading.SPARES_ONE and isinstance(gate, Percent) and gate.value and unhealthy < 2:
+                wanted = False
             assert closed(gate, unhealthy, total, reading) == wanted
             assert (unhealthy > room(gate, total, reading)) == wanted
 
@@ -73,6 +75,9 @@ def test_a_range_is_open_from_its_least_to_its_most() -> None:
         (Percent(20), 5, Reading.STOPS_ABOVE, False),
         (Percent(19), 5, Reading.STOPS_ABOVE, True),
         (Between(0, 0), 5, Reading.STOPS_AT, True),
+        (Percent(1), 2, Reading.SPARES_ONE, False),
+        (Percent(0), 2, Reading.SPARES_ONE, True),
+        (Count(1), 2, Reading.SPARES_ONE, True),
         (Count(0), 0, Reading.STOPS_AT, False),
     ],
 )

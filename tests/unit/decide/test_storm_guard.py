@@ -12,7 +12,7 @@ from nodemend.decide.facts import Absent, DomainLimits, PolicyFacts, Present, Se
 from nodemend.decide.guard_facts import Census, CheckFacts, ControlPlane, Domain, GuardFacts, Sight
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.limits import Between, Count, Percent, Reading
-from nodemend.decide.storm_guard import Go, brake, guard, most_at_once, reasons
+from nodemend.decide.storm_guard import Go, brake, closes_at, guard, most_at_once, reasons
 
 PAUSE = Pause(reason="switch swap", by="anna")
 
@@ -110,6 +110,12 @@ def a_policy(**changes: Any) -> dict[str, Any]:
             "the API server failed just now",
             {"sight": Sight(3.0, 90.0, 19.0, 20.0)},
             guard_holds.ApiUnsettled(19.0, 20.0),
+        ),
+        ("one sick node is no storm, even of two", {"of_cluster": Census(2, 1, 0)}, None),
+        (
+            "two of two are",
+            {"of_cluster": Census(2, 2, 0)},
+            guard_holds.TooManyUnhealthy("the cluster", 2, 2, "40%", 1),
         ),
         ("one below the cluster's limit", {"of_cluster": Census(20, 7, 0)}, None),
         (
@@ -218,3 +224,10 @@ def test_every_reason_is_told_and_the_gravest_first() -> None:
 )
 def test_how_many_at_once(total: int, most: int) -> None:
     assert most_at_once(ACTING, total) == most
+
+
+@pytest.mark.parametrize(
+    ("total", "closes"), [(0, 2), (1, 2), (2, 2), (3, 2), (5, 2), (6, 3), (10, 4), (1000, 400)]
+)
+def test_how_many_are_a_storm(total: int, closes: int) -> None:
+    assert closes_at(ACTING, total) == closes

@@ -10,6 +10,7 @@ from nodemend.cli.words import spell_count, spell_list, spell_names
 from nodemend.controllers.node_health_check.remedies import NotServed
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.label_match import matches
+from nodemend.decide.limits import Reading, can_never_act, parse_gate
 from nodemend.kube.node_record import NodeRecord
 
 Watched = Mapping[str, Sequence[NodeRecord]]
@@ -77,6 +78,11 @@ def _one(check: NodeHealthCheck, watched: Watched, templates: Templates) -> Iter
             yield warn(f"{name} watches {type_}, which no node of it reports")
     else:
         yield warn(f"{name} selects no node")
+    if can_never_act(parse_gate(check.spec.max_unhealthy), len(nodes), Reading.SPARES_ONE):
+        said = f"maxUnhealthy {check.spec.max_unhealthy} of {spell_count(len(nodes), 'node')}"
+        yield fail(
+            f"{name}: {said} allows no remediation at all", "raise maxUnhealthy: it closes at its limit"
+        )
     if check.status.observed_generation != check.metadata.generation:
         yield warn(f"{name} was changed, and the checker has not acted on that yet")
     for remedy in check.spec.remedies:

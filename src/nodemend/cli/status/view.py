@@ -14,8 +14,7 @@ from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.words import first_sentence
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
-from nodemend.decide.limits import Reading, room
-from nodemend.decide.storm_guard import most_at_once
+from nodemend.decide.storm_guard import closes_at, most_at_once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +106,7 @@ def _policy(policy: Seen[RemediationPolicy], now: datetime) -> PolicyView:
                 pause_reason=facts.pause.reason if facts.pause else "",
                 targets=status.targets,
                 unhealthy=status.unhealthy,
-                closes_at=max(0, room(facts.max_unhealthy, status.targets, Reading.STOPS_AT)) + 1,
+                closes_at=closes_at(facts, status.targets),
                 weather=storm.reason if storm else "Calm",
             )
         case Absent():

@@ -1,5 +1,6 @@
 """What the guard asks about a target, from counts that are kept as things change."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -62,9 +63,8 @@ class Guarding:
         """Notice a storm, or its end, wherever this target is counted."""
         policy = self.policy(moment)
         if isinstance(policy, Present):
-            for scope, gate, census in self._gates(target, place, policy.value):
-                raging = closed(gate, census.unhealthy, census.total, Reading.STOPS_AT)
-                self._weather.look(scope, raging=raging and census.unhealthy > 0, now=moment.now)
+            for scope, raging in self._storms(target, place, policy.value):
+                self._weather.look(scope, raging=raging, now=moment.now)
 
     def facts_of(self, target: Target, place: Place, moment: Moment) -> GuardFacts:
         policy = self.policy(moment)
@@ -100,26 +100,25 @@ class Guarding:
         settle_time = policy.value.settle_time if isinstance(policy, Present) else 0.0
         return self._weather.told(settle_time, moment.now)
 
-    def _gates(self, target: Target, place: Place, policy: PolicyFacts) -> list[tuple[Scope, Gate, Census]]:
-        check_gate = parse_gate(target.check.spec.max_unhealthy)
-        gates = [
-            (CLUSTER, policy.max_unhealthy, self.standings.census()),
-            (
-                Scope(Region.CHECK, place.check),
-                check_gate,
-                self.standings.census_of_check(place.check),
-            ),
-        ]
+    def _storms(self, target: Target, place: Place, policy: PolicyFacts) -> Iterator[tuple[Scope, bool]]:
+        yield CLUSTER, _rages(policy.max_unhealthy, self.standings.census())
+        of_check = self.standings.census_of_check(place.check)
+        gate = parse_gate(target.check.spec.max_unhealthy)
+        yield Scope(Region.CHECK, place.check), _rages(gate, of_check)
         if policy.domains is not None and place.domain:
-            census = self.standings.census_of_domain(place.domain)
-            if census.total >= policy.domains.min_nodes:
-                gates.append((Scope(Region.DOMAIN, place.domain), policy.domains.max_unhealthy, census))
-        return gates
+            here = self.standings.census_of_domain(place.domain)
+            rages = here.total >= policy.domains.min_nodes and _rages(policy.domains.max_unhealthy, here)
+            yield Scope(Region.DOMAIN, place.domain), rages
 
     def _sight(self, now: float) -> Sight:
         troubled = self._view.nodes.troubled_at
         calm_for = inf if troubled is None else now - troubled
         return Sight(self._view.age(now), VIEW_GOOD_FOR, calm_for, CALM_NEEDED)
+
+
+def _rages(gate: Gate, census: Census) -> bool:
+    """A limit that the first sick node closes is no storm, and leaves nothing to settle."""
+    return census.unhealthy > 1 and closed(gate, census.unhealthy, census.total, Reading.SPARES_ONE)
 
 
 def stormy(view: View) -> bool:
@@ -134,6 +133,7 @@ def check_facts(target: Target, wall: datetime) -> CheckFacts:
     return CheckFacts(
         name=target.check.metadata.name,
         gate=parse_gate(spec.max_unhealthy),
+        reading=Reading.SPARES_ONE,
         dry_run=spec.dry_run,
         pause=in_force(spec.pause, wall),
     )

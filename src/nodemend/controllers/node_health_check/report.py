@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,9 +16,11 @@ from nodemend.decide.guard_facts import Census
 from nodemend.decide.guard_holds import DryRun, Paused
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
+from nodemend.decide.limits import Reading, can_never_act, parse_gate
 from nodemend.decide.storm_guard import Go
 
 MOST_REPORTS = 50
+_NEVER: Final = "With this maxUnhealthy one unhealthy node is already too many: nothing is ever remediated."
 
 
 def status_of(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str) -> NodeHealthCheckStatus:
@@ -63,10 +65,12 @@ def as_fields(status: NodeHealthCheckStatus | RemediationPolicyStatus) -> dict[s
 
 def _conditions(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str) -> tuple[Condition, ...]:
     held = guarded.reason if isinstance(guarded, Hold) else None
+    never = can_never_act(parse_gate(check.spec.max_unhealthy), len(tally), Reading.SPARES_ONE)
     why = type(held).__name__ if held else "Allowed"
     told = str(explain(held)) if held else ""
     facts = (
         ("Ready", True, "Watching", f"{len(tally)} nodes are watched."),
+        ("Stalled", never, "LimitTooLow" if never else "CanAct", _NEVER if never else ""),
         ("RemediationAllowed", held is None, why, told),
         ("Paused", isinstance(held, Paused), why if isinstance(held, Paused) else "NotPaused", ""),
         ("DryRun", isinstance(held, DryRun), why if isinstance(held, DryRun) else "Acting", ""),

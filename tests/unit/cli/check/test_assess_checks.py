@@ -80,3 +80,12 @@ def test_the_selectors_are_those_that_the_checker_goes_by() -> None:
     """An empty selector is every node."""
     assert check().spec.selector == LabelSelector()
     assert not troubles(assess(facts()))
+
+
+def test_a_limit_that_never_lets_anything_begin_is_a_failure() -> None:
+    usual = check()
+    strict = usual.but(spec=usual.spec.but(max_unhealthy=1))
+
+    assert troubles(assess(facts(checks=Present([strict])))) == [
+        (FAIL, "nhc/workers: maxUnhealthy 1 of 2 nodes allows no remediation at all")
+    ]

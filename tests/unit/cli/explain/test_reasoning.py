@@ -161,3 +161,37 @@ def test_a_node_that_is_not_there_ends_the_command() -> None:
         world.admin_api.delete(NODE, SICK)
         with pytest.raises(CommandFailure, match="there is no node node-1"):
             explained(caller)
+
+
+def test_a_storm_is_explained_with_its_numbers_and_settles_before_anything_begins() -> None:
+    with world_of() as (world, caller):
+        world.run(60.0)
+        for name in (SICK, "node-2"):
+            world.machines[name].connected = False
+        world.run(300.0)
+        raging = explained(caller)
+        world.machines["node-2"].connected = True
+        world.run(340.0)
+        settling = explained(caller)
+
+    assert raging.headline == (
+        "node-1 is unhealthy, and its remediation is held."
+        " Too many are unhealthy in the cluster: 2 of 3, and the limit is 40%."
+    )
+    assert raging.next_step == "It goes on when at most 1 are, or when maxUnhealthy is raised."
+    assert answers(raging)["allowed"] is Answer.HOLD
+    assert settling.held is not None
+    assert settling.held.reason == "Settling"
+
+
+def test_a_node_that_is_to_be_left_alone_says_by_what() -> None:
+    with world_of() as (world, caller):
+        world.run(60.0)
+        world.admin_api.patch(NODE, SICK, {"metadata": {"annotations": {"nodemend.io/exclude": "disk"}}})
+        world.machines[SICK].connected = False
+        world.run(300.0)
+        view = explained(caller)
+
+    assert view.held is not None
+    assert view.held.sentence == "The node is to be left alone: it has nodemend.io/exclude."
+    assert not world.admin_api.list(MANUAL_REMEDIATION)

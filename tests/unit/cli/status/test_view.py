@@ -93,7 +93,7 @@ def test_mode_and_pause_are_those_of_the_policy() -> None:
     paused = RemediationPolicy(spec=RemediationPolicySpec(pause=Pause(reason="swap", by="anna")))
 
     assert view_of(Present(paused)).policy == PolicyView(
-        mode="DryRun", max_concurrent=10, paused=True, paused_by="anna", pause_reason="swap", closes_at=1
+        mode="DryRun", max_concurrent=10, paused=True, paused_by="anna", pause_reason="swap", closes_at=2
     )
     assert view_of(Absent()).policy.mode == ""
     assert view_of(Unreadable("forbidden")).policy.unread == "forbidden"
