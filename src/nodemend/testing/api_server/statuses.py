@@ -92,12 +92,16 @@ def conflict(resource: Resource, name: str, why: str = STALE_WRITE) -> Refusal:
     return Refusal(409, "Conflict", message, _details(resource, name))
 
 
-def stale_uid(resource: Resource, key: str, given: str, present: str, *, custom: bool) -> Refusal:
-    """A PUT of an object that has been replaced by another of its name. The words are the store's."""
+def stale_uid(resource: Resource, key: str, given: str, present: str, *, custom: bool, dry: bool) -> Refusal:
+    """A PUT of an object that has been replaced by another of its name.
+
+    The words are the store's. A dry run does not reach it, and names the key before it is the store's.
+    """
     folder = "minions" if str(resource) == "nodes" else resource.plural
     place = f"{resource.group}/{folder}" if custom else folder
+    root = "" if dry else "/registry"
     why = (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{place}/{key}, ResourceVersion: 0, "
+        f"StorageError: invalid object, Code: 4, Key: {root}/{place}/{key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, "
         f"UID in object meta: {present}"
     )

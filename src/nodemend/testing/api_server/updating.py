@@ -41,7 +41,8 @@ def replace(call: Call) -> Answer:
         return _create_by_put(call, new)
     uid = new["metadata"].get("uid")
     if uid and uid != old["metadata"]["uid"]:
-        raise stale_uid(kind.resource, key, uid, old["metadata"]["uid"], custom=kind.is_custom)
+        present = old["metadata"]["uid"]
+        raise stale_uid(kind.resource, key, uid, present, custom=kind.is_custom, dry=call.dry)
     return _store(call, old, new, _updated_entries(call, old, new, document))
 
 
@@ -51,7 +52,7 @@ def _create_by_put(call: Call, new: Object) -> Answer:
     if not kind.creates_on_put or call.route.subresource:
         raise not_found(kind.resource, call.route.name)
     if uid:
-        raise stale_uid(kind.resource, call.route.key, uid, "", custom=kind.is_custom)
+        raise stale_uid(kind.resource, call.route.key, uid, "", custom=kind.is_custom, dry=call.dry)
     call.authorize("create")
     entries = record_update(kind.schema, kind.resets(""), kind.empty, new, [], writer_of(call))
     return call.backend.answer(201, insert(call, new, entries).body)
