@@ -1,16 +1,14 @@
 """What was observed. That something could not be read is a fact of its own, and never means absent."""
 
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
-from nodemend.decide.limits import Gate, Percent
+from nodemend.decide.limits import Gate
 
 T = TypeVar("T")
-
-DEFAULT_MAX_UNHEALTHY: Final = Percent(40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +83,8 @@ class PolicyFacts:
     mode: Mode
     pause: Pause | None
     max_concurrent: int
-    max_concurrent_percent: int = 100
-    max_unhealthy: Gate = DEFAULT_MAX_UNHEALTHY
-    domains: DomainLimits | None = None
-    settle_time: float = 0.0
-    min_interval: float = 0.0
+    max_concurrent_percent: int
+    max_unhealthy: Gate
+    domains: DomainLimits | None
+    settle_time: float
+    min_interval: float

@@ -91,6 +91,26 @@ def test_sentence(reason: HoldReason, sentence: str) -> None:
     assert str(explanation) == f"{sentence} {explanation.next_step}"
 
 
+@pytest.mark.parametrize(
+    ("reason", "step"),
+    [
+        (guard_holds.Paused("anna", "swap"), "`kubectl mend resume` ends the pause."),
+        (guard_holds.Paused("anna", "swap", "workers"), "Take spec.pause off the check workers."),
+        (
+            guard_holds.TooManyUnhealthy("workers", 3, 6, "40%", 2),
+            "It goes on when at most 2 are, or when maxUnhealthy is raised.",
+        ),
+        (
+            guard_holds.TooManyUnhealthy("workers", 1, 6, "1", 0),
+            "With this limit nothing is ever remediated: raise maxUnhealthy.",
+        ),
+        (guard_holds.ApiUnsettled(3, 20), "It goes on in 17 s if it answers all the time."),
+    ],
+)
+def test_next_step(reason: HoldReason, step: str) -> None:
+    assert explain(reason).next_step == step
+
+
 def test_every_reason_is_among_the_examples() -> None:
     assert {type(reason) for reason, _ in EXAMPLES} == set(get_args(HoldReason))
 

@@ -10,7 +10,7 @@ from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
 from nodemend.decide import guard_holds, holds
-from nodemend.decide.facts import Absent, PolicyFacts, Present, Unreadable
+from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation import HeldBy, ManualFacts, decide
 from nodemend.decide.manual_remediation_steps import (
@@ -312,7 +312,7 @@ def test_a_deleted_one_without_our_finalizer_is_not_touched() -> None:
 
 
 def test_a_pause_holds_the_release_and_keeps_the_evidence() -> None:
-    paused = PolicyFacts(ACTING.mode, Pause(reason="switch swap", by="anna"), 1)
+    paused = replace(ACTING, pause=Pause(reason="switch swap", by="anna"))
     assert decide(releasing(policy=Present(paused))) == Hold(guard_holds.Paused("anna", "switch swap"))
 
 

@@ -13,6 +13,7 @@ from nodemend.decide.guard_facts import Census, CheckFacts, ControlPlane, Domain
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.limits import Between, Count, Percent, Reading
 from nodemend.decide.storm_guard import Go, brake, closes_at, guard, most_at_once, reasons
+from tests.unit.decide.worlds import allowing
 
 PAUSE = Pause(reason="switch swap", by="anna")
 
@@ -20,23 +21,23 @@ PAUSE = Pause(reason="switch swap", by="anna")
 @pytest.mark.parametrize(
     ("policy", "others", "expected"),
     [
-        (Present(PolicyFacts(Mode.ACT, None, 1)), Present(0), Go()),
-        (Present(PolicyFacts(Mode.ACT, None, 1)), Absent(), Go()),
-        (Present(PolicyFacts(Mode.ACT, None, 2)), Present(1), Go()),
-        (Present(PolicyFacts(Mode.ACT, None, 2)), Present(2), Hold(guard_holds.TooManyAtOnce(2, 2))),
-        (Present(PolicyFacts(Mode.ACT, None, 2)), Present(3), Hold(guard_holds.TooManyAtOnce(3, 2))),
+        (Present(allowing(Mode.ACT, None, 1)), Present(0), Go()),
+        (Present(allowing(Mode.ACT, None, 1)), Absent(), Go()),
+        (Present(allowing(Mode.ACT, None, 2)), Present(1), Go()),
+        (Present(allowing(Mode.ACT, None, 2)), Present(2), Hold(guard_holds.TooManyAtOnce(2, 2))),
+        (Present(allowing(Mode.ACT, None, 2)), Present(3), Hold(guard_holds.TooManyAtOnce(3, 2))),
         (
-            Present(PolicyFacts(Mode.ACT, None, 1)),
+            Present(allowing(Mode.ACT, None, 1)),
             Unreadable("500"),
             Hold(holds.CannotRead("the other remediations", "500")),
         ),
         (
-            Present(PolicyFacts(Mode.ACT, PAUSE, 9)),
+            Present(allowing(Mode.ACT, PAUSE, 9)),
             Present(0),
             Hold(guard_holds.Paused("anna", "switch swap")),
         ),
         (
-            Present(PolicyFacts(Mode.DRY_RUN, None, 9)),
+            Present(allowing(Mode.DRY_RUN, None, 9)),
             Present(0),
             Hold(guard_holds.DryRun(policy_exists=True)),
         ),

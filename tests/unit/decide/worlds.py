@@ -14,15 +14,33 @@ from nodemend.api.manual_remediation import (
     Phase,
 )
 from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
 from nodemend.decide.facts import LeaseFacts, NodeFacts, PolicyFacts, Present, Taint
+from nodemend.decide.limits import Percent
 from nodemend.decide.manual_remediation import HeldBy, ManualFacts
 from nodemend.decide.manual_remediation_steps import Left
 
 OUR_TAINT = Taint("node.kubernetes.io/out-of-service", "NoExecute", "nodemend")
 SILENT_NODE = NodeFacts("n1", "uid-1", "100", "boot-1", ConditionStatus.UNKNOWN)
 SILENT_LEASE = LeaseFacts(renew_time="12:00:00", lasts=40.0, unchanged_for=60.0)
-ACTING = PolicyFacts(Mode.ACT, None, 1)
+
+
+def allowing(mode: Mode, pause: Pause | None, max_concurrent: int) -> PolicyFacts:
+    """A policy of which only this much matters."""
+    return PolicyFacts(
+        mode=mode,
+        pause=pause,
+        max_concurrent=max_concurrent,
+        max_concurrent_percent=100,
+        max_unhealthy=Percent(40),
+        domains=None,
+        settle_time=0.0,
+        min_interval=0.0,
+    )
+
+
+ACTING = allowing(Mode.ACT, None, 1)
 WORD = Confirmation(
     by="anna", reason="pulled the plug", node_uid="uid-1", boot_id="boot-1", last_renew_time="12:00:00"
 )
