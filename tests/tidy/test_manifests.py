@@ -50,7 +50,7 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
         "manualremediations": read | {"patch"},
         "manualremediations/status": {"patch"},
         "remediationpolicies": read,
-        "leases": {"get", "create", "update", "patch", "delete"},
+        "leases": {"get", "list", "create", "update", "patch", "delete"},
         "events": {"create", "patch"},
     }
 

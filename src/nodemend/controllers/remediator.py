@@ -7,6 +7,7 @@ from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.manual_remediation.controller import ManualRemediationController, Recorder
+from nodemend.controllers.manual_remediation.lock_sweep import LockSweep
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
 from nodemend.kube.object_cache import Change
@@ -80,13 +81,15 @@ class Remediator:
         while not self.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
+        reader, namespace = Reader(client, self._runtime), self._election.lease.namespace
         controller = ManualRemediationController(
-            Reader(client, self._runtime),
+            reader,
             client,
             self._observers.recorder,
             epoch=leadership.epoch,
-            system_namespace=self._election.lease.namespace,
+            system_namespace=namespace,
         )
+        sweep = LockSweep(reader, client, namespace)
         # One worker: the guard counts releases under way, and two at once could both find room for one.
         loop = ReconcileLoop(
             self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=1
@@ -95,7 +98,7 @@ class Remediator:
         try:
             for key in self._everything():
                 loop.add(key)
-            await loop.run()
+            await run_together(self._runtime, {"work": loop.run(), "lock sweep": sweep.run()})
         finally:
             self._loop = None
 

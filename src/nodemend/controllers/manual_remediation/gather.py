@@ -18,6 +18,7 @@ from nodemend.kube.api_outcome import Ok
 from nodemend.kube.api_request import Selection
 from nodemend.kube.paged_list import list_all
 
+LOCK_PREFIX = "node-"
 NOT_ASKED = Unreadable("not asked")
 DEFAULT_LEASE_SECONDS = 40.0
 
@@ -125,7 +126,7 @@ class Gatherer:
 
 
 def lock_name(node_uid: str) -> str:
-    return f"node-{node_uid}"
+    return f"{LOCK_PREFIX}{node_uid}"
 
 
 def must_leave(pod: Pod) -> bool:

@@ -1,0 +1,40 @@
+"""A lock whose remediation is gone is given back; any other is left alone."""
+
+from nodemend.api import keys
+from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION
+from nodemend.testing.cluster.direct import Object
+from nodemend.testing.cluster.world import Shape, World
+
+SYSTEM = keys.SYSTEM_NAMESPACE
+
+
+def a_lock(name: str, holder: str, uid: str) -> Object:
+    metadata = {"name": name, "annotations": {keys.HOLDER: holder} if holder else {}}
+    return {"metadata": metadata, "spec": {"holderIdentity": uid}}
+
+
+def test_locks_without_a_living_holder_go_and_others_stay() -> None:
+    world = World("sweep", Shape(machines=3, people=False, replicas=1))
+    world.run(30.0)
+    api = world.admin_api
+    living = api.create(MANUAL_REMEDIATION, {"metadata": {"name": "node-9"}, "spec": {}}, SYSTEM)
+    here = f"ManualRemediation {SYSTEM}/node-9"
+    locks = (
+        a_lock("node-gone", f"ManualRemediation {SYSTEM}/node-7", "u7"),
+        a_lock("node-replaced", here, "an-earlier-one"),
+        a_lock("node-held", here, living["metadata"]["uid"]),
+        a_lock("node-of-others", "NodeFence default/x", "u8"),
+        a_lock("node-unnamed", "", "u9"),
+    )
+    for lock in locks:
+        api.create(LEASE, lock, SYSTEM)
+    world.run(120.0)
+    left = {
+        lease["metadata"]["name"]
+        for lease in api.list(LEASE)
+        if lease["metadata"]["name"].startswith("node-")
+    }
+    world.close()
+
+    assert {"node-held", "node-of-others", "node-unnamed"} <= left
+    assert not left & {"node-gone", "node-replaced"}
