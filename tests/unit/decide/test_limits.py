@@ -79,6 +79,7 @@ def test_a_range_is_open_from_its_least_to_its_most() -> None:
         (Percent(0), 2, Reading.SPARES_ONE, True),
         (Count(1), 2, Reading.SPARES_ONE, True),
         (Count(0), 0, Reading.STOPS_AT, False),
+        (Count(1), 1, Reading.STOPS_AT, True),
     ],
 )
 def test_whether_one_sick_target_alone_is_too_many(
