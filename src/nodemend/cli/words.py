@@ -21,10 +21,6 @@ def spell_moment(moment: datetime, zone: tzinfo | None) -> str:
     return moment.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
-def spell_count(count: int, thing: str, things: str = "") -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {things or thing + 's'}"
-
-
 def spell_names(names: Sequence[str], most: int = 5) -> str:
     """The first few, and how many more there are."""
     if len(names) <= most:

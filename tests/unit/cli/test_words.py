@@ -4,15 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from nodemend.cli.words import (
-    align,
-    first_sentence,
-    spell_count,
-    spell_list,
-    spell_moment,
-    spell_names,
-    spell_seconds,
-)
+from nodemend.cli.words import align, first_sentence, spell_list, spell_moment, spell_names, spell_seconds
+from nodemend.decide.explanation import spell_count
 
 
 @pytest.mark.parametrize(

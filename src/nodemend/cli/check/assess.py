@@ -11,8 +11,9 @@ from nodemend.cli.check.assess_remediations import assess_remediations
 from nodemend.cli.check.facts import CallerFacts, CheckFacts, ClusterFacts
 from nodemend.cli.check.view import CheckView, Finding, Group, check_view, fail, ok, warn
 from nodemend.cli.leaders import LeaderState, LeaderView
-from nodemend.cli.words import spell_count, spell_list
+from nodemend.cli.words import spell_list
 from nodemend.controllers.pauses import in_force
+from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 
 T = TypeVar("T")

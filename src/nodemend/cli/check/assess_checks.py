@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.cli.check.facts import CheckFacts, Templates
 from nodemend.cli.check.view import Finding, fail, ok, warn
-from nodemend.cli.words import spell_count, spell_list, spell_names
+from nodemend.cli.words import spell_list, spell_names
 from nodemend.controllers.node_health_check.remedies import NotServed
+from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.label_match import matches
 from nodemend.decide.limits import Reading, can_never_act, parse_gate

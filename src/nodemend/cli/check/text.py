@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from nodemend.cli.check.view import CheckView
-from nodemend.cli.words import spell_count
+from nodemend.decide.explanation import spell_count
 
 
 def render(view: CheckView) -> Iterator[str]:

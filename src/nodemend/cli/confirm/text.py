@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 from nodemend.cli.confirm.view import ConfirmedView, ConfirmView, WithdrawnView
-from nodemend.cli.words import spell_count, spell_moment, spell_seconds
+from nodemend.cli.words import spell_moment, spell_seconds
+from nodemend.decide.explanation import spell_count
 
 _MOST_NAMES = 40
 

@@ -8,9 +8,10 @@ from nodemend.api.timestamps import parse_time
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.step_words import spell_left
 from nodemend.cli.explain.view import Answer, Question
-from nodemend.cli.words import spell_count, spell_seconds
+from nodemend.cli.words import spell_seconds
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.decide import guard_holds, holds
+from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.hold_explanations import explain

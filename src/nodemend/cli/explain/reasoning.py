@@ -15,6 +15,7 @@ from nodemend.cli.words import first_sentence, spell_list, spell_seconds
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.decide import manual_remediation, remediation_request
+from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged, judge
@@ -30,8 +31,10 @@ HOW_AGES_COUNT: Final = (
 def explain_node(facts: ExplainFacts) -> ExplainView:
     target = gather.find_target(facts.view, facts.node.name)
     health = judge(target.check.spec.thresholds, facts.conditions) if target else None
-    rows = list(_rows(facts, target, health))
-    verdict, held = _verdict(facts, target, health)
+    # Every node is judged for it: once is enough.
+    guarding = guard_facts(facts, target) if target else None
+    rows = list(_rows(facts, target, health, guarding))
+    verdict, held = _verdict(facts, target, health, guarding)
     return ExplainView(
         node=facts.node.name,
         health=type(health).__name__ if health else "Unwatched",
@@ -43,18 +46,20 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
     )
 
 
-def _rows(facts: ExplainFacts, target: Target | None, health: NodeHealth | None) -> Iterator[Question]:
+def _rows(
+    facts: ExplainFacts, target: Target | None, health: NodeHealth | None, guarding: GuardFacts | None
+) -> Iterator[Question]:
     yield ask.ask_watched(target)
-    if target is not None and health is not None:
+    if health is not None and guarding is not None:
         yield ask.ask_unhealthy(health)
-        yield ask.ask_allowed(guard_facts(facts, target))
+        yield ask.ask_allowed(guarding)
     yield ask.ask_remediating(facts)
     if facts.open_ is not None:
         yield from ask.ask_of_remediation(facts.open_)
 
 
 def _verdict(
-    facts: ExplainFacts, target: Target | None, health: NodeHealth | None
+    facts: ExplainFacts, target: Target | None, health: NodeHealth | None, guarding: GuardFacts | None
 ) -> tuple[str, HeldView | None]:
     """What completes "NODE ...", and the hold if there is one."""
     if facts.open_ is not None and not _is_over(facts.open_.remediation):
@@ -63,14 +68,14 @@ def _verdict(
             held = _held(step, facts.node.name)
             return f"is under remediation, and held. {held.sentence}", held
         return f"is under remediation. Next, the remediator {spell_step(step)}.", None
-    if target is None or health is None:
+    if target is None or health is None or guarding is None:
         return "is watched by no check. Nothing will be done about it.", None
     found = gather.find_remediation(facts.view, target)
     request = remediation_request.decide(
         health,
         # A command has not watched it: no time of it has passed.
         gather.as_open(found, target, facts.view, 0.0) if found is not None else None,
-        guard(guard_facts(facts, target)),
+        guard(guarding),
         gather.wishes_of(target),
     )
     if isinstance(request, Hold):

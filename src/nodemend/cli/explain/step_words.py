@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from nodemend.cli.words import spell_count
 from nodemend.decide import manual_remediation_steps as steps
+from nodemend.decide.explanation import spell_count
 from nodemend.decide.holds import Hold
 
 

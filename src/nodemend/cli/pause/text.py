@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from nodemend.cli.pause.view import PausedView, ResumedView
-from nodemend.cli.words import align, spell_count
+from nodemend.cli.words import align
+from nodemend.decide.explanation import spell_count
 
 
 def render_paused(view: PausedView) -> Iterator[str]:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from nodemend.api.manual_remediation import Phase
 from nodemend.cli.status.view import PolicyView, StatusView
-from nodemend.cli.words import align, spell_count, spell_seconds
+from nodemend.cli.words import align, spell_seconds
+from nodemend.decide.explanation import spell_count
 
 
 def render(view: StatusView) -> Iterator[str]:

@@ -16,7 +16,8 @@ from nodemend.cli.stop.text import render
 from nodemend.cli.stop.view import Failed, StopView, stopped_view
 from nodemend.cli.stop.writing import NotStopped, Told, stop
 from nodemend.cli.terminal_shell import show
-from nodemend.cli.words import spell_count, spell_names
+from nodemend.cli.words import spell_names
+from nodemend.decide.explanation import spell_count
 
 _DEFAULT_REASON: Final = "kubectl mend stop --all"
 

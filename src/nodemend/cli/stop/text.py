@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from nodemend.cli.stop.view import StopView
-from nodemend.cli.words import align, spell_count, spell_list
+from nodemend.cli.words import align, spell_list
+from nodemend.decide.explanation import spell_count
 
 _ANEW = "what is still unhealthy is remediated anew"
 

@@ -73,13 +73,8 @@ class Gatherer:
         who = lock.value.metadata.annotations.get(keys.HOLDER, "")
         if uid == remediation.metadata.uid:
             return Present(HeldBy(ours=True, holder=who))
-        kind, _, address = who.partition(" ")
-        namespace, _, name = address.partition("/")
-        if kind != MANUAL_REMEDIATION.kind or not name:
-            return Present(HeldBy(ours=False, holder=who or uid))
-        found = seen(await self._reader.get(MANUAL_REMEDIATION, name, ManualRemediation, namespace))
-        gone = isinstance(found, Absent) or (isinstance(found, Present) and found.value.metadata.uid != uid)
-        return Present(HeldBy(ours=False, holder=who, orphaned=gone))
+        gone = await is_orphaned(self._reader, lock.value)
+        return Present(HeldBy(ours=False, holder=who or uid, orphaned=gone))
 
     async def _kubelet_lease(self, node: str) -> Seen[LeaseFacts]:
         asked_at = self._reader.runtime.monotonic()
@@ -123,6 +118,17 @@ class Gatherer:
             return Unreadable(str(volumes))
         waited_for = sum(must_leave(pod) for pod in pods.value.items)
         return Present(Left(waited_for, sum(v.spec.node_name == name for v in volumes.value.items)))
+
+
+async def is_orphaned(reader: Reader, lock: Lease) -> bool:
+    """Only what was a ManualRemediation's, and only when the API server itself says that it is gone."""
+    kind, _, address = lock.metadata.annotations.get(keys.HOLDER, "").partition(" ")
+    namespace, _, name = address.partition("/")
+    if kind != MANUAL_REMEDIATION.kind or not name:
+        return False
+    found = seen(await reader.get(MANUAL_REMEDIATION, name, ManualRemediation, namespace))
+    holder = lock.spec.holder_identity or ""
+    return isinstance(found, Absent) or (isinstance(found, Present) and found.value.metadata.uid != holder)
 
 
 def lock_name(node_uid: str) -> str:
