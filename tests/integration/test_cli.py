@@ -32,7 +32,8 @@ pytestmark = pytest.mark.real
 
 PROGRAM = Path(sys.executable).with_name("kubectl-mend")
 LEASES = "/apis/coordination.k8s.io/v1/namespaces"
-SILENT_FOR = 420.0
+# Well past the whole minute: the commands read the time from a header that has no fractions.
+SILENT_FOR = 430.0
 
 
 @dataclass
@@ -224,7 +225,7 @@ def test_a_word_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> None
     taken = mend("berta", "confirm", "edge-04", "--withdraw")
 
     assert given.returncode == 0, given.stderr
-    assert re.search(r"\b7m(\d+s)? ago", given.stdout)
+    assert re.search(r"\b7m\d+s ago", given.stdout)
     assert f"recorded: {mend.name('anna')} vouches that edge-04 is down: unplugged it" in given.stdout
     assert stands is not None
     assert (stands["by"], stands["bootID"]) == (mend.name("anna"), "edge-04-boot-1")
