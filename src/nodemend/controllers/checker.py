@@ -8,6 +8,8 @@ from nodemend.api import keys
 from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.checking.remedies import Asked
+from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.node_health_check.controller import (
     CheckKey,
@@ -19,8 +21,6 @@ from nodemend.controllers.node_health_check.controller import (
 )
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.node_health_check.observations import Observations
-from nodemend.controllers.node_health_check.remedies import Asked
-from nodemend.controllers.node_health_check.remedy_watch import RemedyWatch
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
 from nodemend.kube.node_record import NodeRecord, node_records

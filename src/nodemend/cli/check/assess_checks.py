@@ -7,7 +7,7 @@ from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.cli.check.facts import CheckFacts, Templates
 from nodemend.cli.check.view import Finding, fail, ok, warn
 from nodemend.cli.words import spell_list, spell_names
-from nodemend.controllers.node_health_check.remedies import NotServed
+from nodemend.controllers.checking.remedies import NotServed
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.label_match import matches

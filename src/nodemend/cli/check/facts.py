@@ -12,7 +12,7 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.wire import Wire
 from nodemend.cli.leaders import LeaderView
 from nodemend.cli.reviews import ServerVersion
-from nodemend.controllers.node_health_check.remedies import NotServed
+from nodemend.controllers.checking.remedies import NotServed
 from nodemend.decide.facts import Seen
 from nodemend.kube.node_record import NodeRecord
 

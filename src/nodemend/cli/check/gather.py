@@ -26,9 +26,9 @@ from nodemend.cli.check.facts import (
 from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.leaders import look_at_leaders
 from nodemend.cli.reviews import ServedResources, ServerVersion, ask_served, ask_version
+from nodemend.controllers.checking.remedies import Asked, NotServed
+from nodemend.controllers.checking.remedy_watch import find_kind
 from nodemend.controllers.fresh_reads import project
-from nodemend.controllers.node_health_check.remedies import Asked, NotServed
-from nodemend.controllers.node_health_check.remedy_watch import find_kind
 from nodemend.decide.facts import Present, Seen
 from nodemend.kube.api_outcome import Acknowledged
 from nodemend.kube.api_request import Selection

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.cli.cluster import Cluster, must_have
-from nodemend.controllers.node_health_check.remedies import Asked, Remedies, RemedyKind
-from nodemend.controllers.node_health_check.remedy_watch import find_kind
+from nodemend.controllers.checking.remedies import Asked, Remedies, RemedyKind
+from nodemend.controllers.checking.remedy_watch import find_kind
 from nodemend.kube.remediation_record import RemediationWire
 
 NOW_IN_VIEW = 0.0

@@ -4,12 +4,14 @@ from math import inf
 
 from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
 from nodemend.cli.explain.remedies import NOW_IN_VIEW
+from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
+from nodemend.controllers.checking.guarding import Guarding, Moment, stormy
+from nodemend.controllers.checking.standings import HEALTHY, Entry, Standing
+from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.node_health_check import gather
-from nodemend.controllers.node_health_check.control_plane_roll import ControlPlaneRoll
 from nodemend.controllers.node_health_check.gather import Target
-from nodemend.controllers.node_health_check.guarding import Guarding, Moment, stormy
-from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Standing
-from nodemend.controllers.node_health_check.weather import Weather
+from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
+from nodemend.controllers.node_health_check.wards import ward_of
 from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.node_health import Healthy, judge
 
@@ -18,15 +20,16 @@ def guard_facts(facts: ExplainFacts, target: Target) -> GuardFacts:
     """As the checker would see it, if it had watched since the times that are written in the objects."""
     moment = Moment(NOW_IN_VIEW, facts.now)
     roll = ControlPlaneRoll()
-    weather = Weather(stormy_before=stormy(facts.view), now=NOW_IN_VIEW)
-    guarding = Guarding(facts.view, roll, weather, last_start=-inf)
+    weather = Weather(stormy_before=stormy(facts.view.policies), now=NOW_IN_VIEW)
+    guarding = Guarding(NodeSurroundings(facts.view, roll), weather, last_start=-inf)
     for node in facts.view.nodes.all():
         roll.observe(node)
         other = gather.find_target(facts.view, node.name)
         if other is not None:
-            place = guarding.place_of(other, moment)
+            place = guarding.place_of(ward_of(other, facts.now), moment)
             guarding.standings.enter(node.name, place, _entry(facts, other))
-    return guarding.facts_of(target, guarding.place_of(target, moment), moment)
+    ward = ward_of(target, facts.now)
+    return guarding.facts_of(ward, guarding.place_of(ward, moment), moment)
 
 
 def _entry(facts: ExplainFacts, target: Target) -> Entry:

@@ -8,8 +8,8 @@ from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POL
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.node_health_check.gather import Target
-from nodemend.controllers.node_health_check.remedies import RemedyKind
 from nodemend.kube.api_request import Precondition, Request, apply, create, delete
 from nodemend.kube.remediation_record import RemediationRecord
 

@@ -5,18 +5,20 @@ from dataclasses import dataclass, replace
 from typing import Protocol, assert_never
 
 from nodemend.api.event import ObjectReference
+from nodemend.controllers.checking.entries import entry_of, held_entry
+from nodemend.controllers.checking.guarding import Guarding, Moment, stormy
+from nodemend.controllers.checking.standings import REMEDIATING, Entry, Place, Standing, Stood
+from nodemend.controllers.checking.weather import Weather
+from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.node_health_check import gather
-from nodemend.controllers.node_health_check.entries import entry_of, held_entry
 from nodemend.controllers.node_health_check.gather import Found, Target, View
-from nodemend.controllers.node_health_check.guarding import Guarding, Moment, stormy
 from nodemend.controllers.node_health_check.observations import Observations
 from nodemend.controllers.node_health_check.reporter import Counts, Reporter
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.second_look import SecondLook
-from nodemend.controllers.node_health_check.standings import REMEDIATING, Entry, Place, Standing, Stood
-from nodemend.controllers.node_health_check.weather import Weather
-from nodemend.controllers.node_health_check.writer import Writer
+from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
+from nodemend.controllers.node_health_check.wards import ward_of
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Unhealthy
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Open, Request, Withdraw, decide
@@ -99,8 +101,8 @@ class NodeHealthCheckController:
         self._counted_by: object = None
         now = reader.runtime.monotonic()
         # When the last leadership began its last remediation is not known: it may have been just now.
-        weather = Weather(stormy_before=stormy(view), now=now)
-        self._guarding = Guarding(view, seen.roll, weather, last_start=now)
+        weather = Weather(stormy_before=stormy(view.policies), now=now)
+        self._guarding = Guarding(NodeSurroundings(view, seen.roll), weather, last_start=now)
         self._second_look = SecondLook(reader, view, self._guarding)
         self._writer = Writer(client, reader.runtime)
         self._reporter = Reporter(view, self._guarding, self._writer, recorder)
@@ -127,12 +129,13 @@ class NodeHealthCheckController:
         health = gather.judge_target(target, self._seen.ages, moment.now)
         found = gather.find_remediation(self._view, target)
         existing = self._as_open(found, target, moment) if found is not None else None
-        place = self._guarding.place_of(target, moment)
+        ward = ward_of(target, moment.wall)
+        place = self._guarding.place_of(ward, moment)
         before = self._guarding.standings.stood(name)
         self._count_in(name, place, health)
-        self._guarding.look_around(target, place, moment)
+        self._guarding.look_around(ward, place, moment)
         asks = existing is None and isinstance(health, Unhealthy)
-        guarded = guard(self._guarding.facts_of(target, place, moment)) if asks else Go()
+        guarded = guard(self._guarding.facts_of(ward, place, moment)) if asks else Go()
         request = decide(health, existing, guarded, gather.wishes_of(target))
         ours = found if existing is not None and existing.ours else None
         rung = self._rungs.note(target, health, ours, request)
@@ -163,7 +166,8 @@ class NodeHealthCheckController:
         health = gather.judge_target(target, self._seen.ages, moment.now)
         remediating = gather.find_remediation(self._view, target) is not None
         entry = self._guarding.standings.find(name) or entry_of(health, Leave(), remediating=remediating)
-        self._guarding.standings.enter(name, self._guarding.place_of(target, moment), entry)
+        place = self._guarding.place_of(ward_of(target, moment.wall), moment)
+        self._guarding.standings.enter(name, place, entry)
 
     def _as_open(self, found: Found, target: Target, moment: Moment) -> Open:
         since = self._seen.remediations.get(found.record.uid, moment.now)

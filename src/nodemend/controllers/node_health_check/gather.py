@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
@@ -11,19 +10,15 @@ from nodemend.api.group_versions import OUR_GROUP
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.controllers.fresh_reads import policy_facts
-from nodemend.controllers.node_health_check.condition_ages import ConditionAges, Reported
-from nodemend.controllers.node_health_check.remedies import Remedies, RemedyKind
+from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
+from nodemend.controllers.checking.remedies import Remedies, RemedyKind
 from nodemend.decide.escalation import Trying
-from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen
 from nodemend.decide.label_match import matches
 from nodemend.decide.node_health import NodeHealth, judge
 from nodemend.decide.remediation_request import Open, Wishes
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.remediation_record import RemediationRecord
-
-"""Seconds without a sign from the API server after which our view is stale: a bookmark comes each minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +150,6 @@ def wishes_of(target: Target) -> Wishes:
 
 def _seconds(written: str) -> float:
     return parse_duration(written).total_seconds()
-
-
-def policy_in_view(view: View, wall: datetime) -> Seen[PolicyFacts]:
-    found = view.policies.get(keys.POLICY_NAME)
-    return Absent() if found is None else Present(policy_facts(found, wall))
 
 
 def under_remediation(remediations: Iterable[RemediationRecord]) -> frozenset[str]:

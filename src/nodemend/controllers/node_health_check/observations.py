@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from nodemend.controllers.node_health_check.condition_ages import ConditionAges
-from nodemend.controllers.node_health_check.control_plane_roll import ControlPlaneRoll
+from nodemend.controllers.checking.condition_ages import ConditionAges
+from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.controllers.node_health_check.gather import reported
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import Change

@@ -5,8 +5,8 @@ from typing import Final, assert_never
 
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE
+from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.node_health_check.gather import Target
-from nodemend.controllers.node_health_check.standings import Entry, Standing, Tally
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.telemetry import event_reasons

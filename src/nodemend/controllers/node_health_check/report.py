@@ -10,7 +10,7 @@ from nodemend.api.conditions import Condition, ConditionStatus, merged
 from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
 from nodemend.api.remediation_policy import STORM, Mode, RemediationPolicy, RemediationPolicyStatus
 from nodemend.api.timestamps import print_time
-from nodemend.controllers.node_health_check.standings import Standing, Tally
+from nodemend.controllers.checking.standings import Standing, Tally
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.guard_facts import Census
 from nodemend.decide.guard_holds import DryRun, Paused

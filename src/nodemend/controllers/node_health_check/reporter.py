@@ -4,11 +4,12 @@ from typing import Protocol
 
 from nodemend.api import keys
 from nodemend.api.timestamps import print_time
+from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.standings import Tally
+from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.node_health_check import act, report
 from nodemend.controllers.node_health_check.gather import View
-from nodemend.controllers.node_health_check.guarding import Guarding, Moment
-from nodemend.controllers.node_health_check.standings import Tally
-from nodemend.controllers.node_health_check.writer import Writer
+from nodemend.controllers.node_health_check.wards import anybody_under
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 
 WHILE_WAITING = 10.0
@@ -35,7 +36,7 @@ class Reporter:
             return Done()
         tally = self._guarding.standings.of_check(name)
         self._counts.counted(name, tally)
-        guarded = self._guarding.of_check(check, moment)
+        guarded = self._guarding.of_check(anybody_under(check, moment.wall), moment)
         status = report.status_of(check, tally, guarded, print_time(moment.wall))
         if status == check.status:
             return Done()

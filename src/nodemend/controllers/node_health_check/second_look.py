@@ -6,12 +6,13 @@ from typing import Any
 import msgspec
 
 from nodemend.api.node import Node
+from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.remedies import NotServed, RemedyKind
+from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.controllers.node_health_check import act, gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
-from nodemend.controllers.node_health_check.guarding import Guarding, Moment
-from nodemend.controllers.node_health_check.remedies import NotServed, RemedyKind
-from nodemend.controllers.node_health_check.standings import Place
+from nodemend.controllers.node_health_check.wards import ward_of
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
@@ -79,7 +80,7 @@ class SecondLook:
         """The counts are those that watches keep; what people said and what is open is read afresh."""
         policy, runtime = await self._reader.policy(), self._reader.runtime
         moment = Moment(runtime.monotonic(), runtime.wall())
-        facts = self._guarding.facts_of(target, place, moment)
+        facts = self._guarding.facts_of(ward_of(target, moment.wall), place, moment)
         return guard(replace(facts, policy=policy, others=Present(len(busy - {target.node.name}))))
 
     async def _from_template(self, target: Target, index: int) -> Request | Hold:

@@ -4,7 +4,7 @@ from nodemend.api.label_selector import LabelSelector
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.view import Level
-from nodemend.controllers.node_health_check.remedies import NotServed
+from nodemend.controllers.checking.remedies import NotServed
 from nodemend.decide.facts import Absent, Present, Unreadable
 from tests.unit.cli.check.sound_facts import CALL, check, facts, node, troubles
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.checking.remedies import Remedies
 from nodemend.controllers.node_health_check.gather import View
-from nodemend.controllers.node_health_check.remedies import Remedies
 from nodemend.kube.node_record import NOBODY, NodeCondition, NodeRecord
 from nodemend.kube.object_cache import ObjectCache
 

@@ -8,10 +8,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from nodemend.api.event import ObjectReference
+from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing, Standings
 from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
-from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Place, Standing, Standings
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import nsmallest
+from typing import TypeVar
 
 from nodemend.decide.guard_facts import Census
+
+K = TypeVar("K")
 
 
 class Standing(StrEnum):
@@ -37,10 +40,11 @@ REMEDIATING = Entry(Standing.REMEDIATING)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a target is counted: under its check, and in its failure domain ("" for none)."""
+    """Where a target is counted: under its check, in its failure domain ("" for none), in its cluster."""
 
     check: str
     domain: str = ""
+    cluster: str = ""
 
 
 @dataclass(slots=True)
@@ -72,7 +76,8 @@ class Standings:
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}
         self._tallies: dict[str, Tally] = {}
-        self._domains: dict[str, Counter[Standing]] = {}
+        self._domains: dict[tuple[str, str], Counter[Standing]] = {}
+        self._clusters: dict[str, Counter[Standing]] = {}
         self._all: Counter[Standing] = Counter()
 
     def __len__(self) -> int:
@@ -112,8 +117,8 @@ class Standings:
         tally.unwell.pop(target, None)
         if not len(tally):
             del self._tallies[place.check]
-        if not self._domains[place.domain].total():
-            del self._domains[place.domain]
+        _drop_empty(self._domains, (place.cluster, place.domain))
+        _drop_empty(self._clusters, place.cluster)
         return place
 
     def of_check(self, check: str) -> Tally:
@@ -122,20 +127,25 @@ class Standings:
     def census_of_check(self, check: str) -> Census:
         return _census(self.of_check(check).counts)
 
-    def census_of_domain(self, domain: str) -> Census:
-        return _census(self._domains.get(domain, Counter()))
+    def census_of_domain(self, place: Place) -> Census:
+        return _census(self._domains.get((place.cluster, place.domain), Counter()))
+
+    def census_of_cluster(self, cluster: str) -> Census:
+        return _census(self._clusters.get(cluster, Counter()))
 
     def census(self) -> Census:
         return _census(self._all)
 
-    def domains(self) -> tuple[str, ...]:
-        """Those with targets in them; the nameless one is none."""
-        return tuple(domain for domain in self._domains if domain)
-
     def _add(self, place: Place, standing: Standing, number: int) -> None:
         self._tallies.setdefault(place.check, Tally()).counts[standing] += number
-        self._domains.setdefault(place.domain, Counter())[standing] += number
+        self._domains.setdefault((place.cluster, place.domain), Counter())[standing] += number
+        self._clusters.setdefault(place.cluster, Counter())[standing] += number
         self._all[standing] += number
+
+
+def _drop_empty(counters: dict[K, Counter[Standing]], key: K) -> None:
+    if not counters[key].total():
+        del counters[key]
 
 
 def _census(counts: Counter[Standing]) -> Census:

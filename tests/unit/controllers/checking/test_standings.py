@@ -1,11 +1,12 @@
 """Where targets stand, and how many of each."""
 
 from collections import Counter
+from itertools import product
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Place, Standing, Standings
+from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing, Standings
 from nodemend.decide.guard_facts import Census
 
 SICK = Entry(Standing.UNHEALTHY, "Ready=Unknown for 60 s")
@@ -38,7 +39,8 @@ def test_whoever_is_not_provably_healthy_is_counted_as_unhealthy() -> None:
     assert standings.census_of_check("workers") == Census(total=6, unhealthy=5, remediating=1)
 
 
-places = st.builds(Place, st.sampled_from(["x", "y"]), st.sampled_from(["", "zone-a", "zone-b"]))
+PLACES = [Place(*where) for where in product(("x", "y"), ("", "zone-a", "zone-b"), ("", "edge"))]
+places = st.sampled_from(PLACES)
 entries = st.builds(Entry, st.sampled_from(Standing), st.sampled_from(["", "a"]))
 deeds = st.lists(
     st.tuples(st.sampled_from(["n1", "n2", "n3"]), st.none() | st.tuples(places, entries)), max_size=30
@@ -60,10 +62,15 @@ def test_its_counts_are_those_of_a_plain_dict(done: list[tuple[str, tuple[Place,
     for check in ("x", "y"):
         counts = Counter(entry.standing for place, entry in plain.values() if place.check == check)
         assert all(standings.of_check(check).count(standing) == counts[standing] for standing in Standing)
-    assert set(standings.domains()) == {place.domain for place, _ in plain.values()} - {""}
-    for domain in ("", "zone-a", "zone-b"):
-        inside = [entry.standing for place, entry in plain.values() if place.domain == domain]
-        assert standings.census_of_domain(domain) == census(inside)
+    for place in PLACES:
+        in_domain = [
+            entry.standing
+            for other, entry in plain.values()
+            if (other.cluster, other.domain) == (place.cluster, place.domain)
+        ]
+        assert standings.census_of_domain(place) == census(in_domain)
+        in_cluster = [entry.standing for other, entry in plain.values() if other.cluster == place.cluster]
+        assert standings.census_of_cluster(place.cluster) == census(in_cluster)
     assert standings.census() == census([entry.standing for _, entry in plain.values()])
 
 

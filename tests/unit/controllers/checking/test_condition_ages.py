@@ -1,7 +1,7 @@
 """A condition's age is how long we have seen just that transition."""
 
 from nodemend.api.conditions import ConditionStatus
-from nodemend.controllers.node_health_check.condition_ages import ConditionAges, Reported
+from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
 from nodemend.decide.node_health import ConditionSeen
 
 UNKNOWN = Reported("Ready", "Unknown", "12:00")

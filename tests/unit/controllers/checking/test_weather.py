@@ -1,7 +1,8 @@
 """The storms of one leadership."""
 
-from nodemend.controllers.node_health_check.weather import CLUSTER, Region, Scope, Weather
+from nodemend.controllers.checking.weather import Region, Scope, Weather
 
+CLUSTER = Scope(Region.CLUSTER)
 WORKERS = Scope(Region.CHECK, "workers")
 ZONE = Scope(Region.DOMAIN, "zone-a")
 

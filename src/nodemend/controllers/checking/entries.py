@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import assert_never
 
-from nodemend.controllers.node_health_check.standings import HEALTHY, REMEDIATING, Entry, Standing
+from nodemend.controllers.checking.standings import HEALTHY, REMEDIATING, Entry, Standing
 from nodemend.decide.guard_holds import ApiUnsettled, Pacing, Settling
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold

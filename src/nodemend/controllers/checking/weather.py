@@ -16,9 +16,7 @@ class Region(Enum):
 class Scope:
     region: Region
     name: str = ""
-
-
-CLUSTER = Scope(Region.CLUSTER)
+    cluster: str = ""
 
 
 class Weather:
@@ -26,7 +24,8 @@ class Weather:
 
     def __init__(self, *, stormy_before: bool, now: float) -> None:
         """`stormy_before`: the last leadership ended in a storm, or while one settled: it settles anew."""
-        self._storms: dict[Scope, Storm] = {CLUSTER: Storm(ended_at=now)} if stormy_before else {}
+        self._inherited = Storm(ended_at=now) if stormy_before else CALM
+        self._storms: dict[Scope, Storm] = {}
 
     def look(self, scope: Scope, *, raging: bool, now: float) -> None:
         after = step(self._storms.get(scope, CALM), raging=raging, now=now)
@@ -35,7 +34,8 @@ class Weather:
 
     def settling(self, scopes: tuple[Scope, ...], settle_time: float, now: float) -> float:
         """Seconds until all of these have settled."""
-        return max(settling(self._storms.get(scope, CALM), settle_time, now) for scope in scopes)
+        storms = (self._inherited, *(self._storms.get(scope, CALM) for scope in scopes))
+        return max(settling(storm, settle_time, now) for storm in storms)
 
     def told(self, settle_time: float, now: float) -> str:
         """Raging, Settling, or nothing: the worst of all scopes. What has settled is forgotten."""
@@ -46,4 +46,4 @@ class Weather:
         }
         if any(storm.raging for storm in self._storms.values()):
             return "Raging"
-        return "Settling" if self._storms else ""
+        return "Settling" if self._storms or settling(self._inherited, settle_time, now) > 0 else ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodemend.controllers.node_health_check.control_plane_roll import ControlPlaneRoll
+from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.decide.guard_facts import ControlPlane
 from tests.unit.controllers.node_health_check.node_worlds import a_node
 

@@ -18,17 +18,18 @@ from nodemend.api.remediation_policy import (
     RemediationPolicySpec,
     RemediationPolicyStatus,
 )
-from nodemend.controllers.node_health_check.control_plane_roll import ControlPlaneRoll
-from nodemend.controllers.node_health_check.gather import Target, View
-from nodemend.controllers.node_health_check.guarding import (
+from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
+from nodemend.controllers.checking.guarding import (
     Guarding,
     Moment,
-    excluded_by,
-    maintained_by,
     stormy,
 )
-from nodemend.controllers.node_health_check.standings import HEALTHY, Entry, Place, Standing
-from nodemend.controllers.node_health_check.weather import Weather
+from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing
+from nodemend.controllers.checking.ward import Ward
+from nodemend.controllers.checking.weather import Weather
+from nodemend.controllers.node_health_check.gather import Target, View
+from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
+from nodemend.controllers.node_health_check.wards import anybody_under, excluded_by, maintained_by, ward_of
 from nodemend.decide.facts import Absent, Present
 from nodemend.decide.guard_facts import Census, Domain
 from nodemend.decide.guard_holds import Paused, Settling, TooManyUnhealthy
@@ -57,7 +58,12 @@ def acting(**spec: Any) -> RemediationPolicy:
 
 
 def a_guarding(view: View) -> Guarding:
-    return Guarding(view, ControlPlaneRoll(), Weather(stormy_before=False, now=0.0), last_start=-inf)
+    around = NodeSurroundings(view, ControlPlaneRoll())
+    return Guarding(around, Weather(stormy_before=False, now=0.0), last_start=-inf)
+
+
+def a_ward(node: NodeRecord | None = None, check: NodeHealthCheck | None = None) -> Ward:
+    return ward_of(Target(node or a_node("n1", Ready="Unknown"), check or a_check(), ()), WALL)
 
 
 def a_moment(now: float) -> Moment:
@@ -66,12 +72,12 @@ def a_moment(now: float) -> Moment:
 
 def test_a_target_is_counted_in_the_domain_that_the_policy_s_label_names() -> None:
     node = a_node("n1", {ZONE: "zone-a"}, Ready="Unknown")
-    target = Target(node, a_check(), ())
+    ward = a_ward(node)
 
-    assert a_guarding(a_view(policy=acting())).place_of(target, a_moment(0)) == Place("workers", "")
+    assert a_guarding(a_view(policy=acting())).place_of(ward, a_moment(0)) == Place("workers", "")
     domains = acting(failure_domains=FailureDomains())
-    assert a_guarding(a_view(policy=domains)).place_of(target, a_moment(0)) == Place("workers", "zone-a")
-    assert a_guarding(a_view()).place_of(target, a_moment(0)) == Place("workers", "")
+    assert a_guarding(a_view(policy=domains)).place_of(ward, a_moment(0)) == Place("workers", "zone-a")
+    assert a_guarding(a_view()).place_of(ward, a_moment(0)) == Place("workers", "")
 
 
 def test_what_the_guard_is_told() -> None:
@@ -80,7 +86,7 @@ def test_what_the_guard_is_told() -> None:
     guarding.standings.enter("n1", here, SICK)
     guarding.standings.enter("n2", here, HEALTHY)
     guarding.standings.enter("n3", Place("others", "zone-b"), HEALTHY)
-    facts = guarding.facts_of(Target(a_node("n1", Ready="Unknown"), a_check(), ()), here, a_moment(5.0))
+    facts = guarding.facts_of(a_ward(), here, a_moment(5.0))
 
     assert isinstance(facts.policy, Present)
     assert facts.policy.value.max_unhealthy == Percent(30)
@@ -94,33 +100,33 @@ def test_what_the_guard_is_told() -> None:
 def test_trouble_with_the_nodes_is_remembered() -> None:
     view = a_view(policy=acting())
     view.nodes.troubled_at = 3.0
-    facts = a_guarding(view).facts_of(Target(a_node("n1"), a_check(), ()), Place("workers"), a_moment(5.0))
+    facts = a_guarding(view).facts_of(a_ward(), Place("workers"), a_moment(5.0))
     assert facts.sight.calm_for == 2.0
 
 
 def test_a_storm_is_noticed_and_settles_when_it_ends() -> None:
     guarding, here = a_guarding(a_view(policy=acting())), Place("workers")
-    target = Target(a_node("n1", Ready="Unknown"), a_check(), ())
+    ward = a_ward()
     for name in ("n1", "n2"):
         guarding.standings.enter(name, here, SICK)
     guarding.standings.enter("n3", here, HEALTHY)
-    guarding.look_around(target, here, a_moment(1.0))
-    assert guard(guarding.facts_of(target, here, a_moment(1.0))) == Hold(
+    guarding.look_around(ward, here, a_moment(1.0))
+    assert guard(guarding.facts_of(ward, here, a_moment(1.0))) == Hold(
         TooManyUnhealthy("the cluster", 2, 3, "40%", 1)
     )
     assert guarding.weather(a_moment(1.0)) == "Raging"
 
     guarding.standings.enter("n2", here, HEALTHY)
-    guarding.look_around(target, here, a_moment(2.0))
-    assert guard(guarding.facts_of(target, here, a_moment(2.0))) == Hold(Settling(300.0))
+    guarding.look_around(ward, here, a_moment(2.0))
+    assert guard(guarding.facts_of(ward, here, a_moment(2.0))) == Hold(Settling(300.0))
     assert guarding.weather(a_moment(2.0)) == "Settling"
-    assert guard(guarding.facts_of(target, here, a_moment(89.0))) == Hold(Settling(213.0))
+    assert guard(guarding.facts_of(ward, here, a_moment(89.0))) == Hold(Settling(213.0))
 
 
 def test_nobody_unhealthy_is_no_storm_even_when_the_limit_is_zero() -> None:
     guarding, here = a_guarding(a_view(policy=acting(max_unhealthy=0))), Place("workers")
     guarding.standings.enter("n1", here, HEALTHY)
-    guarding.look_around(Target(a_node("n1"), a_check(), ()), here, a_moment(1.0))
+    guarding.look_around(a_ward(), here, a_moment(1.0))
     assert guarding.weather(a_moment(1.0)) == ""
 
 
@@ -131,10 +137,10 @@ def test_small_domains_have_no_storms() -> None:
     for name in ("n1", "n2"):
         guarding.standings.enter(name, here, SICK)
     guarding.standings.enter("n3", here, HEALTHY)
-    guarding.look_around(Target(a_node("n1"), check, ()), here, a_moment(1.0))
+    guarding.look_around(a_ward(check=check), here, a_moment(1.0))
     assert guarding.weather(a_moment(1.0)) == ""
     guarding.standings.enter("n4", here, HEALTHY)
-    guarding.look_around(Target(a_node("n1"), check, ()), here, a_moment(2.0))
+    guarding.look_around(a_ward(check=check), here, a_moment(2.0))
     assert guarding.weather(a_moment(2.0)) == "Raging"
 
 
@@ -142,9 +148,11 @@ def test_a_check_s_status_asks_about_nobody_in_particular() -> None:
     guarding = a_guarding(a_view(policy=acting()))
     guarding.last_start = 0.0
     guarding.standings.enter("n1", Place("workers"), HEALTHY)
-    assert guarding.of_check(a_check(), a_moment(1.0)) == Go()
+    assert guarding.of_check(anybody_under(a_check(), WALL), a_moment(1.0)) == Go()
     paused = a_check(pause=Pause(reason="swap", by="anna"))
-    assert guarding.of_check(paused, a_moment(1.0)) == Hold(Paused("anna", "swap", "workers"))
+    assert guarding.of_check(anybody_under(paused, WALL), a_moment(1.0)) == Hold(
+        Paused("anna", "swap", "workers")
+    )
 
 
 def test_a_pause_of_the_policy_ends_by_itself() -> None:
@@ -203,6 +211,6 @@ def test_a_node_in_maintenance_says_so_by_a_condition(shown: dict[str, Any], by:
 def test_what_the_last_leader_wrote_of_a_storm_is_believed(status: ConditionStatus, *, was: bool) -> None:
     storm = Condition(type="Storm", status=status, reason="Raging", last_transition_time="")
     policy = acting().but(status=RemediationPolicyStatus(conditions=(storm,)))
-    assert stormy(a_view(policy=policy)) == was
-    assert not stormy(a_view(policy=acting()))
-    assert not stormy(a_view())
+    assert stormy(a_view(policy=policy).policies) == was
+    assert not stormy(a_view(policy=acting()).policies)
+    assert not stormy(a_view().policies)

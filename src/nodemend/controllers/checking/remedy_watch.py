@@ -4,8 +4,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from nodemend.api.group_versions import Resource
+from nodemend.controllers.checking.remedies import MANUAL, Asked, NotServed, Remedies, RemedyKind
 from nodemend.controllers.fresh_reads import READ_WITHIN
-from nodemend.controllers.node_health_check.remedies import MANUAL, Asked, NotServed, Remedies, RemedyKind
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
 from nodemend.kube.api_request import EVERYTHING, list_page

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION
-from nodemend.controllers.node_health_check.remedies import Asked, NotServed, RemedyKind
-from nodemend.controllers.node_health_check.remedy_watch import RemedyWatch
+from nodemend.controllers.checking.remedies import Asked, NotServed, RemedyKind
+from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
 from nodemend.kube.object_cache import Change

@@ -1,0 +1,19 @@
+"""A target as the guard sees it, of whatever kind it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nodemend.decide.guard_facts import CheckFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Ward:
+    """`name` is its key in the standings; `labels` tell its failure domain."""
+
+    name: str
+    labels: Mapping[str, str]
+    check: CheckFacts
+    cluster: str = ""
+    """The workload cluster it is in; empty for the one that we run in."""
+    excluded_by: str = ""
+    maintained_by: str = ""
