@@ -35,6 +35,9 @@ RELEASE_VOIDED: Final = "nodemend.io/release-voided"
 """Annotation on a Node: a release was called off here. Writing it raises the Node's version, so that a
 release write which is still under way meets a conflict."""
 
+FLAT: Final = "nodemend.io/flat"
+"""Label on the definition of MachineHealthCheck that we ship for clusters without Cluster API."""
+
 POLICY_NAME: Final = "cluster"
 """The one RemediationPolicy of a cluster."""
 

@@ -45,6 +45,33 @@ class FailureDomains(Wire):
     ] = 5
 
 
+class LimitReading(StrEnum):
+    STOPS_AT = "StopsAt"
+    STOPS_ABOVE = "StopsAbove"
+
+
+class MachinePolicy(Wire):
+    """How MachineHealthChecks are read, and what they may do."""
+
+    limit_reading: Annotated[
+        LimitReading,
+        about(
+            "What maxUnhealthy of a MachineHealthCheck means when it is just met. StopsAt: nothing begins any"
+            " more. StopsAbove: it still does, as Cluster API and OpenShift read it."
+        ),
+    ] = LimitReading.STOPS_AT
+    delete_machines: Annotated[
+        bool,
+        about(
+            "Whether a Machine may be deleted when its check has no template and its owner would replace it,"
+            " but does not read conditions. So it is with OpenShift's MachineSets."
+        ),
+    ] = False
+    healthy_delay: Annotated[
+        Duration, about("How long a node must have been Ready before the remediation of its Machine ends.")
+    ] = "0s"
+
+
 class RemediationPolicySpec(Wire):
     mode: Annotated[
         Mode, about("DryRun only says what it would do. Act remediates. Without a policy it is DryRun.")
@@ -79,6 +106,7 @@ class RemediationPolicySpec(Wire):
     min_interval: Annotated[Duration, about("The least time between the beginnings of two remediations.")] = (
         "10s"
     )
+    machines: Annotated[MachinePolicy, about("What holds for MachineHealthChecks.")] = MachinePolicy()
 
 
 class RemediationPolicyStatus(Wire):

@@ -8,9 +8,12 @@ from nodemend.api import keys
 from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
+from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.machine_checking import MachineChecking, MachineObservers, Shared
 from nodemend.controllers.node_health_check.controller import (
     CheckKey,
     Key,
@@ -20,7 +23,6 @@ from nodemend.controllers.node_health_check.controller import (
     TargetKey,
 )
 from nodemend.controllers.node_health_check.gather import View
-from nodemend.controllers.node_health_check.observations import Observations
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
 from nodemend.kube.node_record import NodeRecord, node_records
@@ -60,7 +62,10 @@ class Checker:
         election: ElectionSettings,
         observers: CheckerObservers,
         timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
+        *,
+        machines: MachineObservers | None = None,
     ) -> None:
+        """`machines` are the observers of MachineHealthChecks, where these are served too."""
         self._runtime = runtime
         self._transport = transport
         self._election = election
@@ -73,10 +78,14 @@ class Checker:
         self._remedies = RemedyWatch(runtime, transport, timings, self._remediations_changed)
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
         self.view = View(self._nodes.cache, self._checks.cache, self._remedies.remedies, self._policies.cache)
+        shared = Shared(self._nodes.cache, self._seen, self._remedies, self._policies.cache)
+        self.machines = (
+            MachineChecking(runtime, transport, timings, shared, machines) if machines is not None else None
+        )
 
     @property
     def synced(self) -> bool:
-        return self.view.synced
+        return self.view.synced and (self.machines is None or self.machines.synced)
 
     @property
     def waiting(self) -> int:
@@ -85,9 +94,11 @@ class Checker:
 
     async def run(self) -> None:
         """Until cancelled, or until something of it fails."""
+        of_machines = {"machines": self.machines.watch()} if self.machines is not None else {}
         await run_together(
             self._runtime,
             {
+                **of_machines,
                 "nodes": self._keep(self._nodes, self._nodes_changed),
                 "checks": self._keep(self._checks, self._checks_changed),
                 "remedies": self._remedies.run(),
@@ -99,18 +110,19 @@ class Checker:
         )
 
     async def _work(self, leadership: Leadership) -> None:
-        while not self.synced:
+        while not self.view.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
+        reader, turn = Reader(client, self._runtime), Turn(self._runtime)
+        works = {"node health checks": self._check_nodes(reader, client, turn)}
+        if self.machines is not None:
+            works["machine health checks"] = self.machines.work(reader, client, turn)
+        await run_together(self._runtime, works)
+
+    async def _check_nodes(self, reader: Reader, client: ApiClient, turn: Turn) -> None:
         controller = NodeHealthCheckController(
-            self.view,
-            self._seen,
-            Reader(client, self._runtime),
-            client,
-            self._observers.recorder,
-            self._ask_later,
+            self.view, self._seen, reader, client, self._observers.recorder, self._ask_later, turn=turn
         )
-        # One worker: the guard counts what is open, and two creations at once could both find room for one.
         loop = ReconcileLoop(
             self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=1
         )
@@ -148,17 +160,20 @@ class Checker:
         for change in changes:
             self._seen.note(change, now)
             self._ask_for(TargetKey(change.key))
+        if self.machines is not None:
+            self.machines.nodes_changed(changes)
 
     def _checks_changed(self, changes: Sequence[Change[NodeHealthCheck]]) -> None:
         """Who is whose target may have changed, unless only the status did."""
         for change in changes:
             self._ask_for(CheckKey(change.key))
         self._remedies.want(
+            "node health checks",
             frozenset(
                 Asked(remedy.template.api_version, remedy.template.kind)
                 for check in self.view.checks.all()
                 for remedy in check.spec.remedies
-            )
+            ),
         )
         if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
             self._ask_for(*self._everything())
@@ -169,7 +184,11 @@ class Checker:
             self._seen.note_remediation(change, now)
         self._ask_for(*(TargetKey(change.key.rpartition("/")[2]) for change in changes))
         self._ask_for(*self._every_check())
+        if self.machines is not None:
+            self.machines.remediations_changed(changes)
 
     def _policies_changed(self, changes: Sequence[Change[RemediationPolicy]]) -> None:
         if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
             self._ask_for(*self._everything())
+            if self.machines is not None:
+                self.machines.policies_changed()

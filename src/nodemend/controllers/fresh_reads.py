@@ -8,11 +8,12 @@ from nodemend.api import keys
 from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, Resource
 from nodemend.api.node import Node
 from nodemend.api.quantities import parse_duration
-from nodemend.api.remediation_policy import FailureDomains, RemediationPolicy
+from nodemend.api.remediation_policy import FailureDomains, LimitReading, RemediationPolicy
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.facts import (
     Absent,
     DomainLimits,
+    MachineWishes,
     NodeFacts,
     PolicyFacts,
     Present,
@@ -20,7 +21,7 @@ from nodemend.decide.facts import (
     Taint,
     Unreadable,
 )
-from nodemend.decide.limits import parse_gate
+from nodemend.decide.limits import Reading, parse_gate
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Ok, ReadOutcome, Reason, Refused, ServerFault, Undecodable, Unreachable
 from nodemend.kube.api_request import get
@@ -31,6 +32,8 @@ V = TypeVar("V")
 
 READ_WITHIN = 5.0
 WRITE_WITHIN = 5.0
+
+_READINGS = {LimitReading.STOPS_AT: Reading.STOPS_AT, LimitReading.STOPS_ABOVE: Reading.STOPS_ABOVE}
 
 
 class Reader:
@@ -97,6 +100,11 @@ def policy_facts(policy: RemediationPolicy, wall: datetime) -> PolicyFacts:
         domains=_domain_limits(spec.failure_domains),
         settle_time=parse_duration(spec.settle_time).total_seconds(),
         min_interval=parse_duration(spec.min_interval).total_seconds(),
+        machines=MachineWishes(
+            reading=_READINGS[spec.machines.limit_reading],
+            delete=spec.machines.delete_machines,
+            healthy_delay=parse_duration(spec.machines.healthy_delay).total_seconds(),
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
-from nodemend.decide.limits import Gate
+from nodemend.decide.limits import Gate, Reading
 
 T = TypeVar("T")
 
@@ -77,6 +77,15 @@ class DomainLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineWishes:
+    """What the cluster wants of MachineHealthChecks."""
+
+    reading: Reading
+    delete: bool
+    healthy_delay: float
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyFacts:
     """What the cluster allows. Times are in seconds."""
 
@@ -88,3 +97,4 @@ class PolicyFacts:
     domains: DomainLimits | None
     settle_time: float
     min_interval: float
+    machines: MachineWishes

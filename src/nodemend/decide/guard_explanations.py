@@ -11,6 +11,8 @@ from nodemend.decide.guard_holds import (
     Excluded,
     GuardHold,
     InMaintenance,
+    NobodyActs,
+    NotUnderstood,
     OtherRemediation,
     Pacing,
     Paused,
@@ -38,6 +40,8 @@ def explain_guard(reason: GuardHold) -> Explanation:
             | RemediesExhausted()
         ):
             return _explain_others(reason)
+        case NobodyActs() | NotUnderstood():
+            return _explain_check(reason)
         case _:
             assert_never(reason)
 
@@ -69,6 +73,20 @@ def _explain_wish(reason: DryRun | CheckDryRun | Paused | Excluded | InMaintenan
             return Explanation(
                 f"The node is in maintenance: {by}.", "It goes on when the maintenance has ended."
             )
+        case _:
+            assert_never(reason)
+
+
+def _explain_check(reason: NobodyActs | NotUnderstood) -> Explanation:
+    """What the check itself lacks."""
+    match reason:
+        case NobodyActs(why):
+            return Explanation(
+                f"Nobody would act on it: {why}.",
+                "Give its check a remediation template, or let machines be deleted in the RemediationPolicy.",
+            )
+        case NotUnderstood(check, what):
+            return Explanation(f"The check {check} says what nobody can follow: {what}.", "Correct it.")
         case _:
             assert_never(reason)
 

@@ -47,6 +47,8 @@ class CheckFacts:
     reading: Reading = Reading.STOPS_AT
     dry_run: bool = False
     pause: Pause | None = None
+    unread: str = ""
+    """What it says that nobody can follow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,21 @@ class RemediesExhausted:
     tried: int
 
 
+@dataclass(frozen=True, slots=True)
+class NobodyActs:
+    """The check asks an owner to act, and there is none that would."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotUnderstood:
+    """The check says something that nobody can follow: it may mean that nothing should be done."""
+
+    check: str
+    what: str
+
+
 GuardHold = (
     DryRun
     | CheckDryRun
@@ -136,4 +151,6 @@ GuardHold = (
     | ApiUnsettled
     | OtherRemediation
     | RemediesExhausted
+    | NobodyActs
+    | NotUnderstood
 )

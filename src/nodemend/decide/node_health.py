@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node_health_check import Threshold
 from nodemend.api.quantities import parse_duration
+from nodemend.decide.findings import Finding, Match
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,20 +16,7 @@ class ConditionSeen:
     type: str
     status: ConditionStatus
     seen_for: float
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A threshold and the condition that meets it."""
-
-    type: str
-    status: ConditionStatus
-    age: float
-    period: float
-
-    @property
-    def remaining(self) -> float:
-        return max(0.0, self.period - self.age)
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +29,14 @@ class Healthy:
 class Suspect:
     """Unhealthy, but not yet for long enough."""
 
-    match: Match
+    match: Finding
 
 
 @dataclass(frozen=True, slots=True)
 class Unhealthy:
-    match: Match
+    match: Finding
+    more: tuple[Finding, ...] = ()
+    """What else is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from nodemend.decide.guard_holds import (
     DryRun,
     Excluded,
     InMaintenance,
+    NotUnderstood,
     Pacing,
     Paused,
     QuorumAtRisk,
@@ -103,6 +104,8 @@ def _ask_policy(_facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
 
 def _ask_check(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
     check = facts.check
+    if check.unread:
+        return NotUnderstood(check.name, check.unread)
     if check.dry_run:
         return CheckDryRun(check.name)
     if check.pause is not None:

@@ -42,6 +42,7 @@ class Surroundings:
     log: Log
     metrics: Metrics
     events: EventRecorder
+    settings: ControllerSettings
 
 
 class Program(Protocol):
@@ -90,7 +91,7 @@ async def _serve(
     metrics.readings.follow_events(lambda: _outcomes(events))
     lease = LeaseAddress(name, settings.system_namespace)
     election = ElectionSettings(lease=lease, candidate=settings.identity, timing=settings.lease)
-    program = build(Surroundings(runtime, transport, election, log, metrics, events))
+    program = build(Surroundings(runtime, transport, election, log, metrics, events, settings))
     health.must_reach("the first list of every kind we watch", lambda: program.synced)
     try:
         await run_together(

@@ -3,6 +3,8 @@
 from nodemend.api import keys
 from nodemend.api.remediation_policy import Mode
 from nodemend.controllers.checker import Checker, CheckerObservers
+from nodemend.controllers.machine_checking import MachineObservers
+from nodemend.controllers.machine_health_check.recorder import MachineHealthCheckRecorder
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
 from nodemend.controllers.pauses import in_force
 from nodemend.entrypoints.controller_shell import Surroundings, run_controller
@@ -25,6 +27,12 @@ def build(around: Surroundings) -> Checker:
             LoopTelemetry("node_health_check", log, metrics),
             NodeHealthCheckRecorder(log, metrics, around.events.record),
         ),
+        machines=MachineObservers(
+            LoopTelemetry("machine_health_check", log, metrics),
+            MachineHealthCheckRecorder(log, metrics, around.events.record),
+        )
+        if around.settings.machine_health_checks
+        else None,
     )
     view, readings = checker.view, metrics.readings
     readings.follow_cache("nodes", lambda: view.nodes.age(now()))
@@ -32,6 +40,10 @@ def build(around: Surroundings) -> Checker:
     readings.follow_cache("remediations", lambda: view.remedies.age(now()))
     readings.follow_cache("remediationpolicies", lambda: view.policies.age(now()))
     readings.follow_queue("node_health_check", lambda: checker.waiting)
+    if checker.machines is not None:
+        machines = checker.machines
+        readings.follow_cache("machines", lambda: machines.view.age(now()))
+        readings.follow_queue("machine_health_check", lambda: machines.waiting)
 
     def mode_and_pause() -> tuple[Mode, bool]:
         policy = view.policies.get(keys.POLICY_NAME)

@@ -11,6 +11,10 @@ class _Condition(msgspec.Struct, frozen=True, gc=False):
     status: str = "Unknown"
 
 
+class _Owner(msgspec.Struct, frozen=True, gc=False):
+    uid: str = ""
+
+
 class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     name: str = ""
     namespace: str = ""
@@ -19,6 +23,7 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
+    owner_references: tuple[_Owner, ...] = ()
 
 
 class _Status(msgspec.Struct, frozen=True, gc=False):
@@ -41,6 +46,8 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
     deleting: bool
     labels: dict[str, str]
     annotations: dict[str, str]
+    owners: tuple[str, ...]
+    """The UIDs of what it belongs to."""
     conditions: tuple[_Condition, ...]
 
     def says(self, type_: str) -> str:
@@ -69,5 +76,6 @@ def as_record(resource: Resource, wire: RemediationWire) -> RemediationRecord:
         deleting=metadata.deletion_timestamp is not None,
         labels=metadata.labels,
         annotations=metadata.annotations,
+        owners=tuple(owner.uid for owner in metadata.owner_references),
         conditions=wire.status.conditions,
     )

@@ -11,6 +11,7 @@ from nodemend.settings.setting import (
     PREFIX,
     Setting,
     SettingsError,
+    Switch,
     choice_of,
     parse_namespace,
     parse_port,
@@ -58,6 +59,13 @@ REQUEST_TIMEOUT: Final = Setting(
     "request-timeout", parse_seconds, "3s", "How long one request about the leader Lease may take."
 )
 
+MACHINES: Final = Setting(
+    "machine-health-checks",
+    choice_of(Switch),
+    "off",
+    "Whether the checker serves MachineHealthChecks too: on or off. The remediator has no use for it.",
+)
+
 SETTINGS: Final[tuple[Setting[object], ...]] = (
     NAMESPACE,
     IDENTITY,
@@ -73,6 +81,7 @@ SETTINGS: Final[tuple[Setting[object], ...]] = (
     RENEW_DEADLINE,
     RETRY_PERIOD,
     REQUEST_TIMEOUT,
+    MACHINES,
 )
 
 
@@ -95,6 +104,7 @@ class ControllerSettings:
     probes: Address
     metrics: Address
     lease: LeaseTiming
+    machine_health_checks: bool
 
 
 def read_settings(
@@ -117,6 +127,7 @@ def read_settings(
         probes=Address(source.read(PROBE_ADDRESS), source.read(PROBE_PORT)),
         metrics=Address(source.read(METRICS_ADDRESS), source.read(METRICS_PORT)),
         lease=_lease(source),
+        machine_health_checks=source.read(MACHINES) is Switch.ON,
     )
     _refuse_clash(settings.probes, settings.metrics)
     return settings

@@ -20,6 +20,11 @@ class SettingsError(ValueError):
     """A setting that cannot be used, said in a sentence for whoever wrote it."""
 
 
+class Switch(StrEnum):
+    ON = "on"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T_co]):
     """`parse` raises ValueError, saying what the text must be."""

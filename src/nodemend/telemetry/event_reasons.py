@@ -29,6 +29,12 @@ NODE_UNHEALTHY: Final = EventReason(
 NODE_HEALTHY: Final = EventReason(
     "NodeHealthy", EventType.NORMAL, "Judge", "No threshold is met any more, and no remediation is open."
 )
+MACHINE_UNHEALTHY: Final = EventReason(
+    "MachineUnhealthy", EventType.WARNING, "Judge", "A Machine meets what its check calls unhealthy."
+)
+MACHINE_HEALTHY: Final = EventReason(
+    "MachineHealthy", EventType.NORMAL, "Judge", "Nothing that its check watches is wrong with the Machine."
+)
 REMEDIATION_STARTED: Final = EventReason(
     "RemediationStarted", EventType.NORMAL, "Request", "A health check asked for a remediation of the node."
 )
@@ -88,6 +94,8 @@ EVENT_REASONS: Final = (
     NODE_SUSPECT,
     NODE_UNHEALTHY,
     NODE_HEALTHY,
+    MACHINE_UNHEALTHY,
+    MACHINE_HEALTHY,
     REMEDIATION_STARTED,
     REMEDIATION_WITHDRAWN,
     REMEDIATION_ESCALATED,

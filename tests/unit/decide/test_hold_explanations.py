@@ -26,6 +26,11 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     ),
     (guard_holds.Excluded("a/b"), "The node is to be left alone: it has a/b."),
     (guard_holds.InMaintenance("M=True"), "The node is in maintenance: M=True."),
+    (guard_holds.NobodyActs("nobody owns it"), "Nobody would act on it: nobody owns it."),
+    (
+        guard_holds.NotUnderstood("workers", "'a' is no limit"),
+        "The check workers says what nobody can follow: 'a' is no limit.",
+    ),
     (
         guard_holds.TooManyUnhealthy("zone-a", 3, 6, "40%", 2),
         "Too many are unhealthy in zone-a: 3 of 6, and the limit is 40%.",

@@ -4,10 +4,10 @@ import pytest
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node_health_check import Threshold
+from nodemend.decide.findings import Match
 from nodemend.decide.node_health import (
     ConditionSeen,
     Healthy,
-    Match,
     NodeHealth,
     Suspect,
     Unhealthy,

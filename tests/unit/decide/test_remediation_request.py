@@ -7,8 +7,9 @@ import pytest
 from nodemend.api.conditions import ConditionStatus
 from nodemend.decide import guard_holds
 from nodemend.decide.escalation import Trying
+from nodemend.decide.findings import Match
 from nodemend.decide.holds import Hold
-from nodemend.decide.node_health import Healthy, Match, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.decide.remediation_request import (
     Create,
     Escalate,

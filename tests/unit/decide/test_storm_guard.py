@@ -8,7 +8,7 @@ import pytest
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
 from nodemend.decide import guard_holds, holds
-from nodemend.decide.facts import Absent, DomainLimits, PolicyFacts, Present, Seen, Unreadable
+from nodemend.decide.facts import Absent, DomainLimits, MachineWishes, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.guard_facts import Census, CheckFacts, ControlPlane, Domain, GuardFacts, Sight
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.limits import Between, Count, Percent, Reading
@@ -60,6 +60,7 @@ ACTING = PolicyFacts(
     domains=DomainLimits("zone", Percent(50), min_nodes=4, max_concurrent=2),
     settle_time=300.0,
     min_interval=10.0,
+    machines=MachineWishes(Reading.STOPS_AT, delete=False, healthy_delay=0.0),
 )
 CALM = GuardFacts(
     policy=Present(ACTING),

@@ -16,8 +16,8 @@ from nodemend.api.manual_remediation import (
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
-from nodemend.decide.facts import LeaseFacts, NodeFacts, PolicyFacts, Present, Taint
-from nodemend.decide.limits import Percent
+from nodemend.decide.facts import LeaseFacts, MachineWishes, NodeFacts, PolicyFacts, Present, Taint
+from nodemend.decide.limits import Percent, Reading
 from nodemend.decide.manual_remediation import HeldBy, ManualFacts
 from nodemend.decide.manual_remediation_steps import Left
 
@@ -37,6 +37,7 @@ def allowing(mode: Mode, pause: Pause | None, max_concurrent: int) -> PolicyFact
         domains=None,
         settle_time=0.0,
         min_interval=0.0,
+        machines=MachineWishes(Reading.STOPS_AT, delete=False, healthy_delay=0.0),
     )
 
 

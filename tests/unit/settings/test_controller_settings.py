@@ -21,6 +21,7 @@ def test_the_defaults_are_those_of_the_chart() -> None:
         log_form=LogForm.AUTO,
         probes=Address("", 8081),
         metrics=Address("", 8080),
+        machine_health_checks=False,
         lease=LeaseTiming(),
     )
 
@@ -59,6 +60,7 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
         "renew-deadline": "9s",
         "retry-period": "1s",
         "request-timeout": "2s",
+        "machine-health-checks": "on",
     }
     text = texts[setting.name]
     by_flag = read_settings({setting.key: text}, {}, "h")

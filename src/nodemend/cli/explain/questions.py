@@ -6,6 +6,7 @@ from typing import Final, assert_never
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.explain.facts import ExplainFacts
+from nodemend.cli.explain.finding_words import spell_age
 from nodemend.cli.explain.step_words import spell_left
 from nodemend.cli.explain.view import Answer, Question
 from nodemend.cli.words import spell_seconds
@@ -34,6 +35,8 @@ QUESTION_OF: Final[dict[type, str]] = {
     guard_holds.Excluded: "allowed",
     guard_holds.InMaintenance: "allowed",
     guard_holds.ApiUnsettled: "allowed",
+    guard_holds.NotUnderstood: "allowed",
+    guard_holds.NobodyActs: "remediating",
     guard_holds.RemediesExhausted: "remediating",
     guard_holds.OtherRemediation: "locked",
     holds.BootUnknown: "locked",
@@ -73,12 +76,10 @@ def ask_unhealthy(health: NodeHealth) -> Question:
             ready = f"; Ready for {spell_seconds(ready_for)}" if ready_for is not None else ""
             answer, because = Answer.NO, f"no threshold is met{ready}"
         case Suspect(match):
-            met = f"{match.type}={match.status} for {spell_seconds(match.age)}"
-            limit, left = spell_seconds(match.period), spell_seconds(match.remaining)
-            answer, because = Answer.NO, f"not yet: {met}, limit {limit}; {left} to go"
+            left = spell_seconds(match.remaining)
+            answer, because = Answer.NO, f"not yet: {spell_age(match)}; {left} to go"
         case Unhealthy(match):
-            met = f"{match.type}={match.status} for {spell_seconds(match.age)}"
-            answer, because = Answer.YES, f"{met}, limit {spell_seconds(match.period)}"
+            answer, because = Answer.YES, spell_age(match)
         case Unjudged(why):
             answer, because = Answer.OPEN, why
         case _:

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import assert_never
 
 from nodemend.controllers.checking.standings import HEALTHY, REMEDIATING, Entry, Standing
+from nodemend.decide.findings import spell_finding
 from nodemend.decide.guard_holds import ApiUnsettled, Pacing, Settling
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
-from nodemend.decide.remediation_request import Request
 
 
 def held_entry(hold: Hold) -> Entry:
@@ -19,10 +19,10 @@ def held_entry(hold: Hold) -> Entry:
     return Entry(Standing.HELD, type(hold.reason).__name__, message)
 
 
-def entry_of(health: NodeHealth, request: Request, *, remediating: bool) -> Entry:
+def entry_of(health: NodeHealth, hold: Hold | None, *, remediating: bool) -> Entry:
     """Where the target stands, in words that do not change while nothing does."""
-    if isinstance(request, Hold):
-        held = held_entry(request)
+    if hold is not None:
+        held = held_entry(hold)
         return replace(held, standing=Standing.REMEDIATING) if remediating else held
     if remediating:
         return REMEDIATING
@@ -30,10 +30,10 @@ def entry_of(health: NodeHealth, request: Request, *, remediating: bool) -> Entr
         case Healthy():
             return HEALTHY
         case Suspect(match):
-            why = f"{match.type}={match.status} for less than {match.period:.0f} s"
+            why = spell_finding(match)
             return Entry(Standing.SUSPECT, why, why)
-        case Unhealthy(match):
-            why = f"{match.type}={match.status} for {match.period:.0f} s"
+        case Unhealthy(match, more):
+            why = "; ".join(spell_finding(finding) for finding in (match, *more))
             return Entry(Standing.UNHEALTHY, why, why)
         case Unjudged(why):
             return Entry(Standing.UNJUDGED, why, why)

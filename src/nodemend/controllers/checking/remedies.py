@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
+from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, MANUAL_REMEDIATION_TEMPLATE, Resource
-from nodemend.api.node_health_check import TemplateReference
 from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.remediation_record import (
     RemediationRecord,
@@ -21,6 +21,16 @@ class Asked:
 
     api_version: str
     kind: str
+
+
+class NamesItsKind(Protocol):
+    """However a check refers to its template."""
+
+    @property
+    def api_version(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,7 @@ class Remedies:
     )
     caches: dict[Resource, ObjectCache[RemediationRecord]] = field(default_factory=dict)
 
-    def kind_of(self, template: TemplateReference) -> RemedyKind | NotServed:
+    def kind_of(self, template: NamesItsKind) -> RemedyKind | NotServed:
         return self.kinds.get(Asked(template.api_version, template.kind), _NOT_LOOKED)
 
     def find(self, kind: RemedyKind, namespace: str, name: str) -> RemediationRecord | None:
@@ -62,6 +72,16 @@ class Remedies:
     def all(self) -> Iterator[RemediationRecord]:
         for cache in self.caches.values():
             yield from cache.all()
+
+    def still_open(self) -> frozenset[Asked]:
+        """Kinds of which there is a remediation that some check of ours asked for."""
+        return frozenset(
+            asked
+            for asked, kind in self.kinds.items()
+            if isinstance(kind, RemedyKind)
+            and (cache := self.caches.get(kind.remediation)) is not None
+            and any(keys.CHECK_UID in record.annotations for record in cache.all())
+        )
 
     @property
     def synced(self) -> bool:

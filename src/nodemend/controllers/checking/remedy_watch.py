@@ -1,7 +1,7 @@
 """Finds the kinds that checks ask for, and watches the remediations of each."""
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from nodemend.api.group_versions import Resource
 from nodemend.controllers.checking.remedies import MANUAL, Asked, NotServed, Remedies, RemedyKind
@@ -11,12 +11,10 @@ from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
 from nodemend.kube.api_request import EVERYTHING, list_page
 from nodemend.kube.discovery import find_resource
 from nodemend.kube.object_cache import Change
-from nodemend.kube.ports import Runtime, Task, Transport
-from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_loop import run_reflector
+from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.reflector_steps import ReflectorTimings
 from nodemend.kube.remediation_record import RemediationRecord, remediation_records
-from nodemend.kube.running_together import join_all
+from nodemend.kube.watch_set import WatchSet
 
 LOOK_AGAIN: Final = 15.0
 STALE_AFTER: Final = 60.0
@@ -35,19 +33,22 @@ class RemedyWatch:
     ) -> None:
         self.remedies = Remedies()
         self._runtime = runtime
-        self._transport = transport
         self._client = ApiClient(transport, runtime)
-        self._timings = timings
         self._changed = changed
-        self._wanted: frozenset[Asked] = frozenset({MANUAL})
+        self._wanted_by: dict[str, frozenset[Asked]] = {}
         self._news = runtime.signal()
-        self._tasks: dict[Resource, Task] = {}
+        self._watches = WatchSet(runtime, transport, timings, self._news)
 
-    def want(self, wanted: frozenset[Asked]) -> None:
-        """These kinds, and always our own: remediations of it may be left from a check that is gone."""
-        if wanted | {MANUAL} != self._wanted:
-            self._wanted = wanted | {MANUAL}
+    def want(self, asker: str, wanted: frozenset[Asked]) -> None:
+        """From now on that asker wants these kinds."""
+        if wanted != self._wanted_by.get(asker):
+            self._wanted_by[asker] = wanted
             self._news.set()
+
+    @property
+    def _wanted(self) -> frozenset[Asked]:
+        """What anybody wants, and always our own: remediations may be left from a check that is gone."""
+        return frozenset({MANUAL}).union(*self._wanted_by.values())
 
     async def run(self) -> None:
         """Until cancelled, or until one of the watches fails."""
@@ -57,15 +58,14 @@ class RemedyWatch:
                 await self._keep_watches()
                 await self._news.wait(within=LOOK_AGAIN)
         finally:
-            for task in self._tasks.values():
-                task.cancel()
-            await join_all(list(self._tasks.values()))
+            await self._watches.end_all()
 
     async def _find_kinds(self) -> None:
         kinds = self.remedies.kinds
-        for gone in kinds.keys() - self._wanted:
+        wanted = self._wanted
+        for gone in kinds.keys() - wanted:
             del kinds[gone]
-        for asked in sorted(self._wanted, key=lambda one: (one.api_version, one.kind)):
+        for asked in sorted(wanted, key=lambda one: (one.api_version, one.kind)):
             known = kinds.get(asked)
             if not isinstance(known, RemedyKind) or self._is_stale(known):
                 kinds[asked] = await self._look(asked, known)
@@ -88,28 +88,13 @@ class RemedyWatch:
 
     async def _keep_watches(self) -> None:
         wanted = {kind.remediation for kind in self.remedies.kinds.values() if isinstance(kind, RemedyKind)}
-        for resource in self._tasks.keys() - wanted:
-            task = self._tasks.pop(resource)
-            task.cancel()
-            await task.join()
+        gone = self._watches.resources - wanted
+        await self._watches.end(gone)
+        for resource in gone:
             del self.remedies.caches[resource]
-        for resource in sorted(wanted - self._tasks.keys(), key=str):
-            reflector = Reflector(
-                remediation_records(resource), chance=self._runtime.random, timings=self._timings
-            )
-            self.remedies.caches[resource] = reflector.cache
-            work = run_reflector(reflector, self._transport, self._runtime, self._changed)
-            self._tasks[resource] = self._runtime.spawn(self._telling(work), str(resource))
-        for task in self._tasks.values():
-            if task.done:
-                await task.join()
-
-    async def _telling(self, work: Coroutine[Any, Any, None]) -> None:
-        """A watch ends only by failing: then the whole program should."""
-        try:
-            await work
-        finally:
-            self._news.set()
+        for resource in sorted(wanted - self._watches.resources, key=str):
+            self.remedies.caches[resource] = self._watches.begin(remediation_records(resource), self._changed)
+        await self._watches.raise_failures()
 
 
 async def find_kind(client: ApiClient, asked: Asked, deadline: float) -> RemedyKind | NotServed:

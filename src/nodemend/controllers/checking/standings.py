@@ -124,6 +124,9 @@ class Standings:
     def of_check(self, check: str) -> Tally:
         return self._tallies.get(check) or Tally()
 
+    def targets_of(self, check: str) -> list[str]:
+        return [target for target, place in self._places.items() if place.check == check]
+
     def census_of_check(self, check: str) -> Census:
         return _census(self.of_check(check).counts)
 

@@ -10,8 +10,7 @@ from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.node_health_check.gather import Target
-from nodemend.kube.api_request import Precondition, Request, apply, create, delete
-from nodemend.kube.remediation_record import RemediationRecord
+from nodemend.kube.api_request import Request, apply, create
 
 FIELD_MANAGER: Final = "nodemend-checker"
 
@@ -29,11 +28,6 @@ def create_remediation(target: Target, kind: RemedyKind, index: int, spec: Mappi
     }
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
     return create(resource, body, remedy.namespace, manager=FIELD_MANAGER)
-
-
-def withdraw_remediation(record: RemediationRecord) -> Request:
-    only_if = Precondition(record.uid, record.version)
-    return delete(record.resource, record.name, record.namespace, only_if=only_if)
 
 
 def report_policy(policy: RemediationPolicy, status: Mapping[str, Any]) -> Request:

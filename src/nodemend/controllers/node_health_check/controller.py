@@ -5,15 +5,18 @@ from dataclasses import dataclass, replace
 from typing import Protocol, assert_never
 
 from nodemend.api.event import ObjectReference
+from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.guarding import Guarding, Moment, stormy
+from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.standings import REMEDIATING, Entry, Place, Standing, Stood
+from nodemend.controllers.checking.turn import Turn
+from nodemend.controllers.checking.waiting_room import WaitingRoom
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
-from nodemend.controllers.node_health_check.observations import Observations
 from nodemend.controllers.node_health_check.reporter import Counts, Reporter
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.second_look import SecondLook
@@ -26,10 +29,7 @@ from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 
-LOOK_AGAIN = 10.0
-HELD_AT_A_TIME = 50
 COUNTED_AT_A_TIME = 500
-HELD_EVERY = 1.0
 REPORT_AT_MOST_EVERY = 1.0
 A_MOMENT = 0.02
 """A deadline may be a rounding error away: without a pause we would ask for it again and again."""
@@ -52,7 +52,7 @@ class PolicyKey:
 
 @dataclass(frozen=True, slots=True)
 class HeldKey:
-    """Whoever is held, looked at again so many at a time: a storm of thousands costs no more than a few."""
+    """Whoever is held."""
 
 
 Key = TargetKey | CheckKey | PolicyKey | HeldKey
@@ -82,7 +82,7 @@ class Case:
 class NodeHealthCheckController:
     """Serves one leadership. `client` must refuse writes once that is over."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it sees, what it remembers, what it writes with, whom it tells
         self,
         view: View,
         seen: Observations,
@@ -90,13 +90,16 @@ class NodeHealthCheckController:
         client: ApiClient,
         recorder: Recorder,
         ask_for: Callable[[Key, float], None],
+        *,
+        turn: Turn,
     ) -> None:
         self._view = view
         self._seen = seen
         self._reader = reader
         self._recorder = recorder
         self._ask_for = ask_for
-        self._held: dict[str, None] = {}
+        self._turn = turn
+        self._waiting: WaitingRoom[str] = WaitingRoom()
         self._rungs = Rungs(view)
         self._counted_by: object = None
         now = reader.runtime.monotonic()
@@ -119,7 +122,7 @@ class NodeHealthCheckController:
                 return self._wake_held()
 
     async def _reconcile_target(self, name: str) -> Outcome:
-        self._held.pop(name, None)
+        self._waiting.leave(name)
         target = gather.find_target(self._view, name)
         if target is None:
             self._strike(name)
@@ -141,8 +144,9 @@ class NodeHealthCheckController:
         rung = self._rungs.note(target, health, ours, request)
         case = Case(target, place, found, before, rung)
         if not isinstance(request, Create):
+            hold = request if isinstance(request, Hold) else None
             # The book is written before the deed: a deed that fails is tried again, the book still stands.
-            self._enter(case, entry_of(health, request, remediating=ours is not None))
+            self._enter(case, entry_of(health, hold, remediating=ours is not None))
         return await self._act(case, request)
 
     async def _count_everybody(self) -> None:
@@ -165,7 +169,7 @@ class NodeHealthCheckController:
             return
         health = gather.judge_target(target, self._seen.ages, moment.now)
         remediating = gather.find_remediation(self._view, target) is not None
-        entry = self._guarding.standings.find(name) or entry_of(health, Leave(), remediating=remediating)
+        entry = self._guarding.standings.find(name) or entry_of(health, None, remediating=remediating)
         place = self._guarding.place_of(ward_of(target, moment.wall), moment)
         self._guarding.standings.enter(name, place, entry)
 
@@ -174,47 +178,54 @@ class NodeHealthCheckController:
         return gather.as_open(found, target, self._view, moment.now - since)
 
     async def _act(self, case: Case, request: Request) -> Outcome:
-        target = case.target
         match request:
             case Create():
-                index = self._rungs.next_of(target)
-                write = await self._second_look.before_create(target, case.place, index)
-                what = gather.would_create(target, index)
-            case Withdraw() | Escalate() if case.found is not None:
-                write = await self._second_look.before_withdraw(target, case.found)
-                what = gather.reference_to(case.found.record)
+                return await self._create(case, request)
             case Withdraw() | Escalate():
-                raise ValueError("there is nothing to withdraw")
+                return await self._withdraw(case, request)
             case Leave(again_in):
                 return Done() if again_in is None else RequeueAfter(max(again_in, A_MOMENT))
             case Hold():
-                return self._hold(target)
+                return self._hold(case.target)
             case _:
                 assert_never(request)
-        if isinstance(write, Hold):
-            if isinstance(request, Create):
+
+    async def _create(self, case: Case, request: Create) -> Outcome:
+        target, index = case.target, self._rungs.next_of(case.target)
+        # The guard counts what is open: two creations at once could both find room for one.
+        async with self._turn.taken():
+            write = await self._second_look.before_create(target, case.place, index)
+            if isinstance(write, Hold):
                 self._enter(case, held_entry(write))
-            return self._hold(target)
-        outcome = await self._writer.write(write)
-        if isinstance(request, Create):
+                return self._hold(target)
+            outcome = await self._writer.write(write)
             # Also when nobody knows whether it was applied: the pace is for what may have begun.
             self._guarding.last_start = self._reader.runtime.monotonic()
-            self._enter(case, REMEDIATING)
+        self._enter(case, REMEDIATING)
         if outcome == Done():
-            self._recorder.asked(target, request, what)
+            self._recorder.asked(target, request, gather.would_create(target, index))
+        return outcome
+
+    async def _withdraw(self, case: Case, request: Withdraw | Escalate) -> Outcome:
+        if case.found is None:
+            raise ValueError("there is nothing to withdraw")
+        write = await self._second_look.before_withdraw(case.target, case.found)
+        if isinstance(write, Hold):
+            return self._hold(case.target)
+        outcome = await self._writer.write(write)
+        if outcome == Done():
+            self._recorder.asked(case.target, request, gather.reference_to(case.found.record))
         return outcome
 
     def _hold(self, target: Target) -> Outcome:
-        self._held[target.node.name] = None
-        self._ask_for(HeldKey(), LOOK_AGAIN)
+        self._waiting.enter(target.node.name)
+        self._ask_for(HeldKey(), waiting_room.LOOK_AGAIN)
         return Done()
 
     def _wake_held(self) -> Outcome:
-        """The longest asleep first."""
-        for name in list(self._held)[:HELD_AT_A_TIME]:
-            del self._held[name]
+        for name in self._waiting.wake():
             self._ask_for(TargetKey(name), 0.0)
-        return RequeueAfter(HELD_EVERY) if self._held else Done()
+        return RequeueAfter(waiting_room.EVERY) if self._waiting else Done()
 
     def _count_in(self, name: str, place: Place, health: NodeHealth) -> None:
         """Count a target among the unwell before the guard is asked about it, if it is one."""

@@ -10,7 +10,8 @@ from nodemend.api.group_versions import OUR_GROUP
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
+from nodemend.controllers.checking.condition_ages import ConditionAges
+from nodemend.controllers.checking.observations import reported
 from nodemend.controllers.checking.remedies import Remedies, RemedyKind
 from nodemend.decide.escalation import Trying
 from nodemend.decide.label_match import matches
@@ -82,13 +83,6 @@ def rules_in_force(view: View) -> object:
 
 def judge_target(target: Target, ages: ConditionAges, now: float) -> NodeHealth:
     return judge(target.check.spec.thresholds, ages.ages(target.node.uid, reported(target.node), now))
-
-
-def reported(node: NodeRecord) -> tuple[Reported, ...]:
-    return tuple(
-        Reported(condition.type, condition.status, condition.last_transition_time)
-        for condition in node.conditions
-    )
 
 
 def find_remediation(view: View, target: Target) -> Found | None:

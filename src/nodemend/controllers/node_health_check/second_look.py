@@ -7,8 +7,10 @@ import msgspec
 
 from nodemend.api.node import Node
 from nodemend.controllers.checking.guarding import Guarding, Moment
-from nodemend.controllers.checking.remedies import NotServed, RemedyKind
+from nodemend.controllers.checking.open_remediations import list_remediations
+from nodemend.controllers.checking.remedies import NotServed
 from nodemend.controllers.checking.standings import Place
+from nodemend.controllers.checking.withdrawal import withdraw_remediation
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.controllers.node_health_check import act, gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
@@ -17,10 +19,8 @@ from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
 from nodemend.decide.storm_guard import Go, guard
-from nodemend.kube.api_outcome import Ok
 from nodemend.kube.api_request import Request
-from nodemend.kube.paged_list import list_all
-from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
+from nodemend.kube.remediation_record import RemediationWire, as_record
 
 
 class _TemplateBody(msgspec.Struct):
@@ -50,7 +50,7 @@ class SecondLook:
         doubt = _doubt(target, await self._reader.node(target.node.name))
         if doubt is not None:
             return doubt
-        others = await self._remediations()
+        others = await list_remediations(self._reader, self._view.remedies)
         if isinstance(others, Unreadable):
             return Hold(CannotRead("the other remediations", others.why))
         if at_work := [record for record in others if record.name == target.node.name]:
@@ -70,7 +70,7 @@ class SecondLook:
                 existing = gather.as_open(Found(fresh, found.index), target, self._view, 0.0)
                 if not existing.ours or (existing.committed and not existing.finished):
                     return Hold(OtherRemediation(existing.holder))
-                return act.withdraw_remediation(fresh)
+                return withdraw_remediation(fresh)
             case Absent():
                 return Hold(CannotRead("the remediation", "it is gone already"))
             case Unreadable(why):
@@ -94,20 +94,6 @@ class SecondLook:
             return act.create_remediation(target, kind, index, found.value.spec.template.spec)
         why = found.why if isinstance(found, Unreadable) else "there is none"
         return Hold(CannotRead(f"the template {reference.namespace}/{reference.name}", why))
-
-    async def _remediations(self) -> list[RemediationRecord] | Unreadable:
-        """Of every kind that is served: one node, one remediation, whatever its kind."""
-        records: list[RemediationRecord] = []
-        for kind in self._view.remedies.kinds.values():
-            if isinstance(kind, RemedyKind):
-                resource = kind.remediation
-                outcome = await list_all(
-                    self._reader.client, resource, RemediationWire, deadline=self._reader.deadline
-                )
-                if not isinstance(outcome, Ok):
-                    return Unreadable(str(outcome))
-                records += [as_record(resource, wire) for wire in outcome.value.items]
-        return records
 
 
 def _doubt(target: Target, fresh: Seen[Node]) -> Hold | None:

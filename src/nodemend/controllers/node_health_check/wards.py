@@ -2,15 +2,14 @@
 
 from datetime import datetime
 
-from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.controllers.checking.ward import Ward
+from nodemend.controllers.node_exclusion import excluded_by
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.guard_facts import CheckFacts
 from nodemend.decide.limits import Reading, parse_gate
-from nodemend.kube.node_record import NodeRecord
 
 
 def ward_of(target: Target, wall: datetime) -> Ward:
@@ -36,15 +35,6 @@ def check_facts(check: NodeHealthCheck, wall: datetime) -> CheckFacts:
         dry_run=check.spec.dry_run,
         pause=in_force(check.spec.pause, wall),
     )
-
-
-def excluded_by(node: NodeRecord) -> str:
-    """The label or annotation that asks to leave a node alone, or nothing."""
-    labels = node.labels
-    said = labels.get(keys.EXCLUDE, node.annotation(keys.EXCLUDE))
-    if said is not None and said != "false":
-        return keys.EXCLUDE
-    return keys.MEDIK8S_EXCLUDE if labels.get(keys.MEDIK8S_EXCLUDE) == "true" else ""
 
 
 def maintained_by(target: Target) -> str:

@@ -27,9 +27,10 @@ from nodemend.controllers.checking.guarding import (
 from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing
 from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.checking.weather import Weather
+from nodemend.controllers.node_exclusion import excluded_by
 from nodemend.controllers.node_health_check.gather import Target, View
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
-from nodemend.controllers.node_health_check.wards import anybody_under, excluded_by, maintained_by, ward_of
+from nodemend.controllers.node_health_check.wards import anybody_under, maintained_by, ward_of
 from nodemend.decide.facts import Absent, Present
 from nodemend.decide.guard_facts import Census, Domain
 from nodemend.decide.guard_holds import Paused, Settling, TooManyUnhealthy

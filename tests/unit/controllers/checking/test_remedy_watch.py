@@ -95,7 +95,7 @@ def test_our_own_kind_is_always_watched(story: Story) -> None:
 
 
 def test_a_kind_that_is_asked_for_is_found_and_watched_and_let_go_again(story: Story) -> None:
-    story.watch.want(frozenset({ASKED}))
+    story.watch.want("test", frozenset({ASKED}))
     story.run()
     assert story.watch.remedies.kinds[ASKED] == RemedyKind(REBOOT_TEMPLATE, REBOOT)
     assert (story.watched, story.watch.remedies.synced) == ({"ManualRemediation", "Reboot"}, True)
@@ -104,14 +104,14 @@ def test_a_kind_that_is_asked_for_is_found_and_watched_and_let_go_again(story: S
     assert story.changes == ["default/n1 is there"]
     assert [record.name for record in story.watch.remedies.all()] == ["n1"]
 
-    story.watch.want(frozenset())
+    story.watch.want("test", frozenset())
     story.run()
     assert story.watched == {"ManualRemediation"}
     assert not list(story.watch.remedies.all())
 
 
 def test_a_kind_that_is_not_served_is_looked_for_again_and_holds_up_nobody(story: Story) -> None:
-    story.watch.want(frozenset({UNKNOWN}))
+    story.watch.want("test", frozenset({UNKNOWN}))
     story.run()
     assert story.watch.remedies.kinds[UNKNOWN] == NotServed("example.com/v1 has no kind FenceTemplate")
     assert story.watch.remedies.synced
@@ -120,7 +120,7 @@ def test_a_kind_that_is_not_served_is_looked_for_again_and_holds_up_nobody(story
 
 def test_a_kind_that_may_not_be_listed_holds_up_nobody_either_until_it_may_be(story: Story) -> None:
     story.forbidden.add(REBOOT.plural)
-    story.watch.want(frozenset({ASKED}))
+    story.watch.want("test", frozenset({ASKED}))
     story.run()
     kind = story.watch.remedies.kinds[ASKED]
     assert isinstance(kind, NotServed)
@@ -133,7 +133,7 @@ def test_a_kind_that_may_not_be_listed_holds_up_nobody_either_until_it_may_be(st
 
 
 def test_a_kind_whose_view_has_grown_old_is_asked_for_again(story: Story) -> None:
-    story.watch.want(frozenset({ASKED}))
+    story.watch.want("test", frozenset({ASKED}))
     story.run()
     story.forbidden.add(REBOOT.plural)
     story.run(800.0)

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from nodemend.controllers.checking.condition_ages import ConditionAges
+from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
-from nodemend.controllers.node_health_check.gather import reported
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import Change
 from nodemend.kube.remediation_record import RemediationRecord
@@ -31,3 +30,10 @@ class Observations:
             self.remediations.setdefault(change.new.uid, now)
         elif change.old is not None:
             self.remediations.pop(change.old.uid, None)
+
+
+def reported(node: NodeRecord) -> tuple[Reported, ...]:
+    return tuple(
+        Reported(condition.type, condition.status, condition.last_transition_time)
+        for condition in node.conditions
+    )

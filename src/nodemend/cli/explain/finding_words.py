@@ -1,0 +1,23 @@
+"""What is wrong with a target, with its times, for the reader of an explanation."""
+
+from nodemend.cli.words import spell_seconds
+from nodemend.decide.findings import (
+    AskedFor,
+    Finding,
+    Match,
+    NeverStarted,
+    NodeGone,
+    PhaseFailed,
+    spell_finding,
+)
+
+
+def spell_age(finding: Finding) -> str:
+    """What is met, for how long, and how long it may last."""
+    match finding:
+        case Match(age=age, period=period):
+            return f"{finding.type}={finding.status} for {spell_seconds(age)}, limit {spell_seconds(period)}"
+        case NeverStarted(age, period):
+            return f"no node for {spell_seconds(age)}, limit {spell_seconds(period)}"
+        case NodeGone() | AskedFor() | PhaseFailed():
+            return spell_finding(finding)

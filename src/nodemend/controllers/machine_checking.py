@@ -1,0 +1,190 @@
+"""The part of the checker that serves MachineHealthCheck: what wakes it, and what it runs on."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.checking.observations import Observations
+from nodemend.controllers.checking.remedies import Asked
+from nodemend.controllers.checking.remedy_watch import RemedyWatch
+from nodemend.controllers.checking.turn import Turn
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Clusters
+from nodemend.controllers.machine_health_check.controller import (
+    MachineHealthCheckController,
+    MachineRecorder,
+)
+from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of
+from nodemend.controllers.machine_health_check.gather import MachineObservations, reported_by
+from nodemend.controllers.machine_health_check.keys import Key
+from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
+from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.machine_check_record import MachineCheckRecord
+from nodemend.kube.machine_record import MachineRecord
+from nodemend.kube.node_record import NodeRecord
+from nodemend.kube.object_cache import Change, ObjectCache
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.reconcile_loop import LoopObserver, ReconcileLoop
+from nodemend.kube.reflector_steps import ReflectorTimings
+from nodemend.kube.remediation_record import RemediationRecord
+from nodemend.kube.workload_cluster_record import WorkloadClusterRecord
+
+WORKERS: Final = 8
+"""One slow cluster keeps one of them waiting, not all."""
+_LOOK_FOR_SYNC_EVERY: Final = 0.1
+_ASKER: Final = "machine health checks"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineObservers:
+    """Who is told what, for logs, metrics and events."""
+
+    loop: LoopObserver[Key]
+    recorder: MachineRecorder
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What it has in common with the rest of the checker."""
+
+    nodes: ObjectCache[NodeRecord]
+    seen: Observations
+    remedies: RemedyWatch
+    policies: ObjectCache[RemediationPolicy]
+
+
+class MachineChecking:
+    """Every replica watches; the leader judges and asks."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        transport: Transport,
+        timings: ReflectorTimings,
+        shared: Shared,
+        observers: MachineObservers,
+    ) -> None:
+        self._runtime = runtime
+        self._observers = observers
+        self._remedies = shared.remedies
+        self._seen = MachineObservations()
+        self._loop: ReconcileLoop[Key] | None = None
+        self._fleet = Fleet()
+        self._clusters = Clusters(ClusterNodes(shared.nodes, shared.seen))
+        self._watch = MachineWatch(runtime, transport, timings, self._fleet, self)
+        self.view = MachineView(
+            self._fleet,
+            self._clusters,
+            shared.remedies.remedies,
+            shared.seen.remediations,
+            shared.policies,
+        )
+
+    @property
+    def synced(self) -> bool:
+        return self._watch.looked and self.view.synced
+
+    @property
+    def waiting(self) -> int:
+        """Keys in the queue, 0 while another replica leads."""
+        return self._loop.status().waiting if self._loop is not None else 0
+
+    async def watch(self) -> None:
+        await self._watch.run()
+
+    async def work(self, reader: Reader, client: ApiClient, turn: Turn) -> None:
+        """For one leadership, from when everything is in sight."""
+        while not self.synced:
+            await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
+        controller = MachineHealthCheckController(
+            self.view, self._seen, reader, client, self._observers.recorder, self._ask_later, turn=turn
+        )
+        loop = ReconcileLoop(
+            self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=WORKERS
+        )
+        self._loop = loop
+        try:
+            self._ask_for(self._everything())
+            await loop.run()
+        finally:
+            self._loop = None
+
+    def machines_changed(self, changes: Sequence[Change[MachineRecord]]) -> None:
+        now = self._runtime.monotonic()
+        for change in changes:
+            key = self._fleet.note_machine(change)
+            self._ask_for((key,))
+            for record in (change.old, change.new):
+                if record is not None and record.node:
+                    # Whoever names the same node must know that it is not alone any more, or is again.
+                    self._ask_for(self._fleet.naming(record.node))
+            if change.new is None:
+                if change.old is not None:
+                    self._seen.forget(change.old.uid)
+                continue
+            self._seen.ages.observe(change.new.uid, reported_by(change.new), now)
+            if self._clusters.learn(change.new):
+                self._ask_for(self._fleet.in_cluster(cluster_of(change.new)))
+
+    def checks_changed(self, group: str, changes: Sequence[Change[MachineCheckRecord]]) -> None:
+        """Who is whose target may have changed, unless only the status did."""
+        for change in changes:
+            key = self._fleet.note_check(group, change)
+            self._ask_for((key,))
+            if _says(change.old) != _says(change.new):
+                everybody = self._fleet.machine_keys()
+                self._ask_for(machine for machine in everybody if machine.namespace == key.namespace)
+        self._want_kinds()
+
+    def clusters_changed(self, changes: Sequence[Change[WorkloadClusterRecord]]) -> None:
+        for change in changes:
+            self._ask_for(self._fleet.in_cluster(change.key))
+
+    def nodes_changed(self, changes: Sequence[Change[NodeRecord]]) -> None:
+        for change in changes:
+            self._ask_for(self._fleet.naming(change.key))
+            if change.new is not None:
+                for cluster in self._clusters.learn_from_node(self._fleet, change.new):
+                    self._ask_for(self._fleet.in_cluster(cluster))
+
+    def remediations_changed(self, changes: Sequence[Change[RemediationRecord]]) -> None:
+        for change in changes:
+            for record in (change.old, change.new):
+                if record is not None:
+                    keys = (self._fleet.by_uid(uid) for uid in record.owners)
+                    self._ask_for(key for key in keys if key is not None)
+        if any(change.new is None for change in changes):
+            self._want_kinds()
+
+    def policies_changed(self) -> None:
+        self._ask_for(self._everything())
+
+    def _want_kinds(self) -> None:
+        """Those that checks ask for, and those of which there still are some that a check once asked for."""
+        asked = {
+            Asked(template.api_version, template.kind)
+            for key in self._fleet.check_keys()
+            if (check := self._fleet.check(key)) is not None
+            and (template := check.rules.template) is not None
+            and self._fleet.serves(key)
+        }
+        self._remedies.want(_ASKER, frozenset(asked) | self._remedies.remedies.still_open())
+
+    def _everything(self) -> Iterator[Key]:
+        yield from list(self._fleet.check_keys())
+        yield from list(self._fleet.machine_keys())
+
+    def _ask_later(self, key: Key, after: float) -> None:
+        if self._loop is not None:
+            self._loop.add(key, after)
+
+    def _ask_for(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self._ask_later(key, 0.0)
+
+
+def _says(check: MachineCheckRecord | None) -> object:
+    """All but its status."""
+    return (check.uid, check.rules, check.claimed, check.paused) if check is not None else None

@@ -1,0 +1,143 @@
+"""Judges one machine at a time, and asks for what the verdict needs."""
+
+from collections.abc import Callable
+from typing import Final, Protocol, assert_never
+
+from nodemend.controllers.checking import waiting_room
+from nodemend.controllers.checking.entries import entry_of, held_entry
+from nodemend.controllers.checking.guarding import Guarding, stormy
+from nodemend.controllers.checking.standings import REMEDIATING
+from nodemend.controllers.checking.turn import Turn
+from nodemend.controllers.checking.waiting_room import WaitingRoom
+from nodemend.controllers.checking.weather import Weather
+from nodemend.controllers.checking.writer import Writer
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.machine_health_check import gather
+from nodemend.controllers.machine_health_check.book import Case, Judgements, MachineBook
+from nodemend.controllers.machine_health_check.deeds import Beginning, Deeds
+from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey
+from nodemend.controllers.machine_health_check.gather import MachineObservations, Target
+from nodemend.controllers.machine_health_check.keys import HeldMachinesKey, Key
+from nodemend.controllers.machine_health_check.reporter import Counts, MachineReporter
+from nodemend.controllers.machine_health_check.second_look import SecondLook
+from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.controllers.machine_health_check.wards import MachineSurroundings
+from nodemend.decide.holds import Hold
+from nodemend.decide.machine_marks import UNSURE
+from nodemend.decide.machine_request import Ask, ByTemplate, Delete, Request, decide_machine
+from nodemend.decide.remediation_request import Create, Leave, Withdraw
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
+
+A_MOMENT: Final = 0.02
+"""A deadline may be a rounding error away: without a pause we would ask for it again and again."""
+
+
+class MachineRecorder(Judgements, Counts, Protocol):
+    """Told of verdicts and of what was done, for events, logs and metrics."""
+
+    def asked(self, target: Target, deed: Beginning | Withdraw) -> None: ...
+
+
+class MachineHealthCheckController:
+    """Serves one leadership. `client` must refuse writes once that is over."""
+
+    def __init__(  # noqa: PLR0913 - what it sees, what it remembers, what it writes with, whom it tells
+        self,
+        view: MachineView,
+        seen: MachineObservations,
+        reader: Reader,
+        client: ApiClient,
+        recorder: MachineRecorder,
+        ask_for: Callable[[Key, float], None],
+        *,
+        turn: Turn,
+    ) -> None:
+        self._view = view
+        self._recorder = recorder
+        self._ask_for = ask_for
+        self._waiting: WaitingRoom[MachineKey] = WaitingRoom()
+        runtime, writer = reader.runtime, Writer(client, reader.runtime)
+        now = runtime.monotonic()
+        weather = Weather(stormy_before=stormy(view.policies), now=now)
+        guarding = Guarding(MachineSurroundings(view), weather, last_start=now)
+        self._book = MachineBook(view, seen, guarding, runtime, recorder, ask_for)
+        self._deeds = Deeds(view, guarding, SecondLook(reader, view, guarding), writer, turn, runtime)
+        self._reporter = MachineReporter(view, guarding, writer, recorder)
+
+    async def reconcile(self, key: Key) -> Outcome:
+        match key:
+            case MachineKey():
+                return await self._reconcile_machine(key)
+            case MachineCheckKey():
+                return await self._reporter.report(key, self._book.moment())
+            case HeldMachinesKey():
+                for held in self._waiting.wake():
+                    self._ask_for(held, 0.0)
+                return RequeueAfter(waiting_room.EVERY) if self._waiting else Done()
+
+    async def _reconcile_machine(self, key: MachineKey) -> Outcome:
+        self._waiting.leave(key)
+        await self._book.count_everybody()
+        machine, target = self._view.fleet.machine(key), gather.find_target(self._view, key)
+        if machine is not None:
+            outcome = await self._deeds.withdraw_abandoned(machine, target)
+            if outcome != Done():
+                return outcome
+        if target is None:
+            self._book.strike(key)
+            return Done()
+        case = self._book.look(target)
+        request = decide_machine(case.health, case.way, target.machine.marks, case.guarded)
+        if not isinstance(request, Ask | Create | Delete):
+            # The book is written before the deed: a deed that fails is tried again, the book still stands.
+            hold = request if isinstance(request, Hold) else None
+            self._book.enter(case, entry_of(case.health, hold, remediating=_at_work(case)))
+        return await self._act(case, request)
+
+    async def _act(self, case: Case, request: Request) -> Outcome:
+        match request:
+            case Ask() | Create() | Delete():
+                return await self._begin(case, request)
+            case Withdraw():
+                return self._finish(case, request, await self._deeds.withdraw(case.target))
+            case Hold():
+                return self._or_wait(case, await self._deeds.tell(case, request), wait=True)
+            case Leave(again_in):
+                outcome = self._or_wait(case, await self._deeds.tell(case, request), wait=_is_open(case))
+                soon = again_in is not None and outcome == Done()
+                return RequeueAfter(max(again_in or 0.0, A_MOMENT)) if soon else outcome
+            case _:
+                assert_never(request)
+
+    async def _begin(self, case: Case, request: Beginning) -> Outcome:
+        begun = await self._deeds.begin(case, request)
+        self._book.enter(case, held_entry(begun) if isinstance(begun, Hold) else REMEDIATING)
+        return self._finish(case, request, begun)
+
+    def _finish(self, case: Case, deed: Beginning | Withdraw, done: Outcome | Hold) -> Outcome:
+        if done == Done():
+            self._recorder.asked(case.target, deed)
+        return self._or_wait(case, done, wait=isinstance(done, Hold))
+
+    def _or_wait(self, case: Case, done: Outcome | Hold, *, wait: bool) -> Outcome:
+        if not wait and not isinstance(done, Hold):
+            return done
+        self._waiting.enter(case.target.key)
+        self._ask_for(HeldMachinesKey(), waiting_room.LOOK_AGAIN)
+        return Done() if isinstance(done, Hold) else done
+
+
+def _is_open(case: Case) -> bool:
+    """Whether it must be looked at again though nothing changes about itself.
+
+    What nobody could vouch for was not written down; and what no owner has begun is taken back in a storm.
+    """
+    unsure = isinstance(case.guarded, Hold) and isinstance(case.guarded.reason, UNSURE)
+    return unsure or case.target.machine.marks.not_begun
+
+
+def _at_work(case: Case) -> bool:
+    if isinstance(case.way, ByTemplate):
+        return case.way.existing is not None and case.way.existing.ours
+    return case.target.machine.marks.asks_owner

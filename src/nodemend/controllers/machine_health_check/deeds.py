@@ -1,0 +1,134 @@
+"""What is done for one machine: begin with it, take back what was asked, tell what was found."""
+
+from typing import assert_never
+
+from nodemend.api.timestamps import print_time
+from nodemend.controllers.checking.guarding import Guarding
+from nodemend.controllers.checking.turn import Turn
+from nodemend.controllers.checking.withdrawal import withdraw_remediation
+from nodemend.controllers.checking.writer import Writer
+from nodemend.controllers.machine_health_check import act, gather
+from nodemend.controllers.machine_health_check.book import Case
+from nodemend.controllers.machine_health_check.conditions import with_marks
+from nodemend.controllers.machine_health_check.gather import Target
+from nodemend.controllers.machine_health_check.second_look import Fresh, SecondLook
+from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.decide.hold_explanations import explain
+from nodemend.decide.holds import Hold
+from nodemend.decide.machine_marks import Marks
+from nodemend.decide.machine_request import Ask, Delete, Request, marks_for, without_template
+from nodemend.decide.node_health import Unhealthy
+from nodemend.decide.remediation_request import Create
+from nodemend.decide.storm_guard import Go
+from nodemend.kube.api_request import Request as Write
+from nodemend.kube.machine_record import MachineRecord
+from nodemend.kube.ports import Runtime
+from nodemend.kube.reconcile_loop import Done, Outcome
+from nodemend.kube.remediation_record import RemediationRecord
+
+Beginning = Ask | Create | Delete
+
+
+class Deeds:
+    """Every one looks a second time, and names the version that it rests on."""
+
+    def __init__(
+        self,
+        view: MachineView,
+        guarding: Guarding,
+        second_look: SecondLook,
+        writer: Writer,
+        turn: Turn,
+        runtime: Runtime,
+    ) -> None:
+        self._view = view
+        self._guarding = guarding
+        self._second_look = second_look
+        self._writer = writer
+        self._turn = turn
+        self._runtime = runtime
+
+    async def begin(self, case: Case, request: Beginning) -> Outcome | Hold:
+        """A fresh look outside the turn, which may take as long as a slow cluster does; the rest inside."""
+        fresh = await self._second_look.machine(case.target)
+        if isinstance(fresh, Hold):
+            return fresh
+        if not isinstance(case.health, Unhealthy):
+            raise TypeError(f"nothing is begun for a machine that is {case.health}")
+        doubt = await self._second_look.still(case.health.match, fresh)
+        if doubt is not None:
+            return doubt
+        async with self._turn.taken():
+            guarded = await self._second_look.guard(case.target, case.place)
+            if isinstance(guarded, Hold):
+                return guarded
+            write = await self._write_for(case, request, fresh)
+            if isinstance(write, Hold):
+                return write
+            outcome = await self._writer.write(write)
+            # Also when nobody knows whether it was applied: the pace is for what may have begun.
+            self._guarding.last_start = self._runtime.monotonic()
+        return outcome
+
+    async def withdraw(self, target: Target) -> Outcome | Hold:
+        record = gather.find_remediation(self._view, target)
+        if record is None:
+            return Done()
+        write = await self._second_look.before_withdraw(target, record)
+        return write if isinstance(write, Hold) else await self._writer.write(write)
+
+    async def withdraw_abandoned(self, machine: MachineRecord, target: Target | None) -> Outcome:
+        """What we once asked for and nobody wants any more. What has released something ends by itself."""
+        for record in gather.abandoned(self._view, machine, target):
+            if not _committed(record):
+                outcome = await self._writer.write(withdraw_remediation(record))
+                if outcome != Done():
+                    return outcome
+        return Done()
+
+    async def tell(self, case: Case, request: Request) -> Outcome | Hold:
+        """Write down on the machine what was found, if it is not there already."""
+        target = case.target
+        shown = target.machine.marks
+        if not target.dialect.owners_read_conditions:
+            return Done()
+        if marks_for(case.health, case.way, shown, case.guarded, request) == shown:
+            return Done()
+        fresh = await self._second_look.machine(target)
+        if isinstance(fresh, Hold):
+            return fresh
+        wanted = marks_for(case.health, case.way, fresh.machine.marks, case.guarded, request)
+        return await self._mark(target, fresh, wanted)
+
+    async def _write_for(self, case: Case, request: Beginning, fresh: Fresh) -> Write | Hold:
+        match request:
+            case Ask():
+                wanted = marks_for(case.health, case.way, fresh.machine.marks, Go(), request)
+                return self._marking(case.target, fresh, wanted)
+            case Delete():
+                return act.delete_machine(fresh.machine, fresh.version)
+            case Create():
+                return await self._create(case.target, fresh)
+            case _:
+                assert_never(request)
+
+    async def _create(self, target: Target, fresh: Fresh) -> Write | Hold:
+        write = await self._second_look.from_template(target)
+        if isinstance(write, Hold):
+            why = explain(write.reason).sentence
+            await self._mark(target, fresh, without_template(fresh.machine.marks, why))
+        return write
+
+    async def _mark(self, target: Target, fresh: Fresh, wanted: Marks) -> Outcome:
+        if wanted == fresh.machine.marks or not target.dialect.owners_read_conditions:
+            return Done()
+        return await self._writer.write(self._marking(target, fresh, wanted))
+
+    def _marking(self, target: Target, fresh: Fresh, wanted: Marks) -> Write:
+        conditions = with_marks(fresh.conditions, wanted, target.dialect, print_time(self._runtime.wall()))
+        return act.write_conditions(fresh.machine, fresh.version, conditions)
+
+
+def _committed(record: RemediationRecord) -> bool:
+    """Something was released, or may have been: only the remediator knows when it is over."""
+    return record.says("Fenced") == "True" and record.says("Succeeded") != "True"

@@ -1,0 +1,154 @@
+"""The machines that we know and what is around them, found by node, by UID, by cluster and by namespace."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from nodemend.kube.machine_check_record import MachineCheckRecord
+from nodemend.kube.machine_dialect import Dialect
+from nodemend.kube.machine_record import MachineRecord
+from nodemend.kube.object_cache import Change, ObjectCache
+from nodemend.kube.workload_cluster_record import WorkloadClusterRecord
+
+
+@dataclass(frozen=True, slots=True)
+class MachineKey:
+    group: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCheckKey:
+    group: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Realm:
+    """The Machines of one project, and whatever checks them."""
+
+    dialect: Dialect
+    machines: ObjectCache[MachineRecord]
+    clusters: ObjectCache[WorkloadClusterRecord] | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckBook:
+    """The MachineHealthChecks of one group. Where another project serves them, only the claimed are ours."""
+
+    group: str
+    of: str
+    """The group whose Machines they are about."""
+    checks: ObjectCache[MachineCheckRecord]
+    only_claimed: bool
+
+
+@dataclass(slots=True)
+class Fleet:
+    realms: dict[str, Realm] = field(default_factory=dict)
+    books: dict[str, CheckBook] = field(default_factory=dict)
+    _naming: defaultdict[str, set[MachineKey]] = field(default_factory=lambda: defaultdict(set))
+    _in_cluster: defaultdict[str, set[MachineKey]] = field(default_factory=lambda: defaultdict(set))
+    _by_uid: dict[str, MachineKey] = field(default_factory=dict)
+    _asked: set[MachineKey] = field(default_factory=set)
+    _checks_at: defaultdict[str, set[MachineCheckKey]] = field(default_factory=lambda: defaultdict(set))
+
+    def machine(self, key: MachineKey) -> MachineRecord | None:
+        realm = self.realms.get(key.group)
+        return realm.machines.get(f"{key.namespace}/{key.name}") if realm is not None else None
+
+    def check(self, key: MachineCheckKey) -> MachineCheckRecord | None:
+        book = self.books.get(key.group)
+        return book.checks.get(f"{key.namespace}/{key.name}") if book is not None else None
+
+    def machine_keys(self) -> Iterator[MachineKey]:
+        return iter(self._by_uid.values())
+
+    def check_keys(self) -> Iterator[MachineCheckKey]:
+        for keys in self._checks_at.values():
+            yield from keys
+
+    def checks_for(self, machine: MachineRecord) -> Iterator[tuple[MachineCheckKey, MachineCheckRecord]]:
+        """Those in its namespace that are ours to serve, whomever they select."""
+        for key in self._checks_at.get(machine.namespace, ()):
+            check = self.check(key)
+            if check is not None and self.serves(key) and self.books[key.group].of == machine.resource.group:
+                yield key, check
+
+    def serves(self, key: MachineCheckKey) -> bool:
+        """Whether a check is ours to serve."""
+        book, check = self.books.get(key.group), self.check(key)
+        return book is not None and check is not None and (check.claimed or not book.only_claimed)
+
+    def naming(self, node: str) -> Collection[MachineKey]:
+        """Those that name a node of this name as theirs, in whatever cluster."""
+        return self._naming.get(node, ())
+
+    def in_cluster(self, cluster: str) -> Collection[MachineKey]:
+        return self._in_cluster.get(cluster, ())
+
+    def by_uid(self, uid: str) -> MachineKey | None:
+        return self._by_uid.get(uid)
+
+    def asked(self) -> Collection[MachineKey]:
+        """Those whose owner is asked to act, or acts."""
+        return self._asked
+
+    def note_machine(self, change: Change[MachineRecord]) -> MachineKey:
+        """Must be told of every change of a machine."""
+        record = change.new or change.old
+        if record is None:
+            raise ValueError("a change is of something")
+        key = key_of(record)
+        if change.old is not None:
+            self._forget(key, change.old)
+        if change.new is not None:
+            self._remember(key, change.new)
+        return key
+
+    def note_check(self, group: str, change: Change[MachineCheckRecord]) -> MachineCheckKey:
+        """Must be told of every change of a check."""
+        namespace, _, name = change.key.partition("/")
+        key = MachineCheckKey(group, namespace, name)
+        if change.new is not None:
+            self._checks_at[namespace].add(key)
+        else:
+            self._checks_at[namespace].discard(key)
+        return key
+
+    def _remember(self, key: MachineKey, machine: MachineRecord) -> None:
+        cluster = cluster_of(machine)
+        self._by_uid[machine.uid] = key
+        self._in_cluster[cluster].add(key)
+        if machine.node:
+            self._naming[machine.node].add(key)
+        if machine.marks.asks_owner:
+            self._asked.add(key)
+
+    def _forget(self, key: MachineKey, machine: MachineRecord) -> None:
+        cluster = cluster_of(machine)
+        self._by_uid.pop(machine.uid, None)
+        self._in_cluster[cluster].discard(key)
+        self._naming[machine.node].discard(key)
+        self._asked.discard(key)
+        if not self._in_cluster[cluster]:
+            del self._in_cluster[cluster]
+        if not self._naming[machine.node]:
+            del self._naming[machine.node]
+
+
+def key_of(machine: MachineRecord) -> MachineKey:
+    return MachineKey(machine.resource.group, machine.namespace, machine.name)
+
+
+def cluster_of(machine: MachineRecord) -> str:
+    """The cluster whose node it is: namespace and name of its Cluster, or nothing for the one we run in."""
+    return f"{machine.namespace}/{machine.cluster}" if machine.cluster else ""

@@ -1,0 +1,208 @@
+"""What one machine looks like from our caches. Enough to wake us and to judge; never enough to act."""
+
+from dataclasses import dataclass, field, replace
+
+from nodemend.api import keys
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.group_versions import OUR_GROUP
+from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
+from nodemend.controllers.checking.observations import reported
+from nodemend.controllers.checking.remedies import RemedyKind
+from nodemend.controllers.machine_health_check.clusters import ClusterNodes
+from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of, key_of
+from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.decide.escalation import Trying
+from nodemend.decide.facts import PolicyFacts
+from nodemend.decide.label_match import matches
+from nodemend.decide.machine_health import (
+    MachineFacts,
+    NodeAwaited,
+    NodeFound,
+    NodeMissing,
+    NodeSeen,
+    NodeUnseen,
+)
+from nodemend.decide.machine_request import ByDeletion, ByNobody, ByOwner, ByTemplate, Way
+from nodemend.decide.node_health import ConditionSeen
+from nodemend.decide.remediation_request import Open
+from nodemend.kube.machine_check_record import MachineCheckRecord
+from nodemend.kube.machine_dialect import CLUSTER_API, Dialect
+from nodemend.kube.machine_record import MachineRecord
+from nodemend.kube.remediation_record import RemediationRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A machine under a check; `overlapping` are other checks that select it too."""
+
+    key: MachineKey
+    machine: MachineRecord
+    check_key: MachineCheckKey
+    check: MachineCheckRecord
+    dialect: Dialect
+    overlapping: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class MachineObservations:
+    """What one leadership keeps from the machines it sees."""
+
+    ages: ConditionAges = field(default_factory=ConditionAges)
+    _waiting: dict[str, float] = field(default_factory=dict)
+
+    def awaited(self, uid: str, *, could_start: bool, now: float) -> float:
+        """For how many seconds we have seen that it could have a node and has none."""
+        if not could_start:
+            self._waiting.pop(uid, None)
+            return 0.0
+        return now - self._waiting.setdefault(uid, now)
+
+    def forget(self, uid: str) -> None:
+        self.ages.forget(uid)
+        self._waiting.pop(uid, None)
+
+
+def find_target(view: MachineView, key: MachineKey) -> Target | None:
+    """Of several checks that select a machine, the first by name has it: one machine, one owner."""
+    machine, realm = view.fleet.machine(key), view.fleet.realms.get(key.group)
+    if machine is None or realm is None or machine.left_alone_by:
+        return None
+    mine = sorted(
+        ((at, check) for at, check in view.fleet.checks_for(machine) if _selects(check, machine)),
+        key=lambda found: (found[1].name, found[0].group),
+    )
+    if not mine:
+        return None
+    (at, check), *others = mine
+    return Target(key, machine, at, check, realm.dialect, tuple(other.name for _, other in others))
+
+
+def machine_facts(view: MachineView, target: Target, seen: MachineObservations, now: float) -> MachineFacts:
+    machine = target.machine
+    not_yet = _not_yet(view, target)
+    could_start = not not_yet and (machine.infrastructure_ready or not target.dialect.has_clusters)
+    awaited = seen.awaited(machine.uid, could_start=could_start and not machine.node, now=now)
+    return MachineFacts(
+        node=NodeAwaited(awaited) if not machine.node else see_node(view, machine, now),
+        conditions=_machine_conditions(machine, seen.ages, now),
+        asked_by=machine.asked_by,
+        not_yet=not_yet,
+        failed=machine.failed,
+        deleting=machine.deleting,
+    )
+
+
+def see_node(view: MachineView, machine: MachineRecord, now: float) -> NodeSeen:
+    """The node that a machine names, if we can be sure that it is the right one."""
+    where = view.clusters.nodes_of(machine)
+    if not isinstance(where, ClusterNodes):
+        return NodeUnseen(where.why)
+    rivals = [
+        key
+        for key in view.fleet.naming(machine.node)
+        if key != key_of(machine)
+        and (other := view.fleet.machine(key)) is not None
+        and view.clusters.nodes_of(other) == where
+    ]
+    if rivals:
+        return NodeUnseen(f"{rivals[0].namespace}/{rivals[0].name} names the Node {machine.node} too")
+    node = where.nodes.get(machine.node)
+    if node is None:
+        return NodeMissing(machine.node)
+    if machine.provider_id and node.provider_id and machine.provider_id != node.provider_id:
+        return NodeUnseen(f"the Node {node.name} has the provider ID of another machine")
+    return NodeFound(where.seen.ages.ages(node.uid, reported(node), now))
+
+
+def way_of(view: MachineView, target: Target, policy: PolicyFacts | None, now: float) -> Way:
+    """Who would act on a target that is unhealthy."""
+    machine, delay = target.machine, policy.machines.healthy_delay if policy is not None else 0.0
+    if target.check.rules.template is not None:
+        record = find_remediation(view, target)
+        seconds = now - view.remedies_seen.get(record.uid, now) if record is not None else 0.0
+        return ByTemplate(as_open(target, record, seconds) if record is not None else None, delay)
+    if machine.owner is None:
+        return ByNobody("no controller owns it, so nobody would replace it")
+    if target.dialect.owners_read_conditions:
+        return ByOwner()
+    if policy is not None and policy.machines.delete:
+        return ByDeletion()
+    return ByNobody(f"its {machine.owner.kind} does not read conditions, and machines may not be deleted")
+
+
+def find_remediation(view: MachineView, target: Target) -> RemediationRecord | None:
+    template = target.check.rules.template
+    if template is None:
+        return None
+    kind = view.remedies.kind_of(template)
+    if not isinstance(kind, RemedyKind):
+        return None
+    return view.remedies.find(kind, target.machine.namespace, target.machine.name)
+
+
+def as_open(target: Target, record: RemediationRecord, seconds: float) -> Open:
+    """Ours when it belongs to this very machine, whoever of the checks over it once asked for it."""
+    succeeded = record.says("Succeeded")
+    return Open(
+        holder=str(record),
+        ours=target.machine.uid in record.owners,
+        ending=record.deleting,
+        committed=record.says("Fenced") == ConditionStatus.TRUE,
+        finished=succeeded == ConditionStatus.TRUE and record.resource.group == OUR_GROUP,
+        trying=Trying(0, seconds, failed=succeeded == ConditionStatus.FALSE),
+    )
+
+
+def abandoned(view: MachineView, machine: MachineRecord, target: Target | None) -> list[RemediationRecord]:
+    """Remediations of a machine that we made, and that its check, if any, does not ask for any more."""
+    wanted = find_remediation(view, target) if target is not None else None
+    return [
+        record
+        for record in view.remedies.all()
+        if record.name == machine.name
+        and machine.uid in record.owners
+        and keys.CHECK_UID in record.annotations
+        and record != wanted
+        and not record.deleting
+    ]
+
+
+def _selects(check: MachineCheckRecord, machine: MachineRecord) -> bool:
+    """A check of Cluster API without any demand selects nobody: there it is refused where it is admitted."""
+    rules = check.rules
+    if rules.cluster and rules.cluster != machine.cluster:
+        return False
+    demanding = rules.selector.match_labels or rules.selector.match_expressions
+    if not demanding and check.resource.group == CLUSTER_API:
+        return False
+    return matches(rules.selector, machine.labels)
+
+
+def _not_yet(view: MachineView, target: Target) -> str:
+    """Why nothing can be expected of the machine yet; empty when it can."""
+    realm = view.fleet.realms[target.key.group]
+    if realm.clusters is None or not target.machine.cluster:
+        return ""
+    cluster = realm.clusters.get(cluster_of(target.machine))
+    if cluster is None:
+        return f"its Cluster {target.machine.cluster} is not there"
+    if not cluster.infrastructure_ready:
+        return "the infrastructure of its Cluster is not ready"
+    if not cluster.control_plane_initialized and not target.machine.control_plane:
+        return "the control plane of its Cluster is not up yet"
+    return ""
+
+
+def _machine_conditions(machine: MachineRecord, ages: ConditionAges, now: float) -> tuple[ConditionSeen, ...]:
+    shown = ages.ages(machine.uid, reported_by(machine), now)
+    return tuple(
+        replace(seen, reason=condition.reason)
+        for seen, condition in zip(shown, machine.conditions, strict=True)
+    )
+
+
+def reported_by(machine: MachineRecord) -> tuple[Reported, ...]:
+    return tuple(
+        Reported(condition.type, condition.status, condition.last_transition_time)
+        for condition in machine.conditions
+    )

@@ -1,0 +1,159 @@
+"""Before anything is asked for a machine: the same question, asked of the API servers themselves."""
+
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
+
+import msgspec
+
+from nodemend.api.node import Node
+from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.open_remediations import list_remediations
+from nodemend.controllers.checking.remedies import NotServed
+from nodemend.controllers.checking.standings import Place
+from nodemend.controllers.checking.withdrawal import withdraw_remediation
+from nodemend.controllers.fresh_reads import Reader, seen, value_of
+from nodemend.controllers.machine_health_check import act, gather
+from nodemend.controllers.machine_health_check.gather import Target
+from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.controllers.machine_health_check.wards import ward_of
+from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.findings import AskedFor, Finding, Match, NeverStarted, NodeGone, PhaseFailed, Subject
+from nodemend.decide.guard_holds import OtherRemediation
+from nodemend.decide.holds import CannotRead, Hold, NodeReady
+from nodemend.decide.storm_guard import Go, guard
+from nodemend.kube.api_request import Request
+from nodemend.kube.machine_record import MachineRecord, MachineWire, as_machine
+from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
+
+
+class _Template(msgspec.Struct):
+    """Of whatever kind: what it is a template of stands in spec.template."""
+
+    spec: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A machine as the API server has it, with all its conditions."""
+
+    machine: MachineRecord
+    version: str
+    conditions: tuple[dict[str, Any], ...]
+
+
+class SecondLook:
+    """Turns a wish into a write, or into the hold that a fresh look gave."""
+
+    def __init__(self, reader: Reader, view: MachineView, guarding: Guarding) -> None:
+        self._reader = reader
+        self._view = view
+        self._guarding = guarding
+
+    async def machine(self, target: Target) -> Fresh | Hold:
+        """The very machine, if it is still there and still a target."""
+        known = target.machine
+        found = seen(await self._reader.get(known.resource, known.name, dict[str, Any], known.namespace))
+        match found:
+            case Unreadable(why):
+                return Hold(CannotRead("the Machine", why))
+            case Absent():
+                return Hold(CannotRead("the Machine", "it is gone"))
+            case Present(raw):
+                return self._as_fresh(target, raw)
+
+    async def still(self, finding: Finding, fresh: Fresh) -> Hold | None:
+        """A reason not to believe what the caches said of a machine."""
+        machine = fresh.machine
+        match finding:
+            case Match(of=Subject.NODE) | NodeGone():
+                return _doubt(finding, machine, await self._reader.node(machine.node))
+            case Match(type_, status):
+                holds = any(one.type == type_ and one.status == status for one in machine.conditions)
+            case NeverStarted():
+                holds = not machine.node
+            case AskedFor():
+                holds = bool(machine.asked_by)
+            case PhaseFailed():
+                holds = machine.failed is not None
+            case _:
+                assert_never(finding)
+        return None if holds else Hold(NodeReady(machine.name))
+
+    async def guard(self, target: Target, place: Place) -> Go | Hold:
+        """What people said and what is open is read afresh; the counts are those that watches keep."""
+        others = await list_remediations(self._reader, self._view.remedies)
+        if isinstance(others, Unreadable):
+            return Hold(CannotRead("the other remediations", others.why))
+        if at_work := [record for record in others if self._is_rival(target, record)]:
+            return Hold(OtherRemediation(str(at_work[0])))
+        policy, runtime = await self._reader.policy(), self._reader.runtime
+        moment = Moment(runtime.monotonic(), runtime.wall())
+        ward = ward_of(self._view, target, value_of(policy))
+        return guard(replace(self._guarding.facts_of(ward, place, moment), policy=policy))
+
+    async def from_template(self, target: Target) -> Request | Hold:
+        """The write that makes the remediation; held when there is no template to make it from."""
+        named = target.check.rules.template
+        if named is None:
+            raise ValueError(f"{target.check.key} has no template")
+        kind = self._view.remedies.kind_of(named)
+        if isinstance(kind, NotServed):
+            return Hold(CannotRead(f"the template {named.kind}", kind.why))
+        namespace = target.check.namespace
+        found = seen(await self._reader.get(kind.template, named.name, _Template, namespace))
+        if isinstance(found, Present):
+            return act.create_remediation(target, kind, found.value.spec.get("template") or {})
+        why = found.why if isinstance(found, Unreadable) else "there is none"
+        return Hold(CannotRead(f"the template {namespace}/{named.name}", why))
+
+    async def before_withdraw(self, target: Target, record: RemediationRecord) -> Request | Hold:
+        """Only what is ours, and only the very version in which nothing was released, or all is over."""
+        outcome = await self._reader.get(record.resource, record.name, RemediationWire, record.namespace)
+        match seen(outcome):
+            case Present(wire):
+                fresh = as_record(record.resource, wire)
+                existing = gather.as_open(target, fresh, 0.0)
+                if not existing.ours or (existing.committed and not existing.finished):
+                    return Hold(OtherRemediation(existing.holder))
+                return withdraw_remediation(fresh)
+            case Absent():
+                return Hold(CannotRead("the remediation", "it is gone already"))
+            case Unreadable(why):
+                return Hold(CannotRead("the remediation", why))
+
+    def _as_fresh(self, target: Target, raw: dict[str, Any]) -> Fresh | Hold:
+        try:
+            wire = msgspec.convert(raw, MachineWire)
+        except msgspec.ValidationError as error:
+            return Hold(CannotRead("the Machine", str(error)))
+        machine = as_machine(target.machine.resource, target.dialect, wire)
+        if machine.uid != target.machine.uid:
+            return Hold(CannotRead("the Machine", "another has taken its name"))
+        if machine.deleting or machine.left_alone_by:
+            return Hold(CannotRead("the Machine", "it is no target any more"))
+        conditions = (raw.get("status") or {}).get("conditions") or ()
+        return Fresh(machine, wire.metadata.resource_version, tuple(conditions))
+
+    def _is_rival(self, target: Target, record: RemediationRecord) -> bool:
+        """Somebody else's remediation of this machine, or of its node."""
+        machine = target.machine
+        if machine.uid in record.owners:
+            return False
+        same_place = record.namespace == machine.namespace and record.name == machine.name
+        of_its_node = bool(machine.node) and record.name == machine.node and not self._is_of_machine(record)
+        return same_place or of_its_node
+
+    def _is_of_machine(self, record: RemediationRecord) -> bool:
+        return any(self._view.fleet.by_uid(uid) is not None for uid in record.owners)
+
+
+def _doubt(finding: Match | NodeGone, machine: MachineRecord, node: Seen[Node]) -> Hold | None:
+    match node:
+        case Unreadable(why):
+            return Hold(CannotRead("the Node", why))
+        case Absent():
+            return None if isinstance(finding, NodeGone) else Hold(CannotRead("the Node", "it is gone"))
+        case Present(value):
+            shown = {condition.type: condition.status for condition in value.status.conditions}
+            still = isinstance(finding, Match) and shown.get(finding.type) == finding.status
+            return None if still else Hold(NodeReady(machine.node))

@@ -1,0 +1,177 @@
+"""What we keep of a Machine, of Cluster API's or of OpenShift's: both have the same bones."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.group_versions import Resource
+from nodemend.decide.machine_marks import Mark, Marks
+from nodemend.kube.machine_dialect import Dialect
+from nodemend.kube.projection import Projection
+
+CHECKED: Final = "HealthCheckSucceeded"
+OWNER: Final = "OwnerRemediated"
+EXTERNAL: Final = "ExternallyRemediated"
+OUR_MARKS: Final = (CHECKED, OWNER, EXTERNAL)
+
+PAUSED: Final = "cluster.x-k8s.io/paused"
+SKIP: Final = "cluster.x-k8s.io/skip-remediation"
+REMEDIATE: Final = "cluster.x-k8s.io/remediate-machine"
+
+
+class MachineCondition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    type: str
+    status: str = "Unknown"
+    reason: str = ""
+    last_transition_time: datetime | None = None
+
+
+class OwnerReference(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+
+class MachineRecord(msgspec.Struct, frozen=True, gc=False):
+    """`version` is that of the object when the record was made: a write that rests on it names it."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    uid: str
+    labels: dict[str, str]
+    cluster: str
+    control_plane: bool
+    node: str
+    """The name of its Node; empty before it has one."""
+    provider_id: str
+    failure_domain: str
+    owner: OwnerReference | None
+    """The controller that has it."""
+    conditions: tuple[MachineCondition, ...]
+    """But for our own marks."""
+    marks: Marks
+    infrastructure_ready: bool
+    failed: str | None
+    """What its phase Failed says, where that means something; None in any other phase."""
+    left_alone_by: str
+    """The annotation that takes it out of every check; empty for none."""
+    asked_by: str
+    """The annotation that asks for its remediation; empty for none."""
+    deleting: bool
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    def __str__(self) -> str:
+        return f"Machine {self.key}"
+
+
+class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class _Spec(msgspec.Struct, frozen=True, gc=False):
+    cluster_name: str = msgspec.field(name="clusterName", default="")
+    provider_id: str | None = msgspec.field(name="providerID", default=None)
+    failure_domain: str | None = msgspec.field(name="failureDomain", default=None)
+
+
+class _Named(msgspec.Struct, frozen=True, gc=False):
+    name: str = ""
+
+
+class _ShownCondition(MachineCondition, frozen=True, gc=False, rename="camel"):
+    message: str = ""
+
+
+class _Initialization(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    infrastructure_provisioned: bool = False
+
+
+class _Status(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    node_ref: _Named | None = None
+    conditions: tuple[_ShownCondition, ...] = ()
+    phase: str = ""
+    error_reason: str = ""
+    error_message: str = ""
+    infrastructure_ready: bool = False
+    initialization: _Initialization = _Initialization()
+
+
+class MachineWire(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Metadata
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+
+def machine_records(resource: Resource, dialect: Dialect) -> Projection[MachineWire, MachineRecord]:
+    def project(wire: MachineWire, _old: MachineRecord | None) -> MachineRecord:
+        return as_machine(resource, dialect, wire)
+
+    return Projection(resource, MachineWire, project, lambda record: record.uid)
+
+
+def as_machine(resource: Resource, dialect: Dialect, wire: MachineWire) -> MachineRecord:
+    metadata, spec, status = wire.metadata, wire.spec, wire.status
+    annotations = metadata.annotations
+    failed = status.phase == "Failed" and dialect.failed_is_unhealthy
+    return MachineRecord(
+        resource=resource,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        labels=metadata.labels,
+        cluster=spec.cluster_name,
+        control_plane=_has_any(metadata.labels, dialect.control_plane_labels),
+        node=status.node_ref.name if status.node_ref is not None else "",
+        provider_id=spec.provider_id or "",
+        failure_domain=spec.failure_domain or "",
+        owner=next((owner for owner in metadata.owner_references if owner.controller), None),
+        conditions=tuple(
+            MachineCondition(one.type, one.status, one.reason, one.last_transition_time)
+            for one in status.conditions
+            if one.type not in OUR_MARKS
+        ),
+        marks=read_marks(status.conditions, dialect),
+        infrastructure_ready=status.infrastructure_ready or status.initialization.infrastructure_provisioned,
+        failed=(status.error_message or status.error_reason) if failed else None,
+        left_alone_by=next((key for key in (PAUSED, SKIP) if key in annotations), ""),
+        asked_by=REMEDIATE if REMEDIATE in annotations else "",
+        deleting=metadata.deletion_timestamp is not None,
+    )
+
+
+def read_marks(conditions: Iterable[_ShownCondition], dialect: Dialect) -> Marks:
+    """Our marks, with their reasons in the words that decisions use."""
+    told = {word: ours for ours, word in dialect.reasons.items()}
+    shown = {one.type: one for one in conditions}
+    return Marks(*(_mark(shown.get(type_), told) for type_ in OUR_MARKS))
+
+
+def _mark(shown: _ShownCondition | None, told: Mapping[str, str]) -> Mark | None:
+    if shown is None:
+        return None
+    status = ConditionStatus(shown.status) if shown.status in ("True", "False") else ConditionStatus.UNKNOWN
+    return Mark(status, told.get(shown.reason, shown.reason), shown.message)
+
+
+def _has_any(labels: Mapping[str, str], wanted: Iterable[tuple[str, str | None]]) -> bool:
+    return any(key in labels and value in (None, labels[key]) for key, value in wanted)

@@ -1,0 +1,243 @@
+"""A management cluster in the simulated world: machines, nodes, checks, and the shipped checker."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import LEASE, NODE, REMEDIATION_POLICY, Resource
+from nodemend.controllers.checker import Checker, CheckerObservers
+from nodemend.controllers.machine_checking import MachineObservers
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
+from nodemend.kube.leader_loop import Unobserved
+from nodemend.kube.machine_check_record import CLAIM
+from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
+from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.cluster.replicas import Silent, election
+from nodemend.testing.cluster.world import DEFINITIONS, Account
+from nodemend.testing.network import GOOD_LINK, Link
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+from nodemend.testing.transport import SimulatedTransport
+from tests.unit.controllers.node_health_check.test_ladder import a_definition
+
+FIX: Final = Resource("remediation.metal3.io", "v1beta1", "Metal3Remediation", "metal3remediations")
+FIX_TEMPLATE: Final = Resource(
+    "remediation.metal3.io", "v1beta1", "Metal3RemediationTemplate", "metal3remediationtemplates"
+)
+SPACE: Final = "default"
+CLUSTER: Final = "prod"
+UNHURRIED: Final = {
+    "mode": "Act",
+    "minInterval": "0s",
+    "settleTime": "0s",
+    "maxUnhealthy": "100%",
+    "maxConcurrentPercent": 100,
+}
+"""A policy that leaves the guarding to the checks."""
+CALM: Final = 25.0
+"""Seconds after the start from which the checker acts."""
+
+
+class MachineWorld:
+    """`group` and `version` are those of the Machines; every check is claimed for us."""
+
+    def __init__(self, group: str = CLUSTER_API, version: str = "v1beta2", **policy: Any) -> None:
+        self.group = group
+        self.machines_at = Resource(group, version, "Machine", "machines")
+        self.checks_at = Resource(group, version, "MachineHealthCheck", "machinehealthchecks")
+        self.clusters_at = Resource(group, version, "Cluster", "clusters")
+        sets_at = Resource(group, version, "MachineSet", "machinesets")
+        own = (
+            self.machines_at,
+            self.checks_at,
+            sets_at,
+            *((self.clusters_at,) if group == CLUSTER_API else ()),
+        )
+        self.scheduler = Scheduler("machines")
+        self.server = SimulatedApiServer(
+            self.scheduler.wall,
+            definitions=(*DEFINITIONS, *(a_definition(one) for one in (*own, FIX, FIX_TEMPLATE))),
+            namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
+        )
+        self.api = Direct(Account(self.server, User("admin")))
+        self.writes: list[str] = []
+        account = Account(self.server, User("checker"))
+        self._account = account
+        self.process: SimulatedProcess | None = None
+        self.api.create(LEASE, {"metadata": {"name": "busy"}, "spec": {}}, SPACE)
+        self.api.create(
+            REMEDIATION_POLICY,
+            {
+                "metadata": {"name": keys.POLICY_NAME},
+                "spec": {**UNHURRIED, **policy},
+            },
+        )
+        self.api.create(
+            FIX_TEMPLATE,
+            {
+                "metadata": {"name": "reboot"},
+                "spec": {
+                    "template": {
+                        "metadata": {"labels": {"team": "metal"}},
+                        "spec": {"strategy": {"type": "Reboot"}},
+                    }
+                },
+            },
+            SPACE,
+        )
+        made = self.api.create(sets_at, {"metadata": {"name": "workers"}, "spec": {}}, SPACE)
+        self._owner = {
+            "apiVersion": sets_at.api_version,
+            "kind": sets_at.kind,
+            "name": "workers",
+            "uid": made["metadata"]["uid"],
+            "controller": True,
+        }
+        if group == CLUSTER_API:
+            self.add_cluster(CLUSTER)
+
+    def _witness(self, _user: str, request: Request, _answer: Answer) -> None:
+        if "/leases/" not in request.path:
+            self.writes.append(f"{request.method} {request.path}")
+
+    def start(self, *, calm: bool = True) -> "MachineWorld":
+        """Start the checker, and wait until it trusts what it sees."""
+        self.process = SimulatedProcess(self.scheduler, "checker", HostClock())
+        checker = Checker(
+            self.process,
+            SimulatedTransport(Link(self.process, self._account, GOOD_LINK)),
+            election("nodemend-checker", "checker-1", "nodemend-system"),
+            CheckerObservers(Unobserved(), Silent(), Silent()),
+            machines=MachineObservers(Silent(), Silent()),
+        )
+        self.process.spawn(checker.run(), "checker")
+        return self.run(CALM if calm else 2.0)
+
+    def run(self, seconds: float) -> "MachineWorld":
+        end = self.scheduler.now + seconds
+        while self.scheduler.now < end:
+            # Somewhere something is always written: bookmarks tell of it.
+            stamp = {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}
+            self.api.patch(LEASE, "busy", stamp, at=(SPACE, ""))
+            self.server.tick()
+            self.server.collect_garbage()
+            self.scheduler.run(min(self.scheduler.now + 1.0, end))
+        return self
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.crash()
+
+    def add_cluster(self, name: str, **status: Any) -> None:
+        ready = {"infrastructureProvisioned": True, "controlPlaneInitialized": True}
+        self.api.create(self.clusters_at, {"metadata": {"name": name}, "spec": {}}, SPACE)
+        at = (SPACE, "status")
+        self.api.patch(self.clusters_at, name, {"status": {"initialization": ready, **status}}, at=at)
+
+    def add_node(self, name: str, ready: str = "True", labels: Mapping[str, str] | None = None) -> None:
+        self.api.create(
+            NODE,
+            {
+                "metadata": {"name": name, "labels": dict(labels or {})},
+                "spec": {"providerID": f"metal://{name}"},
+            },
+        )
+        self.set_condition(name, "Ready", ready)
+
+    def set_condition(self, node: str, type_: str, status: str) -> None:
+        condition = {"type": type_, "status": status, "reason": "Told", "lastTransitionTime": self.now}
+        self.api.patch(NODE, node, {"status": {"conditions": [condition]}}, at=("", "status"))
+
+    def add_machine(
+        self, name: str, *, node: str | None = "", owner: bool = True, namespace: str = SPACE, **metadata: Any
+    ) -> None:
+        """`node` is its name, like the machine's by default; None for none yet."""
+        node = name if node == "" else node
+        metadata = {
+            "name": name,
+            "labels": {"pool": "workers"},
+            "ownerReferences": [self._owner] if owner else [],
+            **metadata,
+        }
+        cluster = {"clusterName": CLUSTER} if self.group == CLUSTER_API else {}
+        spec = {"providerID": f"metal://{node}", **cluster}
+        self.api.create(self.machines_at, {"metadata": metadata, "spec": spec}, namespace)
+        status: dict[str, Any] = {"initialization": {"infrastructureProvisioned": True}}
+        if node is not None:
+            status["nodeRef"] = {"name": node}
+        self.set_machine_status(name, namespace, **status)
+
+    def set_machine_status(self, name: str, namespace: str = SPACE, **status: Any) -> None:
+        self.api.patch(self.machines_at, name, {"status": status}, at=(namespace, "status"))
+
+    def add_pool(self, count: int, **metadata: Any) -> list[str]:
+        names = [f"m{number}" for number in range(1, count + 1)]
+        for name in names:
+            self.add_node(name)
+            self.add_machine(name, **metadata)
+        return names
+
+    def add_check(
+        self, name: str = "workers", *, template: bool = False, claimed: bool = True, **spec: Any
+    ) -> None:
+        """One that finds a node Unknown for 60 s unhealthy; with v1beta2 grouped, else flat."""
+        labels = {CLAIM[0]: CLAIM[1]} if claimed else {}
+        reference = {"apiVersion": FIX_TEMPLATE.api_version, "kind": FIX_TEMPLATE.kind, "name": "reboot"}
+        usual: dict[str, Any] = {"selector": {"matchLabels": {"pool": "workers"}}}
+        if self.group == CLUSTER_API:
+            usual["clusterName"] = CLUSTER
+        if self.checks_at.version == "v1beta2":
+            usual["checks"] = {
+                "unhealthyNodeConditions": [{"type": "Ready", "status": "Unknown", "timeoutSeconds": 60}]
+            }
+            usual |= {"remediation": {"templateRef": reference}} if template else {}
+        else:
+            usual["unhealthyConditions"] = [{"type": "Ready", "status": "Unknown", "timeout": "60s"}]
+            usual |= {"remediationTemplate": reference} if template else {}
+        self.api.create(
+            self.checks_at, {"metadata": {"name": name, "labels": labels}, "spec": {**usual, **spec}}, SPACE
+        )
+
+    def change_check(self, spec: Mapping[str, Any], name: str = "workers") -> None:
+        self.api.patch(self.checks_at, name, {"spec": dict(spec)}, at=(SPACE, ""))
+
+    def change_machine(self, name: str, **metadata: Any) -> None:
+        self.api.patch(self.machines_at, name, {"metadata": metadata}, at=(SPACE, ""))
+
+    def annotate(self, machine: str, annotations: Mapping[str, str | None]) -> None:
+        self.change_machine(machine, annotations=dict(annotations))
+
+    @property
+    def now(self) -> str:
+        return self.scheduler.wall().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def machine(self, name: str) -> Object | None:
+        return self.api.get(self.machines_at, name, SPACE)
+
+    def marks(self, name: str) -> dict[str, tuple[str, str]]:
+        """What stands on a machine: status and reason by type."""
+        found = (self.machine(name) or {}).get("status", {}).get("conditions") or ()
+        return {one["type"]: (one["status"], one.get("reason", "")) for one in found}
+
+    def message(self, name: str, type_: str) -> str:
+        found = (self.machine(name) or {}).get("status", {}).get("conditions") or ()
+        return next((one.get("message", "") for one in found if one["type"] == type_), "")
+
+    def fixes(self) -> list[str]:
+        """The remediations there are, by name."""
+        return sorted(one["metadata"]["name"] for one in self.api.list(FIX))
+
+    def status(self, check: str = "workers") -> Object:
+        found: Object = (self.api.get(self.checks_at, check, SPACE) or {}).get("status", {})
+        return found
+
+    def said(self, type_: str, check: str = "workers") -> tuple[str, str]:
+        shown = {one["type"]: one for one in self.status(check).get("conditions") or ()}
+        return shown.get(type_, {}).get("status", ""), shown.get(type_, {}).get("reason", "")
+
+
+def openshift(**policy: Any) -> MachineWorld:
+    return MachineWorld(OPENSHIFT, "v1beta1", **policy)

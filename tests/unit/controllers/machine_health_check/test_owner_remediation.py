@@ -1,0 +1,296 @@
+"""Without a template: the machine's owner is asked by conditions, and only while that is wise."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nodemend.api.group_versions import NODE, REMEDIATION_POLICY
+from nodemend.kube.machine_dialect import CLUSTER_API
+from tests.unit.controllers.machine_health_check.machine_world import CLUSTER, SPACE, MachineWorld, openshift
+
+FAILED = ("False", "UnhealthyNode")
+ASKED = ("False", "WaitingForRemediation")
+PASSED = ("True", "HealthCheckSucceeded")
+
+
+@pytest.fixture
+def world() -> Iterator[MachineWorld]:
+    begun = MachineWorld()
+    begun.add_pool(5)
+    begun.add_check()
+    begun.start()
+    yield begun
+    begun.close()
+
+
+def silence(world: MachineWorld, *names: str) -> None:
+    for name in names:
+        world.set_condition(name, "Ready", "Unknown")
+
+
+def test_an_unhealthy_machine_is_marked_and_its_owner_asked(world: MachineWorld) -> None:
+    silence(world, "m1")
+    world.run(58)
+    assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
+    world.run(5)
+    assert world.marks("m1") == {"HealthCheckSucceeded": FAILED, "OwnerRemediated": ASKED}
+    assert world.message("m1", "HealthCheckSucceeded") == "Unhealthy: Ready=Unknown for 60 s."
+    assert world.marks("m2") == {"HealthCheckSucceeded": PASSED}
+    assert world.fixes() == []
+
+
+def test_the_status_counts_and_names_its_targets(world: MachineWorld) -> None:
+    status = world.status()
+    assert (status["expectedMachines"], status["currentHealthy"], status["remediationsAllowed"]) == (5, 5, 5)
+    assert status["targets"] == ["m1", "m2", "m3", "m4", "m5"]
+    assert status["observedGeneration"] == 1
+    assert world.said("RemediationAllowed") == ("True", "RemediationAllowed")
+    silence(world, "m1")
+    world.run(63)
+    status = world.status()
+    assert (status["expectedMachines"], status["currentHealthy"], status["remediationsAllowed"]) == (5, 4, 4)
+
+
+def test_a_machine_that_recovers_is_told_healthy_and_its_owner_is_asked_no_longer(
+    world: MachineWorld,
+) -> None:
+    silence(world, "m1")
+    world.run(63)
+    world.set_condition("m1", "Ready", "True")
+    world.run(3)
+    assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
+
+
+def test_what_an_owner_says_of_the_work_it_has_begun_is_left_alone(world: MachineWorld) -> None:
+    silence(world, "m1")
+    world.run(63)
+    machine = world.machine("m1")
+    assert machine is not None
+    conditions = [
+        {**one, "reason": "MachineDeleting"} if one["type"] == "OwnerRemediated" else one
+        for one in machine["status"]["conditions"]
+    ]
+    world.set_machine_status("m1", conditions=conditions)
+    world.change_check({"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": 0}}})
+    world.run(20)
+    assert world.marks("m1")["OwnerRemediated"] == ("False", "MachineDeleting")
+
+
+@pytest.mark.parametrize("reason", ["WaitingForRemediation", "RemediationDeferred"])
+def test_a_storm_takes_back_what_no_owner_has_begun(world: MachineWorld, reason: str) -> None:
+    world.change_check({"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}})
+    silence(world, "m1")
+    world.run(63)
+    machine = world.machine("m1")
+    assert machine is not None
+    conditions = [
+        {**one, "reason": reason} if one["type"] == "OwnerRemediated" else one
+        for one in machine["status"]["conditions"]
+    ]
+    world.set_machine_status("m1", conditions=conditions)
+    silence(world, "m2", "m3", "m4")
+    world.run(15)
+    assert world.marks("m1") == {"HealthCheckSucceeded": FAILED}
+    world.run(60)
+    assert all(world.marks(name) == {"HealthCheckSucceeded": FAILED} for name in ("m2", "m3", "m4"))
+    assert world.said("RemediationAllowed") == ("False", "TooManyUnhealthy")
+    assert world.status()["remediationsAllowed"] == 0
+
+
+def test_the_limit_closes_before_the_first_deadline_when_many_are_suspect(world: MachineWorld) -> None:
+    world.change_check({"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}})
+    silence(world, "m1", "m2", "m3")
+    world.run(10)
+    assert world.said("RemediationAllowed") == ("False", "TooManyUnhealthy")
+
+
+@pytest.mark.parametrize(("limit", "asked"), [(1, False), (2, True), ("40%", True), ("39%", False)])
+def test_meeting_a_limit_that_says_or_equal_is_allowed(limit: Any, *, asked: bool) -> None:
+    world = MachineWorld()
+    world.add_pool(5)
+    world.add_check(remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": limit}})
+    world.start()
+    silence(world, "m1", "m2")
+    world.run(65)
+    assert ("OwnerRemediated" in world.marks("m1")) is asked
+    world.close()
+
+
+@pytest.mark.parametrize(
+    ("reading", "limit", "asked"),
+    [("StopsAt", 2, False), ("StopsAt", 3, True), ("StopsAbove", 2, True), ("StopsAbove", "40%", True)],
+)
+def test_max_unhealthy_is_read_as_the_policy_says(reading: str, limit: Any, *, asked: bool) -> None:
+    world = MachineWorld(version="v1beta1", machines={"limitReading": reading})
+    world.add_pool(5)
+    world.add_check(maxUnhealthy=limit)
+    world.start()
+    silence(world, "m1", "m2")
+    world.run(65)
+    assert ("OwnerRemediated" in world.marks("m1")) is asked
+    world.close()
+
+
+def test_in_a_dry_run_nothing_is_written_on_any_machine() -> None:
+    world = MachineWorld(mode="DryRun")
+    world.add_pool(3)
+    world.add_check()
+    world.start()
+    silence(world, "m1")
+    world.run(70)
+    assert world.marks("m1") == world.marks("m2") == {}
+    assert not [write for write in world.writes if "/machines/" in write]
+    assert world.said("RemediationAllowed") == ("False", "DryRun")
+    world.close()
+
+
+def test_a_pause_takes_back_what_no_owner_has_begun(world: MachineWorld) -> None:
+    silence(world, "m1")
+    world.run(63)
+    pause = {"reason": "switch upgrade", "by": "anna"}
+    world.api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": pause}})
+    world.run(3)
+    assert "OwnerRemediated" not in world.marks("m1")
+
+
+def test_a_paused_cluster_is_left_alone(world: MachineWorld) -> None:
+    world.api.patch(world.clusters_at, CLUSTER, {"spec": {"paused": True}}, at=(SPACE, ""))
+    silence(world, "m1")
+    world.run(70)
+    assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
+
+
+def test_nobody_is_asked_for_a_machine_that_nobody_owns(world: MachineWorld) -> None:
+    world.add_node("lonely")
+    world.add_machine("lonely", owner=False)
+    silence(world, "lonely")
+    world.run(65)
+    assert world.marks("lonely") == {"HealthCheckSucceeded": FAILED}
+
+
+def test_a_deleted_node_is_found_at_once(world: MachineWorld) -> None:
+    world.api.delete(NODE, "m1")
+    world.run(3)
+    assert world.marks("m1")["HealthCheckSucceeded"] == ("False", "NodeDeleted")
+    assert "its Node m1 is gone" in world.message("m1", "HealthCheckSucceeded")
+
+
+def test_a_machine_that_never_becomes_a_node_is_found_after_its_time(world: MachineWorld) -> None:
+    world.change_check({"checks": {"nodeStartupTimeoutSeconds": 120}})
+    world.add_machine("new", node=None)
+    world.run(115)
+    assert "OwnerRemediated" not in world.marks("new")
+    world.run(10)
+    assert world.marks("new")["HealthCheckSucceeded"] == ("False", "NodeStartupTimeout")
+
+
+def test_the_clock_of_a_machine_without_infrastructure_does_not_run(world: MachineWorld) -> None:
+    world.change_check({"checks": {"nodeStartupTimeoutSeconds": 60}})
+    world.add_machine("new", node=None)
+    world.set_machine_status("new", initialization={"infrastructureProvisioned": False})
+    world.run(100)
+    assert world.marks("new") == {}
+    world.set_machine_status("new", initialization={"infrastructureProvisioned": True})
+    world.run(55)
+    assert world.marks("new") == {}
+    world.run(10)
+    assert world.marks("new")["HealthCheckSucceeded"] == ("False", "NodeStartupTimeout")
+
+
+def test_a_machine_that_somebody_asks_for_is_unhealthy_at_once(world: MachineWorld) -> None:
+    world.annotate("m1", {"cluster.x-k8s.io/remediate-machine": ""})
+    world.run(3)
+    assert world.marks("m1") == {
+        "HealthCheckSucceeded": ("False", "HasRemediateAnnotation"),
+        "OwnerRemediated": ASKED,
+    }
+
+
+@pytest.mark.parametrize("annotation", ["cluster.x-k8s.io/paused", "cluster.x-k8s.io/skip-remediation"])
+def test_a_machine_that_is_to_be_left_alone_is_no_target(world: MachineWorld, annotation: str) -> None:
+    world.annotate("m1", {annotation: ""})
+    silence(world, "m1")
+    world.run(65)
+    assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
+    assert world.status()["expectedMachines"] == 4
+
+
+def test_the_nodes_of_another_cluster_are_not_looked_for_in_ours() -> None:
+    world = MachineWorld()
+    world.add_machine("far-1", node="far-1")
+    world.add_machine("far-2", node="far-2")
+    world.add_check()
+    world.start()
+    world.run(120)
+    assert world.marks("far-1") == {}
+    assert (world.status()["expectedMachines"], world.status()["currentHealthy"]) == (2, 0)
+    world.close()
+
+
+def test_a_node_that_two_machines_claim_judges_neither(world: MachineWorld) -> None:
+    world.add_machine("twin", node="m1")
+    silence(world, "m1")
+    world.run(70)
+    assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
+    assert world.marks("twin") == {}
+
+
+def test_a_check_that_is_not_given_to_us_is_not_ours(world: MachineWorld) -> None:
+    begun = MachineWorld()
+    begun.add_pool(2)
+    begun.add_check(claimed=False)
+    begun.start()
+    silence(begun, "m1")
+    begun.run(70)
+    assert not [write for write in begun.writes if CLUSTER_API in write]
+    begun.close()
+
+
+def test_a_check_that_says_what_nobody_can_follow_does_nothing_and_says_so() -> None:
+    world = MachineWorld(version="v1beta1")
+    world.add_pool(3)
+    world.add_check(maxUnhealthy="many")
+    world.start()
+    silence(world, "m1")
+    world.run(65)
+    assert "OwnerRemediated" not in world.marks("m1")
+    assert world.said("Stalled") == ("True", "NotUnderstood")
+    assert world.said("RemediationAllowed") == ("False", "NotUnderstood")
+    world.close()
+
+
+def test_openshift_s_machines_are_deleted_where_the_policy_lets_them_be() -> None:
+    world = openshift(machines={"deleteMachines": True})
+    world.add_pool(5)
+    world.add_check()
+    world.start()
+    silence(world, "m1")
+    world.run(65)
+    assert world.machine("m1") is None
+    assert world.machine("m2") is not None
+    world.close()
+
+
+def test_else_openshift_s_machines_stay() -> None:
+    world = openshift()
+    world.add_pool(5)
+    world.add_check()
+    world.start()
+    silence(world, "m1")
+    world.run(80)
+    assert world.machine("m1") is not None
+    assert (world.status()["expectedMachines"], world.status()["currentHealthy"]) == (5, 4)
+    assert "targets" not in world.status()
+    world.close()
+
+
+def test_openshift_s_machine_in_phase_failed_is_unhealthy_at_once() -> None:
+    world = openshift(machines={"deleteMachines": True})
+    world.add_pool(5)
+    world.add_check()
+    world.start()
+    world.set_machine_status("m1", phase="Failed", errorMessage="no such image")
+    world.run(3)
+    assert world.machine("m1") is None
+    world.close()
