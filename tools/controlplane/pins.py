@@ -58,3 +58,11 @@ ETCD = Family(
     stamps={},
 )
 KWOK = Family(name="kwok", version="v0.8.0", programs={"kwok": "sigs.k8s.io/kwok/cmd/kwok"}, stamps={})
+# Not part of a control plane: built where a test or a person asks for it (tools/cluster_api).
+_CLUSTER_API = "sigs.k8s.io/cluster-api"
+CLUSTER_API = Family(
+    name="cluster-api",
+    version="v1.13.6",
+    programs={"cluster-api-manager": _CLUSTER_API},
+    stamps={f"{_CLUSTER_API}/version.gitVersion": "v1.13.6"},
+)
