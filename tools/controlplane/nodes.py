@@ -1,5 +1,6 @@
 """Nodes with kubelets played by kwok, one process a group, so that a group can fall silent and come back."""
 
+import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,6 +14,9 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 
 STAGES = Path(__file__).parent / "stages"
+WOKEN = "controlplane.nodemend.io/woken"
+# Of no node becoming ready, until those that are missing are woken.
+SECONDS_OF_QUIET = 2.0
 
 Run = Callable[[str, list[str]], Process]
 
@@ -84,13 +88,32 @@ class Nodes:
     def wait_ready(self, names: Iterable[str], *, within: float = 30.0) -> None:
         """Until all those nodes are Ready, in the boot they are in."""
         waiting = set(names)
+        quiet_since = time.monotonic()
 
         def all_ready() -> bool:
+            nonlocal quiet_since
             nodes = {node["metadata"]["name"]: node for node in self._api.list("/api/v1/nodes")}
-            waiting.difference_update([name for name in waiting if name in nodes and is_ready(nodes[name])])
+            ready = {name for name in waiting if name in nodes and is_ready(nodes[name])}
+            waiting.difference_update(ready)
+            now = time.monotonic()
+            if ready:
+                quiet_since = now
+            elif now - quiet_since > SECONDS_OF_QUIET:
+                quiet_since = now
+                self._wake(waiting & nodes.keys())
             return not waiting
 
         wait_until(f"ready: {', '.join(sorted(waiting)[:5])}", all_ready, within=within)
+
+    def _wake(self, names: Iterable[str]) -> None:
+        """Change these Nodes, so that their kubelets look at them again.
+
+        Where a Node changes just as kwok takes it over, kwok may report onto the older version, meet a
+        conflict, and not try again before the Node changes once more.
+        """
+        for name in names:
+            change = {"metadata": {"annotations": {WOKEN: str(uuid.uuid4())}}}
+            self._api.patch(f"/api/v1/nodes/{name}", change)
 
     def reset(self) -> None:
         """Forget all nodes, which somebody else deletes, and end their kubelets."""
