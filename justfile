@@ -72,6 +72,10 @@ controlplane-build *args:
 controlplane *args:
     {{python}} -m controlplane up {{args}}
 
+# Cluster API's own manager with Machines and a check, for a person, until Ctrl-C (5 minutes to build, once).
+cluster-api *args:
+    {{python}} -m cluster_api up {{args}}
+
 # One part at a time against the real control plane.
 integration *args:
     .venv/bin/pytest -q tests/integration {{args}}
@@ -127,6 +131,10 @@ thresholds totals="200":
 # [refusals] What the real API server refuses, and what the running remediator does not believe.
 refusals: controlplane-build
     {{python}} -m tests.refusals
+
+# [upstream-x2] On Cluster API's own manager: second failing Machines that get no remediation. Not in CI.
+upstream-x2:
+    {{python}} -m cluster_api x2
 
 # [breakages] Five deliberate breakages, each of which must fail .ci/run.
 breakages *args:

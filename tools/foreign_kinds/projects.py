@@ -23,7 +23,7 @@ PROJECTS: Final[dict[str, GoModule | ServedSchemas]] = {
             f"{_CLUSTER_API}cluster.x-k8s.io_machinesets.yaml",
         ),
     ),
-    # These and the rest of them: what its manager watches, and does not start without (tools/cluster_api).
+    # These and the rest of them, for its manager (tools/cluster_api).
     "cluster-api-all": GoModule(
         module="sigs.k8s.io/cluster-api", pins=CLUSTER_API.pins, files=(f"{_CLUSTER_API}*.yaml",)
     ),

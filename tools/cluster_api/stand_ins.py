@@ -1,0 +1,75 @@
+"""What a provider would bring: kinds for a cluster, its control plane and its machines, all of them ready.
+
+Nobody reconciles these objects: they say from the beginning what a provider's controllers would say at last.
+"""
+
+from typing import Final
+
+from controlplane.api import Object
+
+INFRASTRUCTURE: Final = "infrastructure.cluster.x-k8s.io"
+CONTROL_PLANE: Final = "controlplane.cluster.x-k8s.io"
+VERSION: Final = "v1beta2"
+
+
+def definitions() -> list[Object]:
+    return [
+        _definition(INFRASTRUCTURE, "StandInCluster"),
+        _definition(INFRASTRUCTURE, "StandInMachine"),
+        _definition(CONTROL_PLANE, "StandInControlPlane"),
+    ]
+
+
+def cluster(name: str, namespace: str) -> list[Object]:
+    """Becomes the Cluster's InfrastructureReady and ControlPlaneInitialized.
+
+    Without either the check judges nobody, and counts every Machine as healthy.
+    """
+    provisioned = {"initialization": {"provisioned": True}}
+    initialized = {"initialization": {"controlPlaneInitialized": True}}
+    return [
+        {**_header(INFRASTRUCTURE, "StandInCluster", name, namespace), "status": provisioned},
+        {**_header(CONTROL_PLANE, "StandInControlPlane", name, namespace), "status": initialized},
+    ]
+
+
+def machine(name: str, namespace: str, provider_id: str) -> Object:
+    """The manager finds the Node by its providerID, which it has from here."""
+    return {
+        **_header(INFRASTRUCTURE, "StandInMachine", name, namespace),
+        "spec": {"providerID": provider_id},
+        "status": {"initialization": {"provisioned": True}},
+    }
+
+
+def reference(group: str, kind: str, name: str) -> Object:
+    """As Cluster API refers to a provider's object: without a version, which is on the definition."""
+    return {"apiGroup": group, "kind": kind, "name": name}
+
+
+def _header(group: str, kind: str, name: str, namespace: str) -> Object:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": f"{group}/{VERSION}", "kind": kind, "metadata": metadata}
+
+
+def _definition(group: str, kind: str) -> Object:
+    plural = f"{kind.lower()}s"
+    # No status subresource: a status can be created along with the object.
+    version = {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        # The contract: which version of ours goes with which of Cluster API's.
+        "metadata": {"name": f"{plural}.{group}", "labels": {f"cluster.x-k8s.io/{VERSION}": VERSION}},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
+            "versions": [version],
+        },
+    }
