@@ -124,6 +124,10 @@ simulate seeds="2000":
 mutants every="1":
     {{python}} -m mutants --every {{every}}
 
+# [checks-e2e] Silence and storms on the real control plane, for machines of either project and for nodes alone.
+checks-e2e nodes="1000": controlplane-build
+    {{python}} -m tests.checks_e2e --nodes {{nodes}}
+
 # [thresholds] Every limit against exact fractions, for every total and every count.
 thresholds totals="200":
     {{python}} -m tests.oracles.thresholds --totals {{totals}}

@@ -38,9 +38,10 @@ def render_chart(*settings: str, namespace: str = SYSTEM_NAMESPACE) -> str:
     return run_helm("template", "nodemend", str(CHART), "--namespace", namespace, *chosen)
 
 
-def install_documents() -> list[dict[str, Any]]:
-    """The objects of the plain manifests as they are checked in."""
-    return [document for document in yaml.safe_load_all(INSTALL.read_text()) if document]
+def install_documents(*settings: str) -> list[dict[str, Any]]:
+    """The objects of the plain manifests as they are checked in, or as they would be with other settings."""
+    text = render_chart(*_PLAIN, *settings) if settings else INSTALL.read_text()
+    return [document for document in yaml.safe_load_all(text) if document]
 
 
 def _yaml(document: dict[str, Any]) -> str:

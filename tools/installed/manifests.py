@@ -12,9 +12,12 @@ from generate.outputs import install_documents
 _NOT_INSTALLED: Final = ("Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy")
 
 
-def install(plane: ControlPlane) -> None:
-    """Ready when every kind of ours is served. Policies take a moment longer."""
-    documents = [document for document in install_documents() if document["kind"] not in _NOT_INSTALLED]
+def install(plane: ControlPlane, *settings: str) -> None:
+    """Ready when every kind of ours is served. Policies take a moment longer.
+
+    `settings` are the chart's, as `key=value`, where the plain manifests do not do.
+    """
+    documents = [one for one in install_documents(*settings) if one["kind"] not in _NOT_INSTALLED]
     for document in documents:
         plane.api.create(document)
     kinds = [d for d in documents if d["kind"] == "CustomResourceDefinition"]

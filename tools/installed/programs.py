@@ -27,7 +27,7 @@ QUICK: Final = ("--lease-duration=10s", "--renew-deadline=6s", "--retry-period=1
 """A first leader waits one lease duration; nobody wants to watch that."""
 
 
-def start(plane: ControlPlane, name: str, *, replica: int = 0) -> Process:
+def start(plane: ControlPlane, name: str, *more: str, replica: int = 0) -> Process:
     """One replica, under the account that the manifests give it. It ends with the control plane."""
     kubeconfig = plane.service_account_kubeconfig(SYSTEM_NAMESPACE, name)
     flags = [
@@ -39,6 +39,7 @@ def start(plane: ControlPlane, name: str, *, replica: int = 0) -> Process:
         "--metrics-port=0",
         "--log-form=json",
         *QUICK,
+        *more,
     ]
     return plane.run(f"{name}-{replica}", flags, program=program(name))
 

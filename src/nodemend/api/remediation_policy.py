@@ -68,8 +68,12 @@ class MachinePolicy(Wire):
         ),
     ] = False
     healthy_delay: Annotated[
-        Duration, about("How long a node must have been Ready before the remediation of its Machine ends.")
-    ] = "0s"
+        Duration | None,
+        about(
+            "How long a node must have been Ready before the remediation of its Machine ends; absent for no"
+            " time at all."
+        ),
+    ] = None
 
 
 class RemediationPolicySpec(Wire):

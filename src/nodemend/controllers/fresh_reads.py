@@ -98,14 +98,18 @@ def policy_facts(policy: RemediationPolicy, wall: datetime) -> PolicyFacts:
         max_concurrent_percent=spec.max_concurrent_percent,
         max_unhealthy=parse_gate(spec.max_unhealthy),
         domains=_domain_limits(spec.failure_domains),
-        settle_time=parse_duration(spec.settle_time).total_seconds(),
-        min_interval=parse_duration(spec.min_interval).total_seconds(),
+        settle_time=_seconds(spec.settle_time),
+        min_interval=_seconds(spec.min_interval),
         machines=MachineWishes(
             reading=_READINGS[spec.machines.limit_reading],
             delete=spec.machines.delete_machines,
-            healthy_delay=parse_duration(spec.machines.healthy_delay).total_seconds(),
+            healthy_delay=_seconds(spec.machines.healthy_delay) if spec.machines.healthy_delay else 0.0,
         ),
     )
+
+
+def _seconds(written: str) -> float:
+    return parse_duration(written).total_seconds()
 
 
 def _domain_limits(domains: FailureDomains | None) -> DomainLimits | None:

@@ -76,8 +76,10 @@ class ReconcileLoop(Generic[K]):
         self._everything = everything
         self._workers = workers
         self._queue: ReconcileQueue[K] = ReconcileQueue() if queue is None else queue
-        self._tasks: dict[K, Task] = {}
-        self._ended: list[K] = []
+        # By number, not by key: a key that has ended may begin again before its end is noticed.
+        self._tasks: dict[int, Task] = {}
+        self._ended: list[int] = []
+        self._begun = 0
         self._owed: Iterator[K] = iter(())
         self._wake = runtime.signal()
 
@@ -107,7 +109,8 @@ class ReconcileLoop(Generic[K]):
             if key is None or due is None:
                 return
             self._observer.took(key, now - due)
-            self._tasks[key] = self._runtime.spawn(self._work(key), f"reconcile {key}")
+            self._begun += 1
+            self._tasks[self._begun] = self._runtime.spawn(self._work(key, self._begun), f"reconcile {key}")
 
     def _seconds_to_next(self) -> float | None:
         """How long nothing can be begun, unless something is added or ends. None: until then."""
@@ -116,7 +119,7 @@ class ReconcileLoop(Generic[K]):
             return None
         return max(due - self._runtime.monotonic(), 0.0)
 
-    async def _work(self, key: K) -> None:
+    async def _work(self, key: K, number: int) -> None:
         began = self._runtime.monotonic()
         try:
             outcome = await self._reconcile(key)
@@ -127,7 +130,7 @@ class ReconcileLoop(Generic[K]):
             self._settle(key, outcome)
             self._observer.finished(key, outcome, self._runtime.monotonic() - began)
         finally:
-            self._ended.append(key)
+            self._ended.append(number)
             self._wake.set()
 
     def _settle(self, key: K, outcome: Outcome) -> None:
@@ -143,8 +146,8 @@ class ReconcileLoop(Generic[K]):
 
     async def _reap(self) -> None:
         ended, self._ended = self._ended, []
-        for key in ended:
-            await self._tasks.pop(key).join()
+        for number in ended:
+            await self._tasks.pop(number).join()
 
     def _make_up_for_refusals(self) -> None:
         """Ask for everything once more, from the first key to the last, never filling the queue by it."""

@@ -1,6 +1,7 @@
 """Judges one machine at a time, and asks for what the verdict needs."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Protocol, assert_never
 
 from nodemend.controllers.checking import waiting_room
@@ -112,8 +113,12 @@ class MachineHealthCheckController:
 
     async def _begin(self, case: Case, request: Beginning) -> Outcome:
         begun = await self._deeds.begin(case, request)
-        self._book.enter(case, held_entry(begun) if isinstance(begun, Hold) else REMEDIATING)
-        return self._finish(case, request, begun)
+        if not isinstance(begun, Hold):
+            self._book.enter(case, REMEDIATING)
+            return self._finish(case, request, begun)
+        self._book.enter(case, held_entry(begun))
+        told = await self._deeds.tell(replace(case, guarded=begun), begun)
+        return self._or_wait(case, told, wait=True)
 
     def _finish(self, case: Case, deed: Beginning | Withdraw, done: Outcome | Hold) -> Outcome:
         if done == Done():

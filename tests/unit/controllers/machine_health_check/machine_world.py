@@ -11,7 +11,7 @@ from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
 from nodemend.kube.leader_loop import Unobserved
 from nodemend.kube.machine_check_record import CLAIM
-from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
+from nodemend.kube.machine_dialect import CLUSTER_API
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.cluster.direct import Direct, Object
@@ -31,8 +31,8 @@ SPACE: Final = "default"
 CLUSTER: Final = "prod"
 UNHURRIED: Final = {
     "mode": "Act",
-    "minInterval": "0s",
-    "settleTime": "0s",
+    "minInterval": "1s",
+    "settleTime": "1s",
     "maxUnhealthy": "100%",
     "maxConcurrentPercent": 100,
 }
@@ -237,7 +237,3 @@ class MachineWorld:
     def said(self, type_: str, check: str = "workers") -> tuple[str, str]:
         shown = {one["type"]: one for one in self.status(check).get("conditions") or ()}
         return shown.get(type_, {}).get("status", ""), shown.get(type_, {}).get("reason", "")
-
-
-def openshift(**policy: Any) -> MachineWorld:
-    return MachineWorld(OPENSHIFT, "v1beta1", **policy)

@@ -1,12 +1,12 @@
 """With a template: the remediation of a machine comes, stays and goes."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from nodemend.api import keys
 from nodemend.api.group_versions import REMEDIATION_POLICY
+from tests.unit.controllers.machine_health_check.conftest import NewWorld
 from tests.unit.controllers.machine_health_check.machine_world import (
     FIX,
     FIX_TEMPLATE,
@@ -16,13 +16,11 @@ from tests.unit.controllers.machine_health_check.machine_world import (
 
 
 @pytest.fixture
-def world() -> Iterator[MachineWorld]:
-    begun = MachineWorld()
+def world(new_world: NewWorld) -> MachineWorld:
+    begun = new_world()
     begun.add_pool(4)
     begun.add_check(template=True)
-    begun.start()
-    yield begun
-    begun.close()
+    return begun.start()
 
 
 def the_fix(world: MachineWorld, name: str) -> dict[str, Any]:
@@ -79,13 +77,15 @@ def test_a_remediation_that_one_machine_has_keeps_no_other_from_its_own(world: M
     world.run(65)
     world.set_condition("m2", "Ready", "Unknown")
     world.set_condition("m3", "Ready", "Unknown")
-    world.run(65)
+    world.run(80)
     assert world.fixes() == ["m1", "m2", "m3"]
 
 
-def test_a_machine_that_recovers_by_itself_is_told_healthy_though_it_never_had_a_remediation() -> None:
+def test_a_machine_that_recovers_by_itself_is_told_healthy_though_it_never_had_a_remediation(
+    new_world: NewWorld,
+) -> None:
     """Upstream leaves HealthCheckSucceeded False for ever there."""
-    world = MachineWorld(maxUnhealthy=1)
+    world = new_world(maxUnhealthy=1)
     world.add_pool(3)
     world.add_check(template=True)
     world.start()
@@ -95,7 +95,6 @@ def test_a_machine_that_recovers_by_itself_is_told_healthy_though_it_never_had_a
     world.set_condition("m1", "Ready", "True")
     world.run(5)
     assert world.marks("m1")["HealthCheckSucceeded"] == ("True", "HealthCheckSucceeded")
-    world.close()
 
 
 def test_it_is_withdrawn_also_while_the_guard_is_closed(world: MachineWorld) -> None:

@@ -1,27 +1,27 @@
 """Without a template: the machine's owner is asked by conditions, and only while that is wise."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from nodemend.api.group_versions import NODE, REMEDIATION_POLICY
-from nodemend.kube.machine_dialect import CLUSTER_API
-from tests.unit.controllers.machine_health_check.machine_world import CLUSTER, SPACE, MachineWorld, openshift
+from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
+from tests.unit.controllers.machine_health_check.conftest import NewWorld
+from tests.unit.controllers.machine_health_check.machine_world import CLUSTER, SPACE, MachineWorld
 
 FAILED = ("False", "UnhealthyNode")
 ASKED = ("False", "WaitingForRemediation")
 PASSED = ("True", "HealthCheckSucceeded")
+NEXT_LOOK = 11.0
+"""One begins each second; who is held by that is looked at again later."""
 
 
 @pytest.fixture
-def world() -> Iterator[MachineWorld]:
-    begun = MachineWorld()
+def world(new_world: NewWorld) -> MachineWorld:
+    begun = new_world()
     begun.add_pool(5)
     begun.add_check()
-    begun.start()
-    yield begun
-    begun.close()
+    return begun.start()
 
 
 def silence(world: MachineWorld, *names: str) -> None:
@@ -106,34 +106,36 @@ def test_the_limit_closes_before_the_first_deadline_when_many_are_suspect(world:
 
 
 @pytest.mark.parametrize(("limit", "asked"), [(1, False), (2, True), ("40%", True), ("39%", False)])
-def test_meeting_a_limit_that_says_or_equal_is_allowed(limit: Any, *, asked: bool) -> None:
-    world = MachineWorld()
+def test_meeting_a_limit_that_says_or_equal_is_allowed(
+    new_world: NewWorld, limit: Any, *, asked: bool
+) -> None:
+    world = new_world()
     world.add_pool(5)
     world.add_check(remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": limit}})
     world.start()
     silence(world, "m1", "m2")
-    world.run(65)
+    world.run(65 + NEXT_LOOK)
     assert ("OwnerRemediated" in world.marks("m1")) is asked
-    world.close()
 
 
 @pytest.mark.parametrize(
     ("reading", "limit", "asked"),
     [("StopsAt", 2, False), ("StopsAt", 3, True), ("StopsAbove", 2, True), ("StopsAbove", "40%", True)],
 )
-def test_max_unhealthy_is_read_as_the_policy_says(reading: str, limit: Any, *, asked: bool) -> None:
-    world = MachineWorld(version="v1beta1", machines={"limitReading": reading})
+def test_max_unhealthy_is_read_as_the_policy_says(
+    new_world: NewWorld, reading: str, limit: Any, *, asked: bool
+) -> None:
+    world = new_world(version="v1beta1", machines={"limitReading": reading})
     world.add_pool(5)
     world.add_check(maxUnhealthy=limit)
     world.start()
     silence(world, "m1", "m2")
-    world.run(65)
+    world.run(65 + NEXT_LOOK)
     assert ("OwnerRemediated" in world.marks("m1")) is asked
-    world.close()
 
 
-def test_in_a_dry_run_nothing_is_written_on_any_machine() -> None:
-    world = MachineWorld(mode="DryRun")
+def test_in_a_dry_run_nothing_is_written_on_any_machine(new_world: NewWorld) -> None:
+    world = new_world(mode="DryRun")
     world.add_pool(3)
     world.add_check()
     world.start()
@@ -142,7 +144,6 @@ def test_in_a_dry_run_nothing_is_written_on_any_machine() -> None:
     assert world.marks("m1") == world.marks("m2") == {}
     assert not [write for write in world.writes if "/machines/" in write]
     assert world.said("RemediationAllowed") == ("False", "DryRun")
-    world.close()
 
 
 def test_a_pause_takes_back_what_no_owner_has_begun(world: MachineWorld) -> None:
@@ -216,8 +217,8 @@ def test_a_machine_that_is_to_be_left_alone_is_no_target(world: MachineWorld, an
     assert world.status()["expectedMachines"] == 4
 
 
-def test_the_nodes_of_another_cluster_are_not_looked_for_in_ours() -> None:
-    world = MachineWorld()
+def test_the_nodes_of_another_cluster_are_not_looked_for_in_ours(new_world: NewWorld) -> None:
+    world = new_world()
     world.add_machine("far-1", node="far-1")
     world.add_machine("far-2", node="far-2")
     world.add_check()
@@ -225,7 +226,6 @@ def test_the_nodes_of_another_cluster_are_not_looked_for_in_ours() -> None:
     world.run(120)
     assert world.marks("far-1") == {}
     assert (world.status()["expectedMachines"], world.status()["currentHealthy"]) == (2, 0)
-    world.close()
 
 
 def test_a_node_that_two_machines_claim_judges_neither(world: MachineWorld) -> None:
@@ -236,19 +236,18 @@ def test_a_node_that_two_machines_claim_judges_neither(world: MachineWorld) -> N
     assert world.marks("twin") == {}
 
 
-def test_a_check_that_is_not_given_to_us_is_not_ours(world: MachineWorld) -> None:
-    begun = MachineWorld()
+def test_a_check_that_is_not_given_to_us_is_not_ours(new_world: NewWorld) -> None:
+    begun = new_world()
     begun.add_pool(2)
     begun.add_check(claimed=False)
     begun.start()
     silence(begun, "m1")
     begun.run(70)
     assert not [write for write in begun.writes if CLUSTER_API in write]
-    begun.close()
 
 
-def test_a_check_that_says_what_nobody_can_follow_does_nothing_and_says_so() -> None:
-    world = MachineWorld(version="v1beta1")
+def test_a_check_that_says_what_nobody_can_follow_does_nothing_and_says_so(new_world: NewWorld) -> None:
+    world = new_world(version="v1beta1")
     world.add_pool(3)
     world.add_check(maxUnhealthy="many")
     world.start()
@@ -257,11 +256,10 @@ def test_a_check_that_says_what_nobody_can_follow_does_nothing_and_says_so() -> 
     assert "OwnerRemediated" not in world.marks("m1")
     assert world.said("Stalled") == ("True", "NotUnderstood")
     assert world.said("RemediationAllowed") == ("False", "NotUnderstood")
-    world.close()
 
 
-def test_openshift_s_machines_are_deleted_where_the_policy_lets_them_be() -> None:
-    world = openshift(machines={"deleteMachines": True})
+def test_openshift_s_machines_are_deleted_where_the_policy_lets_them_be(new_world: NewWorld) -> None:
+    world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": True})
     world.add_pool(5)
     world.add_check()
     world.start()
@@ -269,11 +267,10 @@ def test_openshift_s_machines_are_deleted_where_the_policy_lets_them_be() -> Non
     world.run(65)
     assert world.machine("m1") is None
     assert world.machine("m2") is not None
-    world.close()
 
 
-def test_else_openshift_s_machines_stay() -> None:
-    world = openshift()
+def test_else_openshift_s_machines_stay(new_world: NewWorld) -> None:
+    world = new_world(OPENSHIFT, "v1beta1")
     world.add_pool(5)
     world.add_check()
     world.start()
@@ -282,15 +279,13 @@ def test_else_openshift_s_machines_stay() -> None:
     assert world.machine("m1") is not None
     assert (world.status()["expectedMachines"], world.status()["currentHealthy"]) == (5, 4)
     assert "targets" not in world.status()
-    world.close()
 
 
-def test_openshift_s_machine_in_phase_failed_is_unhealthy_at_once() -> None:
-    world = openshift(machines={"deleteMachines": True})
+def test_openshift_s_machine_in_phase_failed_is_unhealthy_at_once(new_world: NewWorld) -> None:
+    world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": True})
     world.add_pool(5)
     world.add_check()
     world.start()
     world.set_machine_status("m1", phase="Failed", errorMessage="no such image")
     world.run(3)
     assert world.machine("m1") is None
-    world.close()
