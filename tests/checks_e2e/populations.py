@@ -139,7 +139,9 @@ class NodesAlone:
     def watch_over(self, api: Api, seconds: int, most: str) -> None:
         spec = {
             "selector": {},
-            "thresholds": [{"type": "Ready", "status": "Unknown", "period": f"{seconds}s"}],
+            "thresholds": [
+                {"type": "Ready", "status": "Unknown", "period": f"{seconds}s", "acceptShortPeriod": True}
+            ],
             "maxUnhealthy": most,
             "healthyDelay": "1s",
             "remedies": [{"template": {**TEMPLATE, "namespace": SPACE}}],
