@@ -140,6 +140,11 @@ refusals: controlplane-build
 upstream-x2:
     {{python}} -m cluster_api x2
 
+# With the real control plane's tests when it is built; --so-far lets rows be pending, --table runs nothing.
+# [conformance] The tests of what users of the neighbours rely on, and the table of them.
+conformance *args:
+    {{python}} -m conformance {{args}}
+
 # [breakages] Five deliberate breakages, each of which must fail .ci/run.
 breakages *args:
     {{python}} -m breakages {{args}}

@@ -3,7 +3,9 @@
 `python -m tests.scenarios.test_scenarios` writes the stories anew; the reviewer reads the difference.
 """
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,14 @@ from nodemend.testing.scenario.reader import read, with_told
 FILES = sorted(Path(__file__).parent.glob("*/*.txt"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(Path(__file__).parent)) for path in FILES])
+def a_case(path: Path) -> Any:
+    """Its line `# conforms N16 W4`, if it has one, names the rows that the story holds."""
+    said = re.search(r"^# conforms (.+)$", path.read_text(), re.MULTILINE)
+    marks = [pytest.mark.conforms(*said[1].split())] if said else []
+    return pytest.param(path, marks=marks, id=str(path.relative_to(Path(__file__).parent)))
+
+
+@pytest.mark.parametrize("path", [a_case(path) for path in FILES])
 def test_the_story_is_the_same(path: Path) -> None:
     scenario = read(path.read_text())
     assert play(scenario) == scenario.told

@@ -41,9 +41,21 @@ def build(version: str) -> Programs:
     return Programs(tuple(build_family(family) for family in (kubernetes(version), ETCD, KWOK)))
 
 
+def is_built(version: str) -> bool:
+    """Whether `build` would find everything in the cache. Without Go nobody can tell, so it is not."""
+    try:
+        return all(cached(family).exists() for family in (kubernetes(version), ETCD, KWOK))
+    except BuildError:
+        return False
+
+
+def cached(family: Family) -> Path:
+    return build_cache() / "controlplane" / f"{family.name}-{family.version}-{digest(family)}"
+
+
 def build_family(family: Family) -> Path:
     """The folder with the family's binaries. Of several builders at a time one builds, the rest wait."""
-    done = build_cache() / "controlplane" / f"{family.name}-{family.version}-{digest(family)}"
+    done = cached(family)
     if done.exists():
         return done
     done.parent.mkdir(parents=True, exist_ok=True)

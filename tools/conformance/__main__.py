@@ -1,0 +1,72 @@
+"""`python -m conformance`: runs the tests that hold the rows, and writes the table of them.
+
+Fails when a test fails, the table was stale, a mark names no row, too many rows are not taken, or some are
+pending; with --so-far not for the last reason.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping
+
+from conformance.judgement import (
+    failing_rows,
+    last_line,
+    missing_decisions,
+    standing_of,
+    too_many_decisions,
+    unknown_ids,
+)
+from conformance.marked_tests import MarkedTest, PytestError, find_tests, run_tests
+from conformance.page import PAGE, page, written_decisions
+from conformance.rows import read_tables, rows_of
+from controlplane.build import is_built
+from controlplane.pins import USUAL_KUBERNETES
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--so-far", action="store_true", help="pending rows are no failure")
+    parser.add_argument("--table", action="store_true", help="only write the table; run nothing")
+    options = parser.parse_args()
+    tables = read_tables()
+    rows, decisions = rows_of(tables), written_decisions()
+    try:
+        tests = find_tests()
+        endings = {} if options.table else _run(tests)
+    except PytestError as error:
+        print(error)
+        return 1
+    standing, failing = standing_of(rows, tests), failing_rows(tests, endings)
+    stale = _renew(page(tables, standing, decisions))
+    faults = [
+        *unknown_ids(rows, tests),
+        *missing_decisions(rows, decisions),
+        *too_many_decisions(standing),
+        *(f"{id_} is not held: {', '.join(why)}" for id_, why in sorted(failing.items())),
+    ]
+    if stale and not options.table:
+        faults.append(f"{PAGE.name} was stale; it is written anew")
+    for fault in faults:
+        print(fault)
+    if standing.pending and not options.so_far:
+        print(f"pending: {' '.join(standing.pending)}")
+    not_run = {test.name for node, test in tests.items() if node not in endings}
+    print(last_line(standing, len(failing), len(not_run)))
+    return 1 if faults or (standing.pending and not (options.so_far or options.table)) else 0
+
+
+def _run(tests: Mapping[str, MarkedTest]) -> dict[str, str]:
+    endings = run_tests(tests, real=False)
+    return endings | (run_tests(tests, real=True) if is_built(USUAL_KUBERNETES) else {})
+
+
+def _renew(text: str) -> bool:
+    """Whether the page said something else before."""
+    stale = not PAGE.exists() or PAGE.read_text() != text
+    if stale:
+        PAGE.write_text(text)
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""How many rows stand, and what is wrong. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from conformance.marked_tests import MarkedTest
+from conformance.rows import Row
+from nodemend.decide.explanation import spell_count
+
+MOST_DECISIONS: Final = 45
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Every row, with the names of the tests that hold it."""
+
+    rows: Mapping[str, Row]
+    held_by: Mapping[str, list[str]]
+
+    @property
+    def decided(self) -> list[str]:
+        """Rows with a decision, also those whose difference is tested: it is a difference all the same."""
+        return [id_ for id_, row in self.rows.items() if row.decision]
+
+    @property
+    def tested(self) -> list[str]:
+        return [id_ for id_, row in self.rows.items() if self.held_by[id_] and not row.decision]
+
+    @property
+    def pending(self) -> list[str]:
+        return [id_ for id_, row in self.rows.items() if not self.held_by[id_] and not row.decision]
+
+    @property
+    def tests(self) -> set[str]:
+        return {name for names in self.held_by.values() for name in names}
+
+
+def standing_of(rows: Mapping[str, Row], tests: Mapping[str, MarkedTest]) -> Standing:
+    held_by: dict[str, list[str]] = {id_: [] for id_ in rows}
+    for name, id_ in sorted({(test.name, id_) for test in tests.values() for id_ in test.rows}):
+        if id_ in held_by:
+            held_by[id_].append(name)
+    return Standing(rows, held_by)
+
+
+def unknown_ids(rows: Mapping[str, Row], tests: Mapping[str, MarkedTest]) -> Iterator[str]:
+    """A mark that names no row holds nothing."""
+    for name, id_ in sorted({(test.name, id_) for test in tests.values() for id_ in test.rows}):
+        if id_ not in rows:
+            yield f"{name} is marked {id_}, and there is no such row"
+
+
+def missing_decisions(rows: Mapping[str, Row], written: Mapping[int, str]) -> Iterator[str]:
+    for id_, row in rows.items():
+        if row.decision and row.decision not in written:
+            yield f"{id_} names decision {row.decision}, which is not written"
+
+
+def too_many_decisions(standing: Standing) -> Iterator[str]:
+    if len(standing.decided) > MOST_DECISIONS:
+        yield f"{len(standing.decided)} rows are not taken by decision, and {MOST_DECISIONS} is the most"
+
+
+def failing_rows(tests: Mapping[str, MarkedTest], endings: Mapping[str, str]) -> dict[str, list[str]]:
+    """Rows with a test that ran and did not pass."""
+    failing: dict[str, list[str]] = {}
+    for node, ending in endings.items():
+        if ending != "passed":
+            for id_ in tests[node].rows:
+                failing.setdefault(id_, []).append(f"{node}: {ending}")
+    return failing
+
+
+def last_line(standing: Standing, failing: int, not_run: int) -> str:
+    line = (
+        f"conformance: {len(standing.rows)} rows: {len(standing.tested)} tested"
+        f" ({len(standing.tests)} tests), {len(standing.decided)} by decision (at most {MOST_DECISIONS}),"
+        f" {len(standing.pending)} pending, {failing} failing"
+    )
+    return f"{line}; {spell_count(not_run, 'test')} did not run" if not_run else line

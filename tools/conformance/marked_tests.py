@@ -1,0 +1,80 @@
+"""The tests that bear the mark: found, and run, by pytest in a process of its own."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from conformance.marks_plugin import MARK
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FOLDERS: Final = ("unit", "scenarios", "simulation", "tidy", "integration")
+FOUND_WITHIN, RUN_WITHIN = 300.0, 3600.0
+_PASSED, _NOTHING_TO_RUN = 0, 5
+
+
+class MarkedTest(msgspec.Struct, frozen=True):
+    """One case of a test. `name` is file::name, the same for all cases unless the case itself is marked."""
+
+    rows: list[str]
+    name: str
+    real: bool
+
+
+class _Notes(msgspec.Struct, frozen=True):
+    tests: dict[str, MarkedTest]
+    endings: dict[str, str]
+
+
+class PytestError(Exception):
+    """pytest could not even collect. Carries the end of what it said."""
+
+
+def find_tests(folders: Iterable[str] = FOLDERS) -> dict[str, MarkedTest]:
+    """By node id. A file that does not say `conforms` has none."""
+    files = sorted(
+        str(path.relative_to(ROOT))
+        for folder in folders
+        for path in (ROOT / "tests" / folder).rglob("test_*.py")
+        if MARK in path.read_text()
+    )
+    if not files:
+        return {}
+    done, notes = _pytest(FOUND_WITHIN, "--collect-only", "-q", "-m", MARK, *files)
+    if done.returncode not in (_PASSED, _NOTHING_TO_RUN):
+        raise PytestError(done.stdout[-4000:])
+    return notes.tests
+
+
+def run_tests(tests: Mapping[str, MarkedTest], *, real: bool) -> dict[str, str]:
+    """How each case ended, by node id; one that pytest does not speak of did not run."""
+    chosen = {node: test for node, test in tests.items() if test.real == real}
+    if not chosen:
+        return {}
+    files = sorted({node.partition("::")[0] for node in chosen})
+    which = f"{MARK} and {'real' if real else 'not real'}"
+    done, notes = _pytest(RUN_WITHIN, "-q", *(() if real else ("-n", "2")), "-m", which, *files)
+    print(done.stdout[-4000:] if done.returncode != _PASSED else done.stdout.splitlines()[-1], flush=True)
+    return {node: notes.endings.get(node, "not run") for node in chosen}
+
+
+def _pytest(within: float, *arguments: str) -> tuple[subprocess.CompletedProcess[str], _Notes]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "notes.json"
+        plugin = ("-p", "conformance.marks_plugin", "--conformance-notes", str(file))
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin, *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=within,
+            check=False,
+        )
+        if not file.exists():
+            raise PytestError(done.stdout[-4000:])
+        return done, msgspec.json.decode(file.read_bytes(), type=_Notes)

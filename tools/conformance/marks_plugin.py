@@ -1,0 +1,54 @@
+"""A pytest plugin: writes down which rows each test says it holds, and how each test ended.
+
+`-p conformance.marks_plugin --conformance-notes FILE`. Of an xdist run only the endings are written: its
+tests are collected elsewhere.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+MARK: Final = "conforms"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--conformance-notes", type=Path, help="where to write marks and endings")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    file = config.getoption("--conformance-notes")
+    if file is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Notes(file))
+
+
+class _Notes:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._tests: dict[str, dict[str, Any]] = {}
+        self._endings: dict[str, str] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            rows = sorted({row for mark in item.iter_markers(MARK) for row in mark.args})
+            if rows:
+                real = item.get_closest_marker("real") is not None
+                self._tests[item.nodeid] = {"rows": rows, "name": _name(item), "real": real}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test passed when its call did and nothing around it failed. Skipped is not passed."""
+        if report.outcome != "passed" or hasattr(report, "wasxfail"):
+            self._endings[report.nodeid] = report.outcome
+        elif report.when == "call":
+            self._endings.setdefault(report.nodeid, "passed")
+
+    def pytest_sessionfinish(self) -> None:
+        self._file.write_text(json.dumps({"tests": self._tests, "endings": self._endings}))
+
+
+def _name(item: pytest.Item) -> str:
+    """With its case where the case itself is marked, else for all cases."""
+    case = getattr(item, "callspec", None)
+    marked = case is not None and any(mark.name == MARK for mark in case.marks)
+    return item.nodeid if marked else item.nodeid.partition("[")[0]

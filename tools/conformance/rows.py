@@ -1,0 +1,65 @@
+"""The rows: behaviours that users of the neighbours rely on, in our own words."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import yaml
+
+TABLES: Final = Path(__file__).with_name("tables")
+
+
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One behaviour. With a `decision` it is not taken, or not as it stands, `because` of one sentence."""
+
+    behaviour: str
+    decision: int = 0
+    because: str = ""
+    note: str = ""
+    """Where ours keeps to the row but not to its letter."""
+
+    def __post_init__(self) -> None:
+        if bool(self.decision) != bool(self.because):
+            raise ValueError("a decision has its reason, and only a decision has one")
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    title: str
+    rows: dict[str, Row | str]
+    """A row that is only a text is its behaviour."""
+
+    def __iter__(self) -> Iterator[tuple[str, Row]]:
+        return ((id_, Row(row) if isinstance(row, str) else row) for id_, row in self.rows.items())
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    title: str
+    about: str
+    sections: list[Section]
+
+
+def read_tables(folder: Path = TABLES) -> list[Table]:
+    """Every table, by file name. Raises ValueError for what is no table, or an id that stands twice."""
+    tables = [
+        msgspec.convert(yaml.load(file.read_text(), _Loader), Table)  # noqa: S506 - a SafeLoader, stricter
+        for file in sorted(folder.glob("*.yaml"))
+    ]
+    ids = [id_ for table in tables for section in table.sections for id_, _ in section]
+    if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
+        raise ValueError(f"rows that stand twice: {', '.join(twice)}")
+    return tables
+
+
+def rows_of(tables: list[Table]) -> dict[str, Row]:
+    return {id_: row for table in tables for section in table.sections for id_, row in section}
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice, of which YAML itself keeps the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
+        keys = [self.construct_object(key) for key, _ in node.value]
+        if twice := {key for key in keys if keys.count(key) > 1}:
+            raise ValueError(f"stands twice: {twice}")
+        return super().construct_mapping(node, deep)
