@@ -22,6 +22,7 @@ class NodeCondition(Wire):
     type: str
     # Not an enum: a status that nobody has heard of must not make the Node unreadable.
     status: str
+    reason: str = ""
 
 
 class NodeInfo(Wire):

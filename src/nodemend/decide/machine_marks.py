@@ -4,7 +4,7 @@ The owner of a machine replaces it when the check failed *and* the owner is aske
 told, and asking is the action: it waits for the guard, and is taken back while the owner has not begun.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from nodemend.api.conditions import ConditionStatus
@@ -58,9 +58,11 @@ BRAKES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mark:
+    """Another `message` alone, such as another condition with the same reason, is no news."""
+
     status: ConditionStatus
     reason: str
-    message: str = ""
+    message: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,9 @@ def boot_match(age: float) -> Match:
 GOOD = ready(TRUE, 9.0)
 
 
+@pytest.mark.conforms(
+    "D01", "D03", "D06", "D08", "D09", "D10", "D11", "D16", "D20", "D21", "D24", "L01", "L02"
+)
 @pytest.mark.parametrize(
     ("machine", "verdict"),
     [
@@ -98,6 +101,7 @@ def test_the_verdict(machine: dict[str, Any], verdict: NodeHealth) -> None:
     assert judge_machine(RULES, MachineFacts(**machine)) == verdict
 
 
+@pytest.mark.conforms("D14", "D15")
 @pytest.mark.parametrize(
     ("node", "verdict"),
     [
@@ -110,6 +114,7 @@ def test_without_any_condition_to_watch_only_a_missing_node_tells(node: Any, ver
     assert judge_machine(BARE, MachineFacts(node)) == verdict
 
 
+@pytest.mark.conforms("D04")
 def test_without_a_startup_limit_a_machine_without_a_node_is_neither_healthy_nor_unhealthy() -> None:
     verdict = judge_machine(replace(RULES, startup=None), MachineFacts(NodeAwaited(1e9)))
     assert verdict == Unjudged("it has no node yet, and nobody asks for how long")

@@ -55,6 +55,7 @@ def opened(*, ours: bool = True, failed: bool = False) -> Open:
     )
 
 
+@pytest.mark.conforms("I03", "H02", "H11", "J04")
 @pytest.mark.parametrize(
     ("health", "way", "shown", "guarded", "request_"),
     [
@@ -68,6 +69,9 @@ def opened(*, ours: bool = True, failed: bool = False) -> Open:
         (SICK, ByOwner(), Marks(owner=DONE), Go(), Ask()),
         (SICK, ByDeletion(), NONE, Go(), Delete()),
         (SICK, ByDeletion(), NONE, STORM, STORM),
+        (Unjudged("it is being deleted"), ByDeletion(), NONE, Go(), Leave()),
+        (Unjudged("it is being deleted"), ByOwner(), NONE, Go(), Leave()),
+        (Unjudged("it is being deleted"), ByTemplate(None, 0.0), NONE, Go(), Leave()),
         (SICK, ByNobody("no owner"), NONE, Go(), Hold(NobodyActs("no owner"))),
         (SICK, ByNobody("no owner"), NONE, STORM, STORM),
         (WELL, ByNobody("no owner"), NONE, Go(), Leave()),

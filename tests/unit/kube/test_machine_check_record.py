@@ -62,6 +62,7 @@ def test_the_name_that_the_design_first_gave_the_template_is_read_too() -> None:
     assert rules({"externalRemediationTemplate": REFERENCE}).template is not None
 
 
+@pytest.mark.conforms("A01")
 @pytest.mark.parametrize(
     ("spec", "startup"),
     [
@@ -76,6 +77,7 @@ def test_how_long_a_machine_may_take_to_become_a_node(spec: dict[str, Any], star
     assert rules(spec).startup == startup
 
 
+@pytest.mark.conforms("F01", "F09", "F14")
 @pytest.mark.parametrize(
     ("spec", "gate", "reading"),
     [
@@ -96,6 +98,7 @@ def test_the_limit_and_how_it_is_read(spec: dict[str, Any], gate: Gate | None, r
     assert (read.gate, read.reading, read.unread) == (gate, reading, ())
 
 
+@pytest.mark.conforms("F02", "F14")
 @pytest.mark.parametrize(
     ("spec", "what"),
     [

@@ -97,13 +97,15 @@ class Deeds:
         fresh = await self._second_look.machine(target)
         if isinstance(fresh, Hold):
             return fresh
-        wanted = marks_for(case.health, case.way, fresh.machine.marks, case.guarded, request)
+        health = await self._second_look.with_reasons(case.health, fresh.machine)
+        wanted = marks_for(health, case.way, fresh.machine.marks, case.guarded, request)
         return await self._mark(target, fresh, wanted)
 
     async def _write_for(self, case: Case, request: Beginning, fresh: Fresh) -> Write | Hold:
         match request:
             case Ask():
-                wanted = marks_for(case.health, case.way, fresh.machine.marks, Go(), request)
+                health = await self._second_look.with_reasons(case.health, fresh.machine)
+                wanted = marks_for(health, case.way, fresh.machine.marks, Go(), request)
                 return self._marking(case.target, fresh, wanted)
             case Delete():
                 return act.delete_machine(fresh.machine, fresh.version)

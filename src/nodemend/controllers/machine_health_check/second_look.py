@@ -1,5 +1,6 @@
 """Before anything is asked for a machine: the same question, asked of the API servers themselves."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
@@ -20,6 +21,7 @@ from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.findings import AskedFor, Finding, Match, NeverStarted, NodeGone, PhaseFailed, Subject
 from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
+from nodemend.decide.node_health import NodeHealth, Unhealthy
 from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_request import Request
 from nodemend.kube.machine_record import MachineRecord, MachineWire, as_machine
@@ -78,6 +80,16 @@ class SecondLook:
             case _:
                 assert_never(finding)
         return None if holds else Hold(NodeReady(machine.name))
+
+    async def with_reasons(self, health: NodeHealth, machine: MachineRecord) -> NodeHealth:
+        """The same verdict, with what the node says about its own conditions. Our caches do not keep that."""
+        if not isinstance(health, Unhealthy):
+            return health
+        node = value_of(await self._reader.node(machine.node)) if machine.node else None
+        conditions = node.status.conditions if node is not None else ()
+        told = {(condition.type, condition.status): condition.reason for condition in conditions}
+        first, *more = (_with_reason(finding, told) for finding in (health.match, *health.more))
+        return Unhealthy(first, tuple(more))
 
     async def guard(self, target: Target, place: Place) -> Go | Hold:
         """What people said and what is open is read afresh; the counts are those that watches keep."""
@@ -145,6 +157,12 @@ class SecondLook:
 
     def _is_of_machine(self, record: RemediationRecord) -> bool:
         return any(self._view.fleet.by_uid(uid) is not None for uid in record.owners)
+
+
+def _with_reason(finding: Finding, told: Mapping[tuple[str, str], str]) -> Finding:
+    if not isinstance(finding, Match) or finding.of is not Subject.NODE:
+        return finding
+    return replace(finding, reason=told.get((finding.type, finding.status), ""))
 
 
 def _doubt(finding: Match | NodeGone, machine: MachineRecord, node: Seen[Node]) -> Hold | None:

@@ -14,6 +14,7 @@ from nodemend.kube.machine_check_record import CLAIM
 from nodemend.kube.machine_dialect import CLUSTER_API
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
+from nodemend.testing.api_server.watching import SimulatedWatch
 from nodemend.testing.cluster.direct import Direct, Object
 from nodemend.testing.cluster.replicas import Silent, election
 from nodemend.testing.cluster.world import DEFINITIONS, Account
@@ -41,6 +42,22 @@ CALM: Final = 25.0
 """Seconds after the start from which the checker acts."""
 
 
+class Door:
+    """The checker's way in. Writes to some machines are refused."""
+
+    def __init__(self, server: SimulatedApiServer) -> None:
+        self.account = Account(server, User("checker"))
+        self.closed: set[str] = set()
+
+    def handle(self, request: Request) -> Answer:
+        if request.writes and any(f"/machines/{name}/" in f"{request.path}/" for name in self.closed):
+            return Answer(500, b'{"kind":"Status","code":500,"message":"the disk is full"}')
+        return self.account.handle(request)
+
+    def watch(self, request: Request) -> SimulatedWatch | Answer:
+        return self.account.watch(request)
+
+
 class MachineWorld:
     """`group` and `version` are those of the Machines; every check is claimed for us."""
 
@@ -64,8 +81,8 @@ class MachineWorld:
         )
         self.api = Direct(Account(self.server, User("admin")))
         self.writes: list[str] = []
-        account = Account(self.server, User("checker"))
-        self._account = account
+        self._door = Door(self.server)
+        self._door.account.witnesses.append(self._witness)
         self.process: SimulatedProcess | None = None
         self.api.create(LEASE, {"metadata": {"name": "busy"}, "spec": {}}, SPACE)
         self.api.create(
@@ -108,7 +125,7 @@ class MachineWorld:
         self.process = SimulatedProcess(self.scheduler, "checker", HostClock())
         checker = Checker(
             self.process,
-            SimulatedTransport(Link(self.process, self._account, GOOD_LINK)),
+            SimulatedTransport(Link(self.process, self._door, GOOD_LINK)),
             election("nodemend-checker", "checker-1", "nodemend-system"),
             CheckerObservers(Unobserved(), Silent(), Silent()),
             machines=MachineObservers(Silent(), Silent()),
@@ -137,6 +154,16 @@ class MachineWorld:
         at = (SPACE, "status")
         self.api.patch(self.clusters_at, name, {"status": {"initialization": ready, **status}}, at=at)
 
+    def change_cluster(self, **initialization: bool) -> None:
+        change = {"status": {"initialization": initialization}}
+        self.api.patch(self.clusters_at, CLUSTER, change, at=(SPACE, "status"))
+
+    def refuse_writes_to(self, machine: str) -> None:
+        self._door.closed.add(machine)
+
+    def allow_writes_to(self, machine: str) -> None:
+        self._door.closed.discard(machine)
+
     def add_node(self, name: str, ready: str = "True", labels: Mapping[str, str] | None = None) -> None:
         self.api.create(
             NODE,
@@ -152,7 +179,7 @@ class MachineWorld:
         self.api.patch(NODE, node, {"status": {"conditions": [condition]}}, at=("", "status"))
 
     def add_machine(
-        self, name: str, *, node: str | None = "", owner: bool = True, namespace: str = SPACE, **metadata: Any
+        self, name: str, *, node: str | None = "", owner: bool = True, cluster: str = CLUSTER, **metadata: Any
     ) -> None:
         """`node` is its name, like the machine's by default; None for none yet."""
         node = name if node == "" else node
@@ -162,16 +189,16 @@ class MachineWorld:
             "ownerReferences": [self._owner] if owner else [],
             **metadata,
         }
-        cluster = {"clusterName": CLUSTER} if self.group == CLUSTER_API else {}
-        spec = {"providerID": f"metal://{node}", **cluster}
-        self.api.create(self.machines_at, {"metadata": metadata, "spec": spec}, namespace)
+        of_cluster = {"clusterName": cluster} if self.group == CLUSTER_API else {}
+        spec = {"providerID": f"metal://{node}", **of_cluster}
+        self.api.create(self.machines_at, {"metadata": metadata, "spec": spec}, SPACE)
         status: dict[str, Any] = {"initialization": {"infrastructureProvisioned": True}}
         if node is not None:
             status["nodeRef"] = {"name": node}
-        self.set_machine_status(name, namespace, **status)
+        self.set_machine_status(name, **status)
 
-    def set_machine_status(self, name: str, namespace: str = SPACE, **status: Any) -> None:
-        self.api.patch(self.machines_at, name, {"status": status}, at=(namespace, "status"))
+    def set_machine_status(self, name: str, **status: Any) -> None:
+        self.api.patch(self.machines_at, name, {"status": status}, at=(SPACE, "status"))
 
     def add_pool(self, count: int, **metadata: Any) -> list[str]:
         names = [f"m{number}" for number in range(1, count + 1)]

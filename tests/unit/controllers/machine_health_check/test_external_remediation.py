@@ -29,6 +29,7 @@ def the_fix(world: MachineWorld, name: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.conforms("I01", "I04")
 def test_a_silent_node_s_machine_gets_its_remediation_and_nobody_else(world: MachineWorld) -> None:
     world.set_condition("m1", "Ready", "Unknown")
     world.run(58)
@@ -61,6 +62,7 @@ def test_a_silent_node_s_machine_gets_its_remediation_and_nobody_else(world: Mac
     }
 
 
+@pytest.mark.conforms("I02")
 def test_it_is_withdrawn_when_the_node_is_back_and_the_marks_say_so(world: MachineWorld) -> None:
     world.set_condition("m1", "Ready", "Unknown")
     world.run(65)
@@ -71,6 +73,7 @@ def test_it_is_withdrawn_when_the_node_is_back_and_the_marks_say_so(world: Machi
     assert world.marks("m1") == {"HealthCheckSucceeded": ("True", "HealthCheckSucceeded")}
 
 
+@pytest.mark.conforms("I07", "X2")
 def test_a_remediation_that_one_machine_has_keeps_no_other_from_its_own(world: MachineWorld) -> None:
     """Upstream ends its pass at the first machine that has one."""
     world.set_condition("m1", "Ready", "Unknown")
@@ -81,6 +84,7 @@ def test_a_remediation_that_one_machine_has_keeps_no_other_from_its_own(world: M
     assert world.fixes() == ["m1", "m2", "m3"]
 
 
+@pytest.mark.conforms("G10", "X1")
 def test_a_machine_that_recovers_by_itself_is_told_healthy_though_it_never_had_a_remediation(
     new_world: NewWorld,
 ) -> None:
@@ -97,6 +101,7 @@ def test_a_machine_that_recovers_by_itself_is_told_healthy_though_it_never_had_a
     assert world.marks("m1")["HealthCheckSucceeded"] == ("True", "HealthCheckSucceeded")
 
 
+@pytest.mark.conforms("I10", "X5")
 def test_it_is_withdrawn_also_while_the_guard_is_closed(world: MachineWorld) -> None:
     world.set_condition("m1", "Ready", "Unknown")
     world.run(65)
@@ -114,6 +119,7 @@ def test_it_is_withdrawn_also_while_the_guard_is_closed(world: MachineWorld) -> 
     assert world.fixes() == []
 
 
+@pytest.mark.conforms("I05", "I08", "X3")
 def test_a_missing_template_is_told_on_every_machine_that_waits_for_it(world: MachineWorld) -> None:
     world.api.delete(FIX_TEMPLATE, "reboot", SPACE)
     for name in ("m1", "m2"):
@@ -125,6 +131,7 @@ def test_a_missing_template_is_told_on_every_machine_that_waits_for_it(world: Ma
     assert world.fixes() == []
 
 
+@pytest.mark.conforms("I09", "X4")
 def test_there_is_none_for_a_machine_that_is_being_deleted(world: MachineWorld) -> None:
     world.api.patch(
         world.machines_at, "m1", {"metadata": {"finalizers": ["example.com/slow"]}}, at=(SPACE, "")
@@ -135,6 +142,7 @@ def test_there_is_none_for_a_machine_that_is_being_deleted(world: MachineWorld) 
     assert world.fixes() == []
 
 
+@pytest.mark.conforms("I12", "X7")
 def test_one_that_is_removed_by_hand_comes_back(world: MachineWorld) -> None:
     world.set_condition("m1", "Ready", "Unknown")
     world.run(65)
@@ -144,6 +152,7 @@ def test_one_that_is_removed_by_hand_comes_back(world: MachineWorld) -> None:
     assert world.fixes() == ["m1"]
 
 
+@pytest.mark.conforms("I03", "I13")
 def test_one_that_belongs_to_this_very_machine_is_adopted_whoever_made_it(world: MachineWorld) -> None:
     machine = world.machine("m1")
     assert machine is not None
@@ -156,6 +165,34 @@ def test_one_that_belongs_to_this_very_machine_is_adopted_whoever_made_it(world:
     assert world.fixes() == []
 
 
+@pytest.mark.conforms("X8")
+def test_one_that_we_made_but_have_not_seen_yet_is_no_failure(world: MachineWorld) -> None:
+    world.server.lag(FIX, world.server.revision)
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(62)
+    made = the_fix(world, "m1")["metadata"]["uid"]
+    world.run(20)
+    assert the_fix(world, "m1")["metadata"]["uid"] == made
+    world.server.lag(FIX, None)
+    world.set_condition("m1", "Ready", "True")
+    world.run(5)
+    assert world.fixes() == []
+
+
+@pytest.mark.conforms("I06")
+def test_one_that_is_ending_is_not_deleted_again(world: MachineWorld) -> None:
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(62)
+    world.api.patch(FIX, "m1", {"metadata": {"finalizers": ["example.com/slow"]}}, at=(SPACE, ""))
+    world.set_condition("m1", "Ready", "True")
+    world.run(5)
+    deletions = [write for write in world.writes if write.startswith("DELETE")]
+    world.run(30)
+    assert [write for write in world.writes if write.startswith("DELETE")] == deletions
+    assert len(deletions) == 1
+
+
+@pytest.mark.conforms("I13", "X9")
 def test_one_of_an_earlier_machine_of_that_name_is_no_answer_and_is_left_alone(world: MachineWorld) -> None:
     another = world.machine("m2")
     assert another is not None
@@ -173,6 +210,7 @@ def a_fix(name: str, owner: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "ownerReferences": [reference], "finalizers": []}, "spec": {}}
 
 
+@pytest.mark.conforms("I11", "X6")
 @pytest.mark.parametrize("how", ["check deleted", "template removed", "deselected", "skipped"])
 def test_it_is_withdrawn_when_nobody_asks_for_it_any_more(world: MachineWorld, how: str) -> None:
     world.set_condition("m1", "Ready", "Unknown")
@@ -191,6 +229,7 @@ def test_it_is_withdrawn_when_nobody_asks_for_it_any_more(world: MachineWorld, h
     assert world.fixes() == []
 
 
+@pytest.mark.conforms("I14", "X10")
 def test_a_node_that_is_ready_for_a_moment_only_keeps_it(world: MachineWorld) -> None:
     world.api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"machines": {"healthyDelay": "30s"}}})
     world.set_condition("m1", "Ready", "Unknown")
@@ -206,6 +245,7 @@ def test_a_node_that_is_ready_for_a_moment_only_keeps_it(world: MachineWorld) ->
     assert world.fixes() == []
 
 
+@pytest.mark.conforms("X11")
 def test_of_two_checks_over_one_machine_the_first_by_name_has_it(world: MachineWorld) -> None:
     world.add_check("also", template=True)
     world.set_condition("m1", "Ready", "Unknown")

@@ -29,17 +29,19 @@ def silence(world: MachineWorld, *names: str) -> None:
         world.set_condition(name, "Ready", "Unknown")
 
 
+@pytest.mark.conforms("D07", "H13")
 def test_an_unhealthy_machine_is_marked_and_its_owner_asked(world: MachineWorld) -> None:
     silence(world, "m1")
     world.run(58)
     assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
     world.run(5)
     assert world.marks("m1") == {"HealthCheckSucceeded": FAILED, "OwnerRemediated": ASKED}
-    assert world.message("m1", "HealthCheckSucceeded") == "Unhealthy: Ready=Unknown for 60 s."
+    assert world.message("m1", "HealthCheckSucceeded") == "Unhealthy: Ready=Unknown (Told) for 60 s."
     assert world.marks("m2") == {"HealthCheckSucceeded": PASSED}
     assert world.fixes() == []
 
 
+@pytest.mark.conforms("C08", "G03", "G04")
 def test_the_status_counts_and_names_its_targets(world: MachineWorld) -> None:
     status = world.status()
     assert (status["expectedMachines"], status["currentHealthy"], status["remediationsAllowed"]) == (5, 5, 5)
@@ -52,6 +54,7 @@ def test_the_status_counts_and_names_its_targets(world: MachineWorld) -> None:
     assert (status["expectedMachines"], status["currentHealthy"], status["remediationsAllowed"]) == (5, 4, 4)
 
 
+@pytest.mark.conforms("H07", "J16", "G10")
 def test_a_machine_that_recovers_is_told_healthy_and_its_owner_is_asked_no_longer(
     world: MachineWorld,
 ) -> None:
@@ -62,6 +65,7 @@ def test_a_machine_that_recovers_is_told_healthy_and_its_owner_is_asked_no_longe
     assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
 
 
+@pytest.mark.conforms("H09")
 def test_what_an_owner_says_of_the_work_it_has_begun_is_left_alone(world: MachineWorld) -> None:
     silence(world, "m1")
     world.run(63)
@@ -77,6 +81,7 @@ def test_what_an_owner_says_of_the_work_it_has_begun_is_left_alone(world: Machin
     assert world.marks("m1")["OwnerRemediated"] == ("False", "MachineDeleting")
 
 
+@pytest.mark.conforms("F06", "F20", "K04")
 @pytest.mark.parametrize("reason", ["WaitingForRemediation", "RemediationDeferred"])
 def test_a_storm_takes_back_what_no_owner_has_begun(world: MachineWorld, reason: str) -> None:
     world.change_check({"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}})
@@ -98,6 +103,7 @@ def test_a_storm_takes_back_what_no_owner_has_begun(world: MachineWorld, reason:
     assert world.status()["remediationsAllowed"] == 0
 
 
+@pytest.mark.conforms("F11")
 def test_the_limit_closes_before_the_first_deadline_when_many_are_suspect(world: MachineWorld) -> None:
     world.change_check({"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}})
     silence(world, "m1", "m2", "m3")
@@ -105,6 +111,7 @@ def test_the_limit_closes_before_the_first_deadline_when_many_are_suspect(world:
     assert world.said("RemediationAllowed") == ("False", "TooManyUnhealthy")
 
 
+@pytest.mark.conforms("F03", "F04", "F05")
 @pytest.mark.parametrize(("limit", "asked"), [(1, False), (2, True), ("40%", True), ("39%", False)])
 def test_meeting_a_limit_that_says_or_equal_is_allowed(
     new_world: NewWorld, limit: Any, *, asked: bool
@@ -162,6 +169,7 @@ def test_a_paused_cluster_is_left_alone(world: MachineWorld) -> None:
     assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
 
 
+@pytest.mark.conforms("H10")
 def test_nobody_is_asked_for_a_machine_that_nobody_owns(world: MachineWorld) -> None:
     world.add_node("lonely")
     world.add_machine("lonely", owner=False)
@@ -170,6 +178,7 @@ def test_nobody_is_asked_for_a_machine_that_nobody_owns(world: MachineWorld) -> 
     assert world.marks("lonely") == {"HealthCheckSucceeded": FAILED}
 
 
+@pytest.mark.conforms("C05", "D05", "D14")
 def test_a_deleted_node_is_found_at_once(world: MachineWorld) -> None:
     world.api.delete(NODE, "m1")
     world.run(3)
@@ -177,6 +186,7 @@ def test_a_deleted_node_is_found_at_once(world: MachineWorld) -> None:
     assert "its Node m1 is gone" in world.message("m1", "HealthCheckSucceeded")
 
 
+@pytest.mark.conforms("C06", "D03", "E01")
 def test_a_machine_that_never_becomes_a_node_is_found_after_its_time(world: MachineWorld) -> None:
     world.change_check({"checks": {"nodeStartupTimeoutSeconds": 120}})
     world.add_machine("new", node=None)
@@ -186,6 +196,7 @@ def test_a_machine_that_never_becomes_a_node_is_found_after_its_time(world: Mach
     assert world.marks("new")["HealthCheckSucceeded"] == ("False", "NodeStartupTimeout")
 
 
+@pytest.mark.conforms("D02")
 def test_the_clock_of_a_machine_without_infrastructure_does_not_run(world: MachineWorld) -> None:
     world.change_check({"checks": {"nodeStartupTimeoutSeconds": 60}})
     world.add_machine("new", node=None)
@@ -199,6 +210,7 @@ def test_the_clock_of_a_machine_without_infrastructure_does_not_run(world: Machi
     assert world.marks("new")["HealthCheckSucceeded"] == ("False", "NodeStartupTimeout")
 
 
+@pytest.mark.conforms("D13")
 def test_a_machine_that_somebody_asks_for_is_unhealthy_at_once(world: MachineWorld) -> None:
     world.annotate("m1", {"cluster.x-k8s.io/remediate-machine": ""})
     world.run(3)
@@ -208,6 +220,7 @@ def test_a_machine_that_somebody_asks_for_is_unhealthy_at_once(world: MachineWor
     }
 
 
+@pytest.mark.conforms("C07")
 @pytest.mark.parametrize("annotation", ["cluster.x-k8s.io/paused", "cluster.x-k8s.io/skip-remediation"])
 def test_a_machine_that_is_to_be_left_alone_is_no_target(world: MachineWorld, annotation: str) -> None:
     world.annotate("m1", {annotation: ""})
@@ -228,6 +241,7 @@ def test_the_nodes_of_another_cluster_are_not_looked_for_in_ours(new_world: NewW
     assert (world.status()["expectedMachines"], world.status()["currentHealthy"]) == (2, 0)
 
 
+@pytest.mark.conforms("B06")
 def test_a_node_that_two_machines_claim_judges_neither(world: MachineWorld) -> None:
     world.add_machine("twin", node="m1")
     silence(world, "m1")
@@ -246,6 +260,7 @@ def test_a_check_that_is_not_given_to_us_is_not_ours(new_world: NewWorld) -> Non
     assert not [write for write in begun.writes if CLUSTER_API in write]
 
 
+@pytest.mark.conforms("F02")
 def test_a_check_that_says_what_nobody_can_follow_does_nothing_and_says_so(new_world: NewWorld) -> None:
     world = new_world(version="v1beta1")
     world.add_pool(3)
@@ -269,6 +284,38 @@ def test_openshift_s_machines_are_deleted_where_the_policy_lets_them_be(new_worl
     assert world.machine("m2") is not None
 
 
+@pytest.mark.conforms("J17")
+def test_openshift_s_masters_are_deleted_too_while_a_majority_stays(new_world: NewWorld) -> None:
+    world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": True})
+    for name in ("cp-1", "cp-2", "cp-3"):
+        world.add_node(name)
+        role = {"machine.openshift.io/cluster-api-machine-role": "master"}
+        world.add_machine(name, labels={"pool": "workers", **role})
+    world.add_check()
+    world.start()
+    silence(world, "cp-1")
+    world.run(65)
+    assert world.machine("cp-1") is None
+    silence(world, "cp-2")
+    world.run(80)
+    assert world.machine("cp-2") is not None
+
+
+@pytest.mark.conforms("H12")
+def test_a_deletion_that_is_refused_is_tried_again(new_world: NewWorld) -> None:
+    world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": True})
+    world.add_pool(3)
+    world.add_check()
+    world.start()
+    world.refuse_writes_to("m1")
+    silence(world, "m1")
+    world.run(70)
+    assert world.machine("m1") is not None
+    world.allow_writes_to("m1")
+    world.run(60)
+    assert world.machine("m1") is None
+
+
 def test_else_openshift_s_machines_stay(new_world: NewWorld) -> None:
     world = new_world(OPENSHIFT, "v1beta1")
     world.add_pool(5)
@@ -281,6 +328,7 @@ def test_else_openshift_s_machines_stay(new_world: NewWorld) -> None:
     assert "targets" not in world.status()
 
 
+@pytest.mark.conforms("D25")
 def test_openshift_s_machine_in_phase_failed_is_unhealthy_at_once(new_world: NewWorld) -> None:
     world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": True})
     world.add_pool(5)
