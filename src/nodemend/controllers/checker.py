@@ -77,10 +77,16 @@ class Checker:
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
         self._remedies = RemedyWatch(runtime, transport, timings, self._remediations_changed)
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
-        self.view = View(self._nodes.cache, self._checks.cache, self._remedies.remedies, self._policies.cache)
         shared = Shared(self._nodes.cache, self._seen, self._remedies, self._policies.cache)
         self.machines = (
             MachineChecking(runtime, transport, timings, shared, machines) if machines is not None else None
+        )
+        self.view = View(
+            self._nodes.cache,
+            self._checks.cache,
+            self._remedies.remedies,
+            self._policies.cache,
+            self.machines,
         )
 
     @property

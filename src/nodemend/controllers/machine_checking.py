@@ -10,6 +10,7 @@ from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.machine_health_check.asked_owners import list_asked
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Clusters
 from nodemend.controllers.machine_health_check.controller import (
     MachineHealthCheckController,
@@ -20,6 +21,7 @@ from nodemend.controllers.machine_health_check.gather import MachineObservations
 from nodemend.controllers.machine_health_check.keys import Key
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
 from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.decide.facts import Unreadable
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import MachineRecord
@@ -34,6 +36,7 @@ from nodemend.kube.workload_cluster_record import WorkloadClusterRecord
 WORKERS: Final = 8
 """One slow cluster keeps one of them waiting, not all."""
 _LOOK_FOR_SYNC_EVERY: Final = 0.1
+_READ_AGAIN_AFTER: Final = 1.0
 _ASKER: Final = "machine health checks"
 
 
@@ -98,8 +101,18 @@ class MachineChecking:
         """For one leadership, from when everything is in sight."""
         while not self.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
+        # Whose owner is asked is counted from caches, and what the last leader asked may not be in them yet.
+        while isinstance(asked := await list_asked(reader, self._fleet), Unreadable):
+            await self._runtime.sleep(_READ_AGAIN_AFTER)
         controller = MachineHealthCheckController(
-            self.view, self._seen, reader, client, self._observers.recorder, self._ask_later, turn=turn
+            self.view,
+            self._seen,
+            reader,
+            client,
+            self._observers.recorder,
+            self._ask_later,
+            turn=turn,
+            asked=asked,
         )
         loop = ReconcileLoop(
             self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=WORKERS
@@ -110,6 +123,19 @@ class MachineChecking:
             await loop.run()
         finally:
             self._loop = None
+
+    def uids_behind(self, node: str) -> frozenset[str]:
+        """The Machines whose Node one of our own cluster is."""
+        return frozenset(machine.uid for machine in self._behind(node))
+
+    def asked_behind(self, node: str) -> str:
+        return next((f"the owner of {one}" for one in self._behind(node) if one.marks.asks_owner), "")
+
+    def _behind(self, node: str) -> Iterator[MachineRecord]:
+        for key in self._fleet.naming(node):
+            machine = self._fleet.machine(key)
+            if machine is not None and self._clusters.nodes_of(machine) == self._clusters.own:
+                yield machine
 
     def machines_changed(self, changes: Sequence[Change[MachineRecord]]) -> None:
         now = self._runtime.monotonic()

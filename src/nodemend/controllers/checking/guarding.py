@@ -42,7 +42,7 @@ class Surroundings(Protocol):
 
     def sight(self, ward: Ward, now: float) -> Sight: ...
 
-    def busy(self) -> frozenset[str]:
+    def busy(self, now: float) -> frozenset[str]:
         """The names of those under remediation."""
         ...
 
@@ -85,7 +85,7 @@ class Guarding:
     def facts_of(self, ward: Ward, place: Place, moment: Moment) -> GuardFacts:
         policy = self.policy(moment)
         settle_time = policy.value.settle_time if isinstance(policy, Present) else 0.0
-        busy = self._around.busy()
+        busy = self._around.busy(moment.now)
         domain = place.domain and Domain(place.domain, self.standings.census_of_domain(place))
         return GuardFacts(
             policy=policy,

@@ -53,7 +53,9 @@ class MachineHealthCheckController:
         ask_for: Callable[[Key, float], None],
         *,
         turn: Turn,
+        asked: frozenset[str],
     ) -> None:
+        """`asked` are the machines whose owners the last leadership asked."""
         self._view = view
         self._recorder = recorder
         self._ask_for = ask_for
@@ -61,9 +63,13 @@ class MachineHealthCheckController:
         runtime, writer = reader.runtime, Writer(client, reader.runtime)
         now = runtime.monotonic()
         weather = Weather(stormy_before=stormy(view.policies), now=now)
-        guarding = Guarding(MachineSurroundings(view), weather, last_start=now)
+        around = MachineSurroundings(view)
+        for name in asked:
+            around.note_begun(name, now)
+        guarding = Guarding(around, weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, ask_for)
-        self._deeds = Deeds(view, guarding, SecondLook(reader, view, guarding), writer, turn, runtime)
+        second_look = SecondLook(reader, view, guarding)
+        self._deeds = Deeds(view, guarding, around, second_look, writer, turn, runtime=runtime)
         self._reporter = MachineReporter(view, guarding, writer, recorder)
 
     async def reconcile(self, key: Key) -> Outcome:

@@ -13,6 +13,7 @@ from nodemend.controllers.machine_health_check.conditions import with_marks
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.second_look import Fresh, SecondLook
 from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.controllers.machine_health_check.wards import MachineSurroundings
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_marks import Marks
@@ -32,17 +33,20 @@ Beginning = Ask | Create | Delete
 class Deeds:
     """Every one looks a second time, and names the version that it rests on."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it sees, whom it asks, what it writes with
         self,
         view: MachineView,
         guarding: Guarding,
+        around: MachineSurroundings,
         second_look: SecondLook,
         writer: Writer,
         turn: Turn,
+        *,
         runtime: Runtime,
     ) -> None:
         self._view = view
         self._guarding = guarding
+        self._around = around
         self._second_look = second_look
         self._writer = writer
         self._turn = turn
@@ -65,10 +69,10 @@ class Deeds:
             write = await self._write_for(case, request, fresh)
             if isinstance(write, Hold):
                 return write
-            outcome = await self._writer.write(write)
-            # Also when nobody knows whether it was applied: the pace is for what may have begun.
+            # Also when nobody will know whether it was applied: pace and count are for what may have begun.
             self._guarding.last_start = self._runtime.monotonic()
-        return outcome
+            self._around.note_begun(case.ward.name, self._guarding.last_start)
+            return await self._writer.write(write)
 
     async def withdraw(self, target: Target) -> Outcome | Hold:
         record = gather.find_remediation(self._view, target)

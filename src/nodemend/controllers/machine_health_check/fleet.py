@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from nodemend.api.group_versions import Resource
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_dialect import Dialect
 from nodemend.kube.machine_record import MachineRecord
@@ -36,6 +37,7 @@ class Realm:
     """The Machines of one project, and whatever checks them."""
 
     dialect: Dialect
+    resource: Resource
     machines: ObjectCache[MachineRecord]
     clusters: ObjectCache[WorkloadClusterRecord] | None
 

@@ -98,7 +98,7 @@ class MachineWatch:
         )
         projection = machine_records(served.machines, served.dialect)
         machines = self._watches.begin(projection, listener.machines_changed)
-        self._fleet.realms[group] = Realm(served.dialect, machines, clusters)
+        self._fleet.realms[group] = Realm(served.dialect, served.machines, machines, clusters)
 
     def _begin_book(self, group: str, served: ServedChecks, of: str) -> None:
         known = self._fleet.books.get(group)

@@ -63,6 +63,11 @@ class MachineSurroundings:
 
     def __init__(self, view: MachineView) -> None:
         self._view = view
+        self._begun: dict[str, float] = {}
+
+    def note_begun(self, name: str, now: float) -> None:
+        """Asked for just now: it is busy, also before our own watches tell us."""
+        self._begun[name] = now
 
     @property
     def policies(self) -> ObjectCache[RemediationPolicy]:
@@ -73,13 +78,16 @@ class MachineSurroundings:
         calm_for = inf if troubled is None else now - troubled
         return Sight(self._view.age(now), VIEW_GOOD_FOR, calm_for, CALM_NEEDED)
 
-    def busy(self) -> frozenset[str]:
+    def busy(self, now: float) -> frozenset[str]:
         """Machines whose owner is asked, and whoever has a remediation that goes on."""
-        return frozenset(str(key) for key in self._view.fleet.asked()) | frozenset(
+        self._begun = {name: at for name, at in self._begun.items() if now - at < VIEW_GOOD_FOR}
+        asked = (str(key) for key in self._view.fleet.asked())
+        open_ = (
             self._name_of(record.owners, record.name)
             for record in self._view.remedies.all()
             if record.says("Succeeded") != ConditionStatus.TRUE
         )
+        return frozenset((*asked, *open_, *self._begun))
 
     def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:
         members = self._members(ward.cluster)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
@@ -22,6 +23,16 @@ from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.remediation_record import RemediationRecord
 
 
+class MachinesBehind(Protocol):
+    """The Machines whose Nodes ours are, where there are any."""
+
+    def uids_behind(self, node: str) -> frozenset[str]: ...
+
+    def asked_behind(self, node: str) -> str:
+        """One of them whose owner is asked to replace it; empty when none is."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """The caches that this controller lives on."""
@@ -30,6 +41,7 @@ class View:
     checks: ObjectCache[NodeHealthCheck]
     remedies: Remedies
     policies: ObjectCache[RemediationPolicy]
+    machines: MachinesBehind | None = None
 
     @property
     def synced(self) -> bool:

@@ -20,7 +20,7 @@ from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
 from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_request import Request
-from nodemend.kube.remediation_record import RemediationWire, as_record
+from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
 
 
 class _TemplateBody(msgspec.Struct):
@@ -53,8 +53,8 @@ class SecondLook:
         others = await list_remediations(self._reader, self._view.remedies)
         if isinstance(others, Unreadable):
             return Hold(CannotRead("the other remediations", others.why))
-        if at_work := [record for record in others if record.name == target.node.name]:
-            return Hold(OtherRemediation(str(at_work[0])))
+        if (rival := self._rival(target.node.name, others)) is not None:
+            return Hold(OtherRemediation(rival))
         guarded = await self._guard(target, place, gather.under_remediation(others))
         if isinstance(guarded, Hold):
             return guarded
@@ -75,6 +75,15 @@ class SecondLook:
                 return Hold(CannotRead("the remediation", "it is gone already"))
             case Unreadable(why):
                 return Hold(CannotRead("the remediation", why))
+
+    def _rival(self, node: str, others: list[RemediationRecord]) -> str | None:
+        """Who is at work on the node already: by its own name, or by that of the Machine behind it."""
+        machines = self._view.machines
+        behind = machines.uids_behind(node) if machines is not None else frozenset()
+        for record in others:
+            if record.name == node or not behind.isdisjoint(record.owners):
+                return str(record)
+        return (machines.asked_behind(node) or None) if machines is not None else None
 
     async def _guard(self, target: Target, place: Place, busy: frozenset[str]) -> Go | Hold:
         """The counts are those that watches keep; what people said and what is open is read afresh."""

@@ -1,0 +1,45 @@
+"""A node under a NodeHealthCheck and, by its Machine, under a MachineHealthCheck: one of them works on it."""
+
+from typing import Any
+
+import pytest
+
+from nodemend.api.group_versions import NODE_HEALTH_CHECK
+from tests.unit.controllers.machine_health_check.conftest import NewWorld
+from tests.unit.controllers.machine_health_check.machine_world import FIX, FIX_TEMPLATE, SPACE, MachineWorld
+
+
+def watch_nodes(world: MachineWorld, seconds: int) -> None:
+    template: dict[str, Any] = {
+        "apiVersion": FIX_TEMPLATE.api_version,
+        "kind": FIX_TEMPLATE.kind,
+        "name": "reboot",
+        "namespace": SPACE,
+    }
+    spec = {
+        "selector": {},
+        "thresholds": [{"type": "Ready", "status": "Unknown", "period": f"{seconds}s"}],
+        "maxUnhealthy": "100%",
+        "remedies": [{"template": template}],
+    }
+    world.api.create(NODE_HEALTH_CHECK, {"metadata": {"name": "nodes"}, "spec": spec})
+
+
+@pytest.mark.parametrize(("seconds", "first"), [(40, "Node"), (90, "Machine")])
+@pytest.mark.parametrize("template", [True, False])
+def test_whoever_comes_first_is_alone(
+    new_world: NewWorld, seconds: int, first: str, *, template: bool
+) -> None:
+    """The machine has another name than its node: names alone do not tell."""
+    world = new_world()
+    for number in range(3):
+        world.add_node(f"node-{number}")
+        world.add_machine(f"machine-{number}", node=f"node-{number}")
+    world.add_check(template=template)
+    watch_nodes(world, seconds)
+    world.start()
+    world.set_condition("node-0", "Ready", "Unknown")
+    world.run(150)
+    made = {one["metadata"]["ownerReferences"][0]["kind"] for one in world.api.list(FIX)}
+    made |= {"Machine"} if "OwnerRemediated" in world.marks("machine-0") else set()
+    assert made == {first}
