@@ -22,7 +22,8 @@ class ConditionSeen:
 @dataclass(frozen=True, slots=True)
 class Healthy:
     ready_for: float | None
-    """Seconds for which it has been Ready, 0 when it just turned so; None when no Ready condition says so."""
+    """Seconds for which it has been Ready and no threshold was met, 0 when that is new; None when no Ready
+    condition says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def judge(thresholds: Sequence[Threshold], conditions: Iterable[ConditionSeen]) 
         return Unjudged("the node reports no conditions yet")
     matches = [match for threshold in thresholds if (match := _meet(threshold, seen))]
     if not matches:
-        return Healthy(_ready_for(seen.get("Ready")))
+        return Healthy(_ready_for(thresholds, seen))
     nearest = min(matches, key=lambda match: (match.remaining, match.type))
     return Unhealthy(nearest) if nearest.remaining == 0 else Suspect(nearest)
 
@@ -68,5 +69,9 @@ def _meet(threshold: Threshold, seen: dict[str, ConditionSeen]) -> Match | None:
     )
 
 
-def _ready_for(ready: ConditionSeen | None) -> float | None:
-    return ready.seen_for if ready is not None and ready.status is ConditionStatus.TRUE else None
+def _ready_for(thresholds: Sequence[Threshold], seen: dict[str, ConditionSeen]) -> float | None:
+    ready = seen.get("Ready")
+    if ready is None or ready.status is not ConditionStatus.TRUE:
+        return None
+    watched = (seen[threshold.type].seen_for for threshold in thresholds if threshold.type in seen)
+    return min((ready.seen_for, *watched))

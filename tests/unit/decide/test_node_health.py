@@ -26,6 +26,7 @@ def seen(type_: str, status: ConditionStatus, seconds: float) -> ConditionSeen:
     return ConditionSeen(type_, status, seconds)
 
 
+@pytest.mark.conforms("N17", "N18")
 @pytest.mark.parametrize(
     ("conditions", "expected"),
     [
@@ -46,12 +47,16 @@ def seen(type_: str, status: ConditionStatus, seconds: float) -> ConditionSeen:
             Unhealthy(Match("Ready", UNKNOWN, 300, 300)),
         ),
         ([seen("Ready", TRUE, 5), seen("KernelDeadlock", FALSE, 500)], Healthy(5)),
+        # It is well since the last of them was, not since it was Ready.
+        ([seen("Ready", TRUE, 500), seen("KernelDeadlock", FALSE, 5)], Healthy(5)),
+        ([seen("Ready", TRUE, 500), seen("DiskPressure", FALSE, 5)], Healthy(500)),
     ],
 )
 def test_verdict(conditions: list[ConditionSeen], expected: NodeHealth) -> None:
     assert judge(ALL, conditions) == expected
 
 
+@pytest.mark.conforms("N18")
 def test_a_suspect_has_a_deadline() -> None:
     assert Match("Ready", UNKNOWN, 100, 300).remaining == 200
     assert Match("Ready", UNKNOWN, 400, 300).remaining == 0
