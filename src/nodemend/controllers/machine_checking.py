@@ -181,14 +181,11 @@ class MachineChecking:
                 if record is not None:
                     keys = (self._fleet.by_uid(uid) for uid in record.owners)
                     self._ask_for(key for key in keys if key is not None)
-        if any(change.new is None for change in changes):
-            self._want_kinds()
 
     def policies_changed(self) -> None:
         self._ask_for(self._everything())
 
     def _want_kinds(self) -> None:
-        """Those that checks ask for, and those of which there still are some that a check once asked for."""
         asked = {
             Asked(template.api_version, template.kind)
             for key in self._fleet.check_keys()
@@ -196,7 +193,7 @@ class MachineChecking:
             and (template := check.rules.template) is not None
             and self._fleet.serves(key)
         }
-        self._remedies.want(_ASKER, frozenset(asked) | self._remedies.remedies.still_open())
+        self._remedies.want(_ASKER, frozenset(asked))
 
     def _everything(self) -> Iterator[Key]:
         yield from list(self._fleet.check_keys())

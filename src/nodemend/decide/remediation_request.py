@@ -67,6 +67,13 @@ def decide(health: NodeHealth, existing: Open | None, guarded: Go | Hold, wishes
     return _with(health, existing, wishes)
 
 
+def decide_orphan(existing: Open) -> Withdraw | Leave:
+    """No check answers for it any more: it goes, unless only its remediator knows when it is over."""
+    if existing.ending or (existing.committed and not existing.finished):
+        return Leave()
+    return Withdraw()
+
+
 def _without(health: NodeHealth, guarded: Go | Hold) -> Request:
     match health:
         case Unhealthy():

@@ -19,6 +19,7 @@ from nodemend.decide.remediation_request import (
     Wishes,
     Withdraw,
     decide,
+    decide_orphan,
 )
 from nodemend.decide.storm_guard import Go
 
@@ -32,6 +33,7 @@ WISHES = Wishes(timeouts=(None, 120.0), healthy_delay=30)
 HELD = Hold(guard_holds.DryRun(policy_exists=True))
 
 
+@pytest.mark.conforms("N5", "N8", "N12")
 @pytest.mark.parametrize(
     ("health", "existing", "guarded", "expected"),
     [
@@ -75,3 +77,19 @@ HELD = Hold(guard_holds.DryRun(policy_exists=True))
 )
 def test_request(health: NodeHealth, existing: Open | None, guarded: Go | Hold, expected: Request) -> None:
     assert decide(health, existing, guarded, WISHES) == expected
+
+
+@pytest.mark.parametrize(
+    ("existing", "expected"),
+    [
+        (OURS, Withdraw()),
+        (replace(OURS, ending=True), Leave()),
+        (replace(OURS, committed=True), Leave()),
+        (replace(OURS, committed=True, finished=True), Withdraw()),
+        (replace(OURS, committed=True, finished=True, ending=True), Leave()),
+    ],
+)
+def test_what_no_check_answers_for_goes_unless_something_was_released(
+    existing: Open, expected: Withdraw | Leave
+) -> None:
+    assert decide_orphan(existing) == expected

@@ -14,6 +14,7 @@ WRITTEN = {
         "resourceVersion": "7",
         "labels": {"a": "b"},
         "annotations": {"c": "d"},
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "node-1"}],
     },
     "spec": {"whatever": 1},
     "status": {"conditions": [{"type": "Succeeded", "status": "True", "reason": "R"}], "phase": "Done"},
@@ -26,6 +27,7 @@ def test_its_name_its_marks_and_its_conditions_are_kept() -> None:
     assert (str(record), record.uid, record.version) == ("Reboot default/n1", "u1", "7")
     assert (record.labels, record.annotations, record.deleting) == ({"a": "b"}, {"c": "d"}, False)
     assert (record.says("Succeeded"), record.says("Processing")) == ("True", "")
+    assert record.owners == ("node-1",)
 
 
 def test_one_without_a_status_says_nothing_and_one_that_ends_is_deleting() -> None:

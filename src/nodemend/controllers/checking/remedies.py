@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, MANUAL_REMEDIATION_TEMPLATE, Resource
 from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.remediation_record import (
@@ -73,15 +72,9 @@ class Remedies:
         for cache in self.caches.values():
             yield from cache.all()
 
-    def still_open(self) -> frozenset[Asked]:
-        """Kinds of which there is a remediation that some check of ours asked for."""
-        return frozenset(
-            asked
-            for asked, kind in self.kinds.items()
-            if isinstance(kind, RemedyKind)
-            and (cache := self.caches.get(kind.remediation)) is not None
-            and any(keys.CHECK_UID in record.annotations for record in cache.all())
-        )
+    def named(self, name: str) -> Iterator[RemediationRecord]:
+        """Of whatever kind and namespace."""
+        return (record for record in self.all() if record.name == name)
 
     @property
     def synced(self) -> bool:

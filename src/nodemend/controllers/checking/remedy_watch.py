@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from nodemend.api import keys
 from nodemend.api.group_versions import Resource
 from nodemend.controllers.checking.remedies import MANUAL, Asked, NotServed, Remedies, RemedyKind
 from nodemend.controllers.fresh_reads import READ_WITHIN
@@ -64,11 +65,19 @@ class RemedyWatch:
         kinds = self.remedies.kinds
         wanted = self._wanted
         for gone in kinds.keys() - wanted:
-            del kinds[gone]
+            if not self._is_in_use(kinds[gone]):
+                del kinds[gone]
         for asked in sorted(wanted, key=lambda one: (one.api_version, one.kind)):
             known = kinds.get(asked)
             if not isinstance(known, RemedyKind) or self._is_stale(known):
                 kinds[asked] = await self._look(asked, known)
+
+    def _is_in_use(self, kind: RemedyKind | NotServed) -> bool:
+        """What a check asked for is watched until it is gone, though no check names its kind any more."""
+        if isinstance(kind, NotServed) or self._is_stale(kind):
+            return False
+        cache = self.remedies.caches.get(kind.remediation)
+        return cache is not None and any(keys.CHECK_UID in record.annotations for record in cache.all())
 
     def _is_stale(self, kind: RemedyKind) -> bool:
         cache = self.remedies.caches.get(kind.remediation)

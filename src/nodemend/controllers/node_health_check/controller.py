@@ -17,6 +17,7 @@ from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
+from nodemend.controllers.node_health_check.orphans import OrphanRecorder, Orphans
 from nodemend.controllers.node_health_check.reporter import Counts, Reporter
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.second_look import SecondLook
@@ -58,7 +59,7 @@ class HeldKey:
 Key = TargetKey | CheckKey | PolicyKey | HeldKey
 
 
-class Recorder(Counts, Protocol):
+class Recorder(Counts, OrphanRecorder, Protocol):
     """Told of verdicts and of what was done, for events, logs and metrics."""
 
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None: ...
@@ -109,6 +110,7 @@ class NodeHealthCheckController:
         self._second_look = SecondLook(reader, view, self._guarding)
         self._writer = Writer(client, reader.runtime)
         self._reporter = Reporter(view, self._guarding, self._writer, recorder)
+        self._orphans = Orphans(view, reader, self._writer, recorder)
 
     async def reconcile(self, key: Key) -> Outcome:
         match key:
@@ -126,8 +128,11 @@ class NodeHealthCheckController:
         target = gather.find_target(self._view, name)
         if target is None:
             self._strike(name)
-            return Done()
+            return await self._orphans.withdraw(name, None) or Done()
         await self._count_everybody()
+        withdrawn = await self._orphans.withdraw(name, target)
+        if withdrawn is not None:
+            return withdrawn
         moment = self._moment()
         health = gather.judge_target(target, self._seen.ages, moment.now)
         found = gather.find_remediation(self._view, target)

@@ -128,16 +128,29 @@ def reference_to(record: RemediationRecord) -> ObjectReference:
     )
 
 
-def as_open(found: Found, target: Target, view: View, seconds: float) -> Open:
-    """`seconds` is for how long we ourselves have seen it."""
-    record = found.record
+def is_asked_for_by(target: Target, record: RemediationRecord, view: View) -> bool:
+    """By the target's check itself, or by one of its name that is gone."""
     asked_by = record.annotations.get(keys.CHECK_UID, "")
     orphaned = all(check.metadata.uid != asked_by for check in view.checks.all())
     same_check = record.labels.get(keys.CHECK) == target.check.metadata.name
-    succeeded = record.says("Succeeded")
+    return asked_by == target.check.metadata.uid or (same_check and orphaned)
+
+
+def as_open(found: Found, target: Target, view: View, seconds: float) -> Open:
+    """`seconds` is for how long we ourselves have seen it."""
+    return _open(found, seconds, ours=is_asked_for_by(target, found.record, view))
+
+
+def as_orphan(record: RemediationRecord) -> Open:
+    """One that some check of ours asked for, and that is on no ladder now."""
+    return _open(Found(record, 0), 0.0, ours=True)
+
+
+def _open(found: Found, seconds: float, *, ours: bool) -> Open:
+    record, succeeded = found.record, found.record.says("Succeeded")
     return Open(
         holder=str(record),
-        ours=asked_by == target.check.metadata.uid or (same_check and orphaned),
+        ours=ours,
         ending=record.deleting,
         committed=record.says("Fenced") == ConditionStatus.TRUE,
         # Ours succeed when the node is back. Others' may say so when a reboot was asked for.

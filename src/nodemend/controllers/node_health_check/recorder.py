@@ -6,9 +6,11 @@ from typing import Final, assert_never
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
-from nodemend.controllers.node_health_check.gather import Target
+from nodemend.controllers.node_health_check.gather import Target, reference_to
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.kube.event_book import Happening
+from nodemend.kube.node_record import NodeRecord
+from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.telemetry import event_reasons
 from nodemend.telemetry.event_reasons import EventReason
 from nodemend.telemetry.log_format import Log
@@ -35,7 +37,7 @@ class NodeHealthCheckRecorder:
         was = before.standing if before else "-"
         self._log.info("judged", standing=now.standing, was=was, note=now.message, **_named(target))
         for reason, note in _news(target, before, now):
-            self._record(_happening(target, reason, note))
+            self._record(_happening(target.node, reason, note))
 
     def asked(self, target: Target, request: Create | Withdraw | Escalate, what: ObjectReference) -> None:
         name = type(request).__name__
@@ -53,7 +55,14 @@ class NodeHealthCheckRecorder:
                 told = event_reasons.REMEDIATION_ESCALATED, note
             case _:
                 assert_never(request)
-        self._record(_happening(target, *told, related=what))
+        self._record(_happening(target.node, *told, related=what))
+
+    def withdrew_orphan(self, node: NodeRecord, record: RemediationRecord) -> None:
+        self._metrics.decisions.labels(_CONTROLLER, "WithdrawOrphan").inc()
+        what = reference_to(record)
+        self._log.info("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
+        note = f"No check answers for its {what.kind} in {what.namespace} any more."
+        self._record(_happening(node, event_reasons.REMEDIATION_WITHDRAWN, note, related=what))
 
     def counted(self, check: str, tally: Tally | None) -> None:
         for standing in Standing:
@@ -86,11 +95,9 @@ def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventR
 
 
 def _happening(
-    target: Target, reason: EventReason, note: str, related: ObjectReference | None = None
+    about: NodeRecord, reason: EventReason, note: str, related: ObjectReference | None = None
 ) -> Happening:
-    node = ObjectReference(
-        api_version=NODE.api_version, kind=NODE.kind, name=target.node.name, uid=target.node.uid
-    )
+    node = ObjectReference(api_version=NODE.api_version, kind=NODE.kind, name=about.name, uid=about.uid)
     return Happening(
         regarding=node,
         related=related,

@@ -110,6 +110,25 @@ def test_a_kind_that_is_asked_for_is_found_and_watched_and_let_go_again(story: S
     assert not list(story.watch.remedies.all())
 
 
+def test_a_kind_that_no_check_names_is_watched_until_what_a_check_asked_for_is_gone(story: Story) -> None:
+    story.watch.want("test", frozenset({ASKED}))
+    asked_for = {"name": "n1", "annotations": {"nodemend.io/check-uid": "c1"}}
+    story.run().api.create(REBOOT, {"metadata": asked_for, "spec": {}}, "default")
+    story.run().watch.want("test", frozenset())
+    assert story.run(20.0).watched == {"ManualRemediation", "Reboot"}
+    story.api.delete(REBOOT, "n1", "default")
+    assert story.run(20.0).watched == {"ManualRemediation"}
+
+
+def test_but_not_when_its_view_has_grown_old(story: Story) -> None:
+    story.watch.want("test", frozenset({ASKED}))
+    asked_for = {"name": "n1", "annotations": {"nodemend.io/check-uid": "c1"}}
+    story.run().api.create(REBOOT, {"metadata": asked_for, "spec": {}}, "default")
+    story.run().watch.want("test", frozenset())
+    story.forbidden.add(REBOOT.plural)
+    assert story.run(800.0).watched == {"ManualRemediation"}
+
+
 def test_a_kind_that_is_not_served_is_looked_for_again_and_holds_up_nobody(story: Story) -> None:
     story.watch.want("test", frozenset({UNKNOWN}))
     story.run()

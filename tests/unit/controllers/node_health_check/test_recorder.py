@@ -3,17 +3,21 @@
 import io
 import json
 from datetime import UTC, datetime
+from itertools import pairwise
 
+import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
 from nodemend.api.event import ObjectReference
+from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing, Standings
 from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.kube.event_book import Happening
+from nodemend.kube.remediation_record import RemediationWire, as_record
 from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log
 from nodemend.telemetry.metrics import Metrics
 from tests.unit.cli.check.sound_facts import check, node
@@ -49,6 +53,7 @@ class Told:
         return self.registry.get_sample_value("nodemend_nodes", {"check": "workers", "state": state})
 
 
+@pytest.mark.conforms("N9")
 @pytest.mark.parametrize(
     ("before", "now", "reasons"),
     [
@@ -75,6 +80,27 @@ def test_a_change_is_an_event_on_the_node_and_a_line(
     assert {(event.regarding.kind, event.regarding.uid) for event in told.events} <= {("Node", "uid-edge-07")}
     [line] = told.lines
     assert (line["node"], line["check"], line["standing"]) == ("edge-07", "workers", now.standing)
+
+
+@pytest.mark.conforms("N9")
+def test_that_a_node_is_unhealthy_is_told_once_however_long_it_is_held_and_remediated() -> None:
+    told = Told()
+    life = (None, HEALTHY, SUSPECT, HELD, REMEDIATING, HELD, REMEDIATING, HEALTHY, SUSPECT, REMEDIATING)
+    for before, now in pairwise(life):
+        assert now is not None
+        told.recorder.judged(TARGET, before, now)
+
+    assert [event.reason for event in told.events].count("NodeUnhealthy") == 2
+
+
+def test_what_no_check_answers_for_is_told_on_its_node_when_it_is_withdrawn() -> None:
+    told = Told()
+    wire = msgspec.convert({"metadata": {"name": "edge-07", "namespace": "default"}}, RemediationWire)
+    told.recorder.withdrew_orphan(TARGET.node, as_record(MANUAL_REMEDIATION, wire))
+
+    [event] = told.events
+    assert (event.reason, event.regarding.uid) == ("RemediationWithdrawn", "uid-edge-07")
+    assert event.note == "No check answers for its ManualRemediation in default any more."
 
 
 def test_a_leader_that_begins_with_a_hundred_thousand_healthy_nodes_says_nothing_of_them() -> None:
@@ -106,6 +132,7 @@ def test_what_was_asked_for_relates_to_the_remediation() -> None:
     assert told.registry.get_sample_value("nodemend_decisions_total", labels) == 1
 
 
+@pytest.mark.conforms("N20")
 def test_targets_are_counted_by_where_they_stand_until_the_check_is_gone() -> None:
     told, standings, here = Told(), Standings(), Place("workers")
     standings.enter("edge-07", here, HELD)

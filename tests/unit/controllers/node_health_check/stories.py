@@ -1,0 +1,210 @@
+"""A simulated cluster with the shipped programs in it: told what happens, asked what was done about it.
+
+The fixture `begin` begins one.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nodemend.api import keys
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION,
+    NODE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_POLICY,
+    Resource,
+)
+from nodemend.api.timestamps import print_time
+from nodemend.testing.cluster.replicas import Replica
+from nodemend.testing.cluster.world import CHECK, TEMPLATE, Shape, World, check_spec
+
+Object = dict[str, Any]
+DISK = "example.com/Disk"
+DISKS = [{"type": DISK, "status": status, "period": "60s"} for status in ("False", "Unknown")]
+PERIOD = 60.0
+"""Seconds after which a bad disk makes a node unhealthy."""
+SOON = 3.0
+"""Seconds in which a checker has done what it can do at once, and has said so."""
+A_WHILE = 20.0
+"""Seconds in which also those are served who had to wait for others."""
+FREE_HAND = {
+    "maxUnhealthy": "100%",
+    "maxConcurrent": 100,
+    "maxConcurrentPercent": 100,
+    "minInterval": "1s",
+    "settleTime": "1s",
+}
+"""A policy that holds nobody."""
+
+
+def foreign(kind: str) -> Resource:
+    """A kind that is not ours."""
+    return Resource("example.com", "v1", kind, f"{kind.lower()}s")
+
+
+REBOOT = foreign("Reboot")
+
+
+def a_definition(resource: Resource) -> Object:
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": resource.version,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {
+            "openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}
+        },
+    }
+    return {
+        "metadata": {"name": str(resource)},
+        "spec": {
+            "group": resource.group,
+            "names": {"kind": resource.kind, "plural": resource.plural},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+
+
+def remedy(kind: str, timeout: str = "") -> Object:
+    """Of a kind that is not ours, by its template `usual`."""
+    named = {"name": "usual", "namespace": "default"}
+    template = {"apiVersion": "example.com/v1", "kind": f"{kind}Template", **named}
+    return {"template": template, **({"timeout": timeout} if timeout else {})}
+
+
+CALL = {
+    "template": {
+        "apiVersion": "nodemend.io/v1alpha1",
+        "kind": "ManualRemediationTemplate",
+        "name": TEMPLATE,
+        "namespace": keys.SYSTEM_NAMESPACE,
+    }
+}
+"""The remedy that a check has unless its story says otherwise: call a person."""
+
+
+class Story:
+    """One check over six nodes that watches their disks, under a policy that holds nobody."""
+
+    def __init__(
+        self,
+        *,
+        machines: int = 6,
+        policy: Mapping[str, Any] = FREE_HAND,
+        check: Mapping[str, Any] | None = None,
+        kinds: tuple[str, ...] = (),
+    ) -> None:
+        served = [foreign(name) for kind in kinds for name in (kind, f"{kind}Template")]
+        definitions = tuple(a_definition(kind) for kind in served)
+        shape = Shape(machines, 0, replicas=1, people=False, policy=policy, definitions=definitions)
+        self.world = World("story", shape)
+        self.api = self.world.admin_api
+        for kind in kinds:
+            self.make_template(kind)
+        self.change_check({"thresholds": DISKS, **(check or {})})
+        for node in self.world.machines:
+            self.show(node, "True")
+        self.run(12.0)
+
+    def run(self, seconds: float = SOON) -> "Story":
+        self.world.run(self.world.scheduler.now + seconds)
+        return self
+
+    def show(self, node: str, status: str, type_: str = DISK, since: str = "") -> "Story":
+        """What the node reports from now on, whatever else it does."""
+        now = print_time(self.world.scheduler.wall())
+        condition = {"type": type_, "status": status, "lastTransitionTime": since or now}
+        found = self.api.get(NODE, node) or {}
+        others = [one for one in found["status"].get("conditions", ()) if one["type"] != type_]
+        self.api.patch(NODE, node, {"status": {"conditions": [*others, condition]}}, at=("", "status"))
+        return self
+
+    def fail(self, *nodes: str) -> "Story":
+        """Their disks go bad, and are given the time to be unhealthy and looked after."""
+        for node in nodes:
+            self.show(node, "False")
+        return self.run(PERIOD + SOON)
+
+    def heal(self, *nodes: str) -> "Story":
+        for node in nodes:
+            self.show(node, "True")
+        return self
+
+    def label(self, node: str, labels: Mapping[str, str | None]) -> "Story":
+        self.api.patch(NODE, node, {"metadata": {"labels": labels}})
+        return self
+
+    def change_check(self, spec: Mapping[str, Any], name: str = CHECK) -> "Story":
+        self.api.patch(NODE_HEALTH_CHECK, name, {"spec": spec})
+        return self
+
+    def change_policy(self, spec: Mapping[str, Any]) -> "Story":
+        self.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": spec})
+        return self
+
+    def make_template(self, kind: str) -> "Story":
+        body = {"metadata": {"name": "usual"}, "spec": {"template": {"spec": {"hard": True}}}}
+        self.api.create(foreign(f"{kind}Template"), body, "default")
+        return self
+
+    def say(self, node: str, succeeded: str, kind: Resource = REBOOT) -> "Story":
+        """Its remediator says how it went."""
+        status = {"conditions": [{"type": "Succeeded", "status": succeeded}]}
+        self.api.patch(kind, node, {"status": status}, at=("default", "status"))
+        return self
+
+    def keep(self, node: str, finalizers: list[str] | None, kind: Resource = REBOOT) -> "Story":
+        """Its remediator lets it go only later, or now."""
+        self.api.patch(kind, node, {"metadata": {"finalizers": finalizers}}, at=("default", ""))
+        return self
+
+    def another_check(self, name: str, **spec: Any) -> "Story":
+        self.api.create(
+            NODE_HEALTH_CHECK,
+            {"metadata": {"name": name}, "spec": {**check_spec(), "thresholds": DISKS, **spec}},
+        )
+        return self
+
+    @property
+    def checker(self) -> Replica:
+        [replica] = [one for one in self.world.replicas if one.name.startswith("checker")]
+        return replica
+
+    def open(self, kind: Resource = MANUAL_REMEDIATION) -> list[str]:
+        """The nodes with a remediation of that kind."""
+        return sorted(found["metadata"]["name"] for found in self.api.list(kind))
+
+    def remediation(self, node: str, kind: Resource = MANUAL_REMEDIATION) -> Object:
+        [found] = [one for one in self.api.list(kind) if one["metadata"]["name"] == node]
+        return found
+
+    def status(self, check: str = CHECK) -> Object:
+        found = self.api.get(NODE_HEALTH_CHECK, check) or {}
+        status: Object = found.get("status", {})
+        return status
+
+    def verdict(self, node: str, check: str = CHECK) -> str:
+        """The word that the check has for a node; empty when it is simply healthy."""
+        reports = self.status(check).get("reports", ())
+        return next((row["verdict"] for row in reports if row["name"] == node), "")
+
+    def message(self, node: str) -> str:
+        return next((row.get("message", "") for row in self.status()["reports"] if row["name"] == node), "")
+
+    def condition(self, type_: str, check: str = CHECK) -> tuple[str, str]:
+        """Status and reason of a condition of the check."""
+        return _condition(self.status(check), type_)
+
+    def policy_condition(self, type_: str) -> tuple[str, str]:
+        found = self.api.get(REMEDIATION_POLICY, keys.POLICY_NAME) or {}
+        return _condition(found.get("status", {}), type_)
+
+
+Begin = Callable[..., Story]
+
+
+def _condition(status: Object, type_: str) -> tuple[str, str]:
+    [found] = [one for one in status.get("conditions", ()) if one["type"] == type_]
+    return found["status"], found["reason"]
