@@ -7,6 +7,7 @@ from nodemend.decide.guard_explanations import explain_guard
 from nodemend.decide.holds import (
     BootUnknown,
     CannotRead,
+    CreationRefused,
     Deposed,
     HoldReason,
     KubeletSpeaks,
@@ -28,7 +29,7 @@ def explain(reason: HoldReason) -> Explanation:
     match reason:
         case NoWord() | WordForOther() | WordOutlived() | WordExpired() | WordUndated() | WordContradicted():
             return _explain_word(reason)
-        case ViewStale() | CannotRead() | Deposed():
+        case ViewStale() | CannotRead() | CreationRefused() | Deposed():
             return _explain_sight(reason)
         case (
             NoKubeletLease()
@@ -73,7 +74,7 @@ def _explain_word(
             assert_never(reason)
 
 
-def _explain_sight(reason: ViewStale | CannotRead | Deposed) -> Explanation:
+def _explain_sight(reason: ViewStale | CannotRead | CreationRefused | Deposed) -> Explanation:
     match reason:
         case ViewStale(age, limit):
             return Explanation(
@@ -87,6 +88,11 @@ def _explain_sight(reason: ViewStale | CannotRead | Deposed) -> Explanation:
             )
         case CannotRead(what, why):
             return Explanation(f"Cannot read {what}: {why}.", "It goes on when the API server answers.")
+        case CreationRefused(what, why):
+            return Explanation(
+                f"The API server refuses a {what}: {why}.",
+                "Give the checker the right to create it, or mend its template.",
+            )
         case _:
             assert_never(reason)
 

@@ -20,6 +20,14 @@ class CannotRead:
 
 
 @dataclass(frozen=True, slots=True)
+class CreationRefused:
+    """The API server refuses what we would create: a right is missing, or a template is wrong."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deposed:
     """A later leadership has written here: it is at work, not we."""
 
@@ -114,6 +122,7 @@ HoldReason = (
     GuardHold
     | ViewStale
     | CannotRead
+    | CreationRefused
     | Deposed
     | BootUnknown
     | KubeletSpeaks

@@ -28,6 +28,8 @@ class Retry:
     """It could not be done now, for a reason that the world gave. Try again after a back-off."""
 
     why: str
+    refused: bool = False
+    """Whether the API server said no, and will again until somebody changes something."""
 
 
 Outcome = Done | RequeueAfter | Retry

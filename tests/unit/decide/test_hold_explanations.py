@@ -62,6 +62,7 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     (guard_holds.TooManyAtOnce(2, 1), "Other nodes under remediation: 2, and the limit is 1."),
     (holds.ViewStale(75, 60), "Our view of the cluster is 75 s old; at most 60 s is trusted."),
     (holds.CannotRead("the Node", "timeout"), "Cannot read the Node: timeout."),
+    (holds.CreationRefused("Reboot", "no right"), "The API server refuses a Reboot: no right."),
     (holds.Deposed(7, 8), "Leadership 8 is at work here, and we are 7."),
     (guard_holds.OtherRemediation("NodeFence x"), "NodeFence x is at work on this node."),
     (

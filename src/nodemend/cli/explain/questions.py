@@ -54,6 +54,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     # What cannot be seen or is not ours answers none of them.
     holds.ViewStale: "",
     holds.CannotRead: "",
+    holds.CreationRefused: "",
     holds.Deposed: "",
 }
 """Where each hold stands."""

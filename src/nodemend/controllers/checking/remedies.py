@@ -64,6 +64,11 @@ class Remedies:
     def kind_of(self, template: NamesItsKind) -> RemedyKind | NotServed:
         return self.kinds.get(Asked(template.api_version, template.kind), _NOT_LOOKED)
 
+    def unusable(self, template: NamesItsKind) -> str:
+        """Why nothing can be made from templates of its kind, where that is certain."""
+        kind = self.kind_of(template)
+        return kind.why if isinstance(kind, NotServed) and kind.certain else ""
+
     def find(self, kind: RemedyKind, namespace: str, name: str) -> RemediationRecord | None:
         cache = self.caches.get(kind.remediation)
         return cache.get(f"{namespace}/{name}") if cache is not None else None

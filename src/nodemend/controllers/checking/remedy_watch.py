@@ -62,7 +62,7 @@ class RemedyWatch:
             await self._watches.end_all()
 
     async def _find_kinds(self) -> None:
-        kinds = self.remedies.kinds
+        kinds, before = self.remedies.kinds, dict(self.remedies.kinds)
         wanted = self._wanted
         for gone in kinds.keys() - wanted:
             if not self._is_in_use(kinds[gone]):
@@ -71,6 +71,9 @@ class RemedyWatch:
             known = kinds.get(asked)
             if not isinstance(known, RemedyKind) or self._is_stale(known):
                 kinds[asked] = await self._look(asked, known)
+        if kinds != before:
+            # No remediation changed, but what the checks say about their remedies may.
+            self._changed(())
 
     def _is_in_use(self, kind: RemedyKind | NotServed) -> bool:
         """What a check asked for is watched until it is gone, though no check names its kind any more."""

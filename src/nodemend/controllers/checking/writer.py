@@ -26,5 +26,7 @@ class Writer:
                 return Done()
             case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):
                 return RequeueAfter(AFTER_A_CONFLICT)
-            case Refused(message=why) | Unknown(why) | Unsent(why):
+            case Refused(reason=Reason.THROTTLED, message=why) | Unknown(why) | Unsent(why):
                 return Retry(why)
+            case Refused(message=why):
+                return Retry(why, refused=True)

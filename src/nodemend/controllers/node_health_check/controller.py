@@ -23,12 +23,12 @@ from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.second_look import SecondLook
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
 from nodemend.controllers.node_health_check.wards import ward_of
-from nodemend.decide.holds import Hold
+from nodemend.decide.holds import CreationRefused, Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Unhealthy
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Open, Request, Withdraw, decide
 from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_client import ApiClient
-from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
+from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
 
 COUNTED_AT_A_TIME = 500
 REPORT_AT_MOST_EVERY = 1.0
@@ -197,6 +197,7 @@ class NodeHealthCheckController:
 
     async def _create(self, case: Case, request: Create) -> Outcome:
         target, index = case.target, self._rungs.next_of(case.target)
+        what = gather.would_create(target, index)
         # The guard counts what is open: two creations at once could both find room for one.
         async with self._turn.taken():
             write = await self._second_look.before_create(target, case.place, index)
@@ -204,11 +205,9 @@ class NodeHealthCheckController:
                 self._enter(case, held_entry(write))
                 return self._hold(target)
             outcome = await self._writer.write(write)
-            # Also when nobody knows whether it was applied: the pace is for what may have begun.
-            self._guarding.last_start = self._reader.runtime.monotonic()
-        self._enter(case, REMEDIATING)
+            self._enter_begun(case, what, outcome)
         if outcome == Done():
-            self._recorder.asked(target, request, gather.would_create(target, index))
+            self._recorder.asked(target, request, what)
         return outcome
 
     async def _withdraw(self, case: Case, request: Withdraw | Escalate) -> Outcome:
@@ -221,6 +220,14 @@ class NodeHealthCheckController:
         if outcome == Done():
             self._recorder.asked(case.target, request, gather.reference_to(case.found.record))
         return outcome
+
+    def _enter_begun(self, case: Case, what: ObjectReference, outcome: Outcome) -> None:
+        if isinstance(outcome, Retry) and outcome.refused:
+            self._enter(case, held_entry(Hold(CreationRefused(what.kind, outcome.why))))
+            return
+        # Also when nobody knows whether it was applied: the pace is for what may have begun.
+        self._guarding.last_start = self._reader.runtime.monotonic()
+        self._enter(case, REMEDIATING)
 
     def _hold(self, target: Target) -> Outcome:
         self._waiting.enter(target.node.name)

@@ -1,6 +1,7 @@
 """The status of a check: counts, the targets that are not well, and whether remediation may begin."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,7 +24,15 @@ MOST_REPORTS = 50
 _NEVER: Final = "With this maxUnhealthy one unhealthy node is already too many: nothing is ever remediated."
 
 
-def status_of(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str) -> NodeHealthCheckStatus:
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """Whether a check may act now, and whether it could: `unusable` says what is wrong with its remedies."""
+
+    guarded: Go | Hold
+    unusable: str = ""
+
+
+def status_of(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str) -> NodeHealthCheckStatus:
     return NodeHealthCheckStatus(
         observed_generation=check.metadata.generation,
         targets=len(tally),
@@ -33,7 +42,7 @@ def status_of(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str
             TargetReport(name=name, verdict=entry.standing, message=entry.message, remedy=entry.remedy)
             for name, entry in tally.worst(MOST_REPORTS)
         ),
-        conditions=merged(check.status.conditions, _conditions(check, tally, guarded, now)),
+        conditions=merged(check.status.conditions, _conditions(check, tally, ability, now)),
     )
 
 
@@ -63,19 +72,27 @@ def as_fields(status: NodeHealthCheckStatus | RemediationPolicyStatus) -> dict[s
     return fields
 
 
-def _conditions(check: NodeHealthCheck, tally: Tally, guarded: Go | Hold, now: str) -> tuple[Condition, ...]:
-    held = guarded.reason if isinstance(guarded, Hold) else None
-    never = can_never_act(parse_gate(check.spec.max_unhealthy), len(tally), Reading.SPARES_ONE)
+def _conditions(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str) -> tuple[Condition, ...]:
+    held = ability.guarded.reason if isinstance(ability.guarded, Hold) else None
     why = type(held).__name__ if held else "Allowed"
     told = str(explain(held)) if held else ""
+    stalled, stall = _stall(check, tally, ability)
     facts = (
         ("Ready", True, "Watching", f"{len(tally)} nodes are watched."),
-        ("Stalled", never, "LimitTooLow" if never else "CanAct", _NEVER if never else ""),
+        ("Stalled", bool(stall), stalled, stall),
         ("RemediationAllowed", held is None, why, told),
         ("Paused", isinstance(held, Paused), why if isinstance(held, Paused) else "NotPaused", ""),
         ("DryRun", isinstance(held, DryRun), why if isinstance(held, DryRun) else "Acting", ""),
     )
     return _as_conditions(facts, check.metadata.generation, now)
+
+
+def _stall(check: NodeHealthCheck, tally: Tally, ability: Ability) -> tuple[str, str]:
+    """Why it could not act whatever failed, as a reason and in words; no words when it could."""
+    if ability.unusable:
+        return "RemedyUnusable", ability.unusable
+    never = can_never_act(parse_gate(check.spec.max_unhealthy), len(tally), Reading.SPARES_ONE)
+    return ("LimitTooLow", _NEVER) if never else ("CanAct", "")
 
 
 def _as_conditions(

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from nodemend.api import keys
+from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.standings import Tally
@@ -37,10 +38,17 @@ class Reporter:
         tally = self._guarding.standings.of_check(name)
         self._counts.counted(name, tally)
         guarded = self._guarding.of_check(anybody_under(check, moment.wall), moment)
-        status = report.status_of(check, tally, guarded, print_time(moment.wall))
+        ability = report.Ability(guarded, self._unusable(check))
+        status = report.status_of(check, tally, ability, print_time(moment.wall))
         if status == check.status:
             return Done()
         return await self._writer.write(act.report_status(check, report.as_fields(status)))
+
+    def _unusable(self, check: NodeHealthCheck) -> str:
+        """The first remedy that cannot be used: better said before a node needs it."""
+        templates = (remedy.template for remedy in check.spec.remedies)
+        found = ((one.kind, self._view.remedies.unusable(one)) for one in templates)
+        return next((f"The remedy {kind} cannot be used: {why}." for kind, why in found if why), "")
 
     async def report_policy(self, moment: Moment) -> Outcome:
         policy = self._view.policies.get(keys.POLICY_NAME)

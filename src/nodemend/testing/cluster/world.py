@@ -1,8 +1,11 @@
 """One simulated cluster with Nodemend in it."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from nodemend.api import keys
 from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
@@ -13,7 +16,7 @@ from nodemend.api.group_versions import (
     REMEDIATION_POLICY,
 )
 from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
+from nodemend.kube.api_request import Method, Request
 from nodemend.testing.api_server.admission import ADMIN, User
 from nodemend.testing.api_server.our_rules import our_rules
 from nodemend.testing.api_server.policies import CHECKER, REMEDIATOR
@@ -41,17 +44,33 @@ class Account:
     def __init__(self, server: SimulatedApiServer, user: User) -> None:
         self.user = user
         self.witnesses: list[Witness] = []
+        self.asked: Counter[Method] = Counter()
+        """How many requests of each kind it has made; a watch is one."""
+        self.forbidden: set[tuple[Method, str]] = set()
+        """Rights that it lacks: what it may not do to which resource, by plural name."""
         self._server = server
 
     def handle(self, request: Request) -> Answer:
-        answer = self._server.handle(request, self.user)
+        self.asked[request.method] += 1
+        answer = self._refusal(request) or self._server.handle(request, self.user)
         if request.writes and answer.status < 300:
             for witness in self.witnesses:
                 witness(self.user.name, request, answer)
         return answer
 
     def watch(self, request: Request) -> SimulatedWatch | Answer:
-        return self._server.watch(request, self.user)
+        self.asked[request.method] += 1
+        return self._refusal(request) or self._server.watch(request, self.user)
+
+    def _refusal(self, request: Request) -> Answer | None:
+        lacks = (
+            self.forbidden and {(request.method, part) for part in request.path.split("/")} & self.forbidden
+        )
+        if not lacks:
+            return None
+        why = f'User "{self.user.name}" has no right to {request.method} {request.path}'
+        status = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": why}
+        return Answer(403, msgspec.json.encode(status))
 
 
 @dataclass(frozen=True, slots=True)

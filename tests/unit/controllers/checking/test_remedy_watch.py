@@ -60,10 +60,12 @@ class Story:
         self.forbidden: set[str] = set()
         link = Link(self.process, Door(self.server, self.forbidden), GOOD_LINK)
         self.changes: list[str] = []
+        self.told = 0
         self.watch = RemedyWatch(self.process, SimulatedTransport(link), ReflectorTimings(), self._note)
         self.task = self.process.spawn(self.watch.run(), "remedies")
 
     def _note(self, changes: Sequence[Change[RemediationRecord]]) -> None:
+        self.told += 1
         self.changes += [f"{change.key} {'is there' if change.new else 'is gone'}" for change in changes]
 
     def run(self, seconds: float = 5.0) -> "Story":
@@ -127,6 +129,13 @@ def test_but_not_when_its_view_has_grown_old(story: Story) -> None:
     story.run().watch.want("test", frozenset())
     story.forbidden.add(REBOOT.plural)
     assert story.run(800.0).watched == {"ManualRemediation"}
+
+
+def test_that_what_is_known_of_a_kind_has_changed_is_told(story: Story) -> None:
+    before = story.told
+    story.watch.want("test", frozenset({UNKNOWN}))
+    assert story.run().told == before + 1
+    assert story.run(60.0).told == before + 1
 
 
 def test_a_kind_that_is_not_served_is_looked_for_again_and_holds_up_nobody(story: Story) -> None:
