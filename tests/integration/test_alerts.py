@@ -31,6 +31,7 @@ def test_the_rules_are_valid() -> None:
 
 
 @needs_promtool
+@pytest.mark.conforms("N6")
 def test_each_alert_fires_when_it_should_and_not_before() -> None:
     _promtool("test", "rules", str(TESTS))
 

@@ -54,6 +54,7 @@ def test_every_field_is_kept_by_the_api_server(plane: ControlPlane, kind: str) -
     assert {key: stored.get(key) for key in wanted} == wanted
 
 
+@pytest.mark.conforms("N1")
 def test_defaults_are_filled_in(plane: ControlPlane) -> None:
     check = {
         "apiVersion": "nodemend.io/v1alpha1",

@@ -110,6 +110,17 @@ def report(cluster: Cluster) -> dict[str, Any]:
     return next((row for row in reports if row["name"] == "edge-0"), {})
 
 
+def is_stalled(cluster: Cluster) -> bool:
+    conditions = cluster.plane.api.get(f"{CHECKS}/disks").get("status", {}).get("conditions", ())
+    return ("Stalled", "True") in [(one["type"], one["status"]) for one in conditions]
+
+
+def is_told(cluster: Cluster, reasons: set[str]) -> bool:
+    """Whether the node has events of all these reasons, which the checker wrote under its own account."""
+    events = cluster.plane.api.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+    return reasons <= {event["reason"] for event in events if event["regarding"]["name"] == "edge-0"}
+
+
 def names_in(cluster: Cluster, path: str) -> list[str]:
     return [item["metadata"]["name"] for item in cluster.plane.api.get(path)["items"]]
 
@@ -118,6 +129,7 @@ def is_there(cluster: Cluster, path: str) -> bool:
     return names_in(cluster, path) == ["edge-0"]
 
 
+@pytest.mark.conforms("N10", "N21", "W1", "W3")
 def test_without_the_right_it_holds_and_says_so_and_with_it_the_remedies_escalate(
     cluster: Cluster, checker: Process
 ) -> None:
@@ -126,6 +138,8 @@ def test_without_the_right_it_holds_and_says_so_and_with_it_the_remedies_escalat
         cluster, "example.com/v1", "RebootTemplate", "hard", {"spec": {"template": {"spec": {"hard": True}}}}
     )
     api.create(a_check())
+    stalls = partial(is_stalled, cluster)
+    wait_until("it says that it could not act", stalls, within=60.0, processes=[checker])
     show(cluster, "edge-0", "False")
 
     def held() -> bool:
@@ -157,4 +171,7 @@ def test_without_the_right_it_holds_and_says_so_and_with_it_the_remedies_escalat
     api.patch(f"{REBOOTS}/edge-0/status", {"status": failed})
     wait_until("the next remedy begins", partial(is_there, cluster, MANUAL), within=60.0, processes=[checker])
     assert names_in(cluster, REBOOTS) == []
+    told = partial(is_told, cluster, {"NodeUnhealthy", "RemediationStarted", "RemediationEscalated"})
+    wait_until("its events are there", told, within=60.0, processes=[checker])
+    assert not is_stalled(cluster)
     api.patch(POLICY, {"spec": {"mode": "DryRun"}})

@@ -26,6 +26,7 @@ def rights_of(account: str) -> dict[str, set[str]]:
     return rights
 
 
+@pytest.mark.conforms("W2", "W10")
 def test_the_checker_has_these_rights_and_no_others() -> None:
     read = {"get", "list", "watch"}
     assert rights_of("nodemend-checker") == {

@@ -7,6 +7,7 @@ from tests.simulation.walking_path.run import play
 SEEDS = range(1000, 1012)
 
 
+@pytest.mark.conforms("N21")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_invariants_hold(seed: int) -> None:
     run = play(seed)

@@ -17,6 +17,7 @@ from nodemend.decide.limits import (
 )
 
 
+@pytest.mark.conforms("N2")
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
@@ -35,6 +36,7 @@ def test_a_limit_is_read_as_people_write_it_and_written_back(written: str | int,
     assert str(meant) == str(written)
 
 
+@pytest.mark.conforms("N2")
 @pytest.mark.parametrize(
     "written", ["", "%", "101%", "-1", -1, "4.5%", "a", "1%0", "[3-1]", "[1-]", "40 %", "[1-3", "12345678901"]
 )
@@ -43,6 +45,7 @@ def test_what_is_no_limit_is_refused(written: str | int) -> None:
         parse_gate(written)
 
 
+@pytest.mark.conforms("N2")
 @pytest.mark.parametrize("reading", Reading)
 @pytest.mark.parametrize("gate", [*map(Count, (0, 1, 3)), *map(Percent, (0, 33, 40, 100))])
 def test_the_gate_closes_just_beyond_its_room(gate: Count | Percent, reading: Reading) -> None:
@@ -86,3 +89,8 @@ def test_whether_one_sick_target_alone_is_too_many(
     gate: Gate, total: int, reading: Reading, *, never: bool
 ) -> None:
     assert can_never_act(gate, total, reading) == never
+
+
+@pytest.mark.conforms("N2")
+def test_a_count_of_more_than_there_are_never_closes() -> None:
+    assert not any(closed(Count(6), unhealthy, 5, reading) for unhealthy in range(6) for reading in Reading)

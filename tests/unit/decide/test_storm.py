@@ -1,5 +1,7 @@
 """What is remembered of a storm."""
 
+import pytest
+
 from nodemend.decide.storm import CALM, Storm, settling, step
 
 
@@ -14,6 +16,7 @@ def test_while_it_rages_there_is_nothing_to_wait_for() -> None:
     assert settling(raging, 300.0, 1000.0) == 0
 
 
+@pytest.mark.conforms("N16")
 def test_when_it_ends_it_settles() -> None:
     ended = step(Storm(raging=True), raging=False, now=10.0)
     assert ended == Storm(ended_at=10.0)
@@ -25,6 +28,7 @@ def test_calm_looks_do_not_start_the_settling_anew() -> None:
     assert step(ended, raging=False, now=50.0) == ended
 
 
+@pytest.mark.conforms("N16")
 def test_another_storm_starts_it_anew() -> None:
     again = step(step(Storm(ended_at=10.0), raging=True, now=50.0), raging=False, now=60.0)
     assert again == Storm(ended_at=60.0)

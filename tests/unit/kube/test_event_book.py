@@ -150,6 +150,7 @@ def test_an_event_that_is_gone_is_told_anew_with_what_it_lacks() -> None:
     assert event.series.count == 2
 
 
+@pytest.mark.conforms("W17")
 def test_new_words_about_one_object_are_limited_and_counted() -> None:
     events = book(per_object=Rate(per_second=0.1, at_once=3))
     for number in range(10):

@@ -77,6 +77,7 @@ def test_a_record_keeps_what_decisions_read() -> None:
     assert record.condition("DiskPressure") is None
 
 
+@pytest.mark.conforms("N17")
 @pytest.mark.parametrize(
     "change",
     [
@@ -100,6 +101,7 @@ def test_what_is_not_kept_changes_nothing(change: dict[str, Any]) -> None:
     assert projection.project(_wire(**change), before) is before
 
 
+@pytest.mark.conforms("N17")
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,5 +1,6 @@
 """What a scrape shows is what is so at that moment."""
 
+import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from nodemend.api.remediation_policy import Mode
@@ -50,6 +51,7 @@ def test_mode_and_pause_are_as_the_policy_has_them() -> None:
     assert registry.get_sample_value("nodemend_mode", {"mode": "DryRun"}) == 0
 
 
+@pytest.mark.conforms("N20")
 def test_a_hold_shows_since_when_it_stands_until_it_is_over() -> None:
     registry, metrics = exported()
     held = Held("ManualRemediation", "default", "edge-07")

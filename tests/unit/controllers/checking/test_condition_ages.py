@@ -1,5 +1,7 @@
 """A condition's age is how long we have seen just that transition."""
 
+import pytest
+
 from nodemend.api.conditions import ConditionStatus
 from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
 from nodemend.decide.node_health import ConditionSeen
@@ -14,6 +16,7 @@ def age(ages: ConditionAges, condition: Reported, now: float) -> float:
     return seen.seen_for
 
 
+@pytest.mark.conforms("W12")
 def test_it_counts_from_when_we_first_saw_it() -> None:
     ages = ConditionAges()
     ages.observe("uid", [UNKNOWN], 100.0)

@@ -31,6 +31,7 @@ def test_each_of_these_roles_makes_a_member(role: str) -> None:
     assert roll.around("a", frozenset()) == ControlPlane(total=1, others_ready=0, busy="")
 
 
+@pytest.mark.conforms("N14")
 def test_only_the_others_that_are_ready_count() -> None:
     roll = a_roll(a="Unknown", b="True", c="False", d="True")
     assert roll.around("a", frozenset()) == ControlPlane(total=4, others_ready=2, busy="")

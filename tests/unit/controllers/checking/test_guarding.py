@@ -105,6 +105,7 @@ def test_trouble_with_the_nodes_is_remembered() -> None:
     assert facts.sight.calm_for == 2.0
 
 
+@pytest.mark.conforms("N16")
 def test_a_storm_is_noticed_and_settles_when_it_ends() -> None:
     guarding, here = a_guarding(a_view(policy=acting())), Place("workers")
     ward = a_ward()
@@ -168,6 +169,7 @@ def test_a_pause_of_the_policy_ends_by_itself() -> None:
     assert a_guarding(a_view()).policy(a_moment(0.0)) == Absent()
 
 
+@pytest.mark.conforms("N11")
 @pytest.mark.parametrize(
     ("node", "by"),
     [
@@ -179,6 +181,7 @@ def test_a_pause_of_the_policy_ends_by_itself() -> None:
             a_node("n1", {"remediation.medik8s.io/exclude-from-remediation": "true"}),
             "remediation.medik8s.io/exclude-from-remediation",
         ),
+        (a_node("n1", {"remediation.medik8s.io/exclude-from-remediation": "false"}), ""),
         (a_node("n1", {"remediation.medik8s.io/exclude-from-remediation": ""}), ""),
     ],
 )
@@ -191,6 +194,7 @@ def test_an_annotation_says_so_too() -> None:
     assert excluded_by(annotated) == "nodemend.io/exclude"
 
 
+@pytest.mark.conforms("N15", "N21")
 @pytest.mark.parametrize(
     ("shown", "by"),
     [

@@ -21,8 +21,9 @@ from nodemend.testing.network import GOOD_LINK, Link
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 from nodemend.testing.transport import SimulatedTransport
-from tests.unit.controllers.node_health_check.test_ladder import REBOOT, REBOOT_TEMPLATE, a_definition
+from tests.unit.controllers.node_health_check.stories import REBOOT, a_definition, foreign
 
+REBOOT_TEMPLATE = foreign("RebootTemplate")
 ASKED = Asked("example.com/v1", "RebootTemplate")
 AT = ("default", "")
 UNKNOWN = Asked("example.com/v1", "FenceTemplate")

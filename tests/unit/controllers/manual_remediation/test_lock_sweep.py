@@ -1,5 +1,7 @@
 """A lock whose remediation is gone is given back; any other is left alone."""
 
+import pytest
+
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION
 from nodemend.testing.cluster.direct import Object
@@ -13,6 +15,7 @@ def a_lock(name: str, holder: str, uid: str) -> Object:
     return {"metadata": metadata, "spec": {"holderIdentity": uid}}
 
 
+@pytest.mark.conforms("N7")
 def test_locks_without_a_living_holder_go_and_others_stay() -> None:
     world = World("sweep", Shape(machines=3, people=False, replicas=1))
     world.run(30.0)

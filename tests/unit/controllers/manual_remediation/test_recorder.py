@@ -198,6 +198,7 @@ def test_another_hold_begins_anew() -> None:
     assert told.held_since("NoWord") == (EPOCH + timedelta(seconds=60)).timestamp()
 
 
+@pytest.mark.conforms("N20")
 def test_a_step_forward_ends_a_hold_and_a_mere_report_does_not() -> None:
     told = Told()
     told.recorder.held(remediation(AWAITING), Hold(NoWord("n1")))

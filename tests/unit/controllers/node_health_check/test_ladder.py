@@ -8,33 +8,11 @@ import pytest
 from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, Resource
 from nodemend.testing.cluster.world import CHECK, TEMPLATE, Shape, World
+from tests.unit.controllers.node_health_check.stories import REBOOT, a_definition, foreign
 
-REBOOT = Resource("example.com", "v1", "Reboot", "reboots")
-REBOOT_TEMPLATE = Resource("example.com", "v1", "RebootTemplate", "reboottemplates")
+REBOOT_TEMPLATE = foreign("RebootTemplate")
 LONG_BEFORE, TIMEOUT = 150.0, 120.0
 """Silent at 10 s, Unknown 45 s later, unhealthy 60 s after that."""
-
-
-def a_definition(resource: Resource) -> dict[str, Any]:
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": resource.version,
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "schema": {
-            "openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}
-        },
-    }
-    return {
-        "metadata": {"name": str(resource)},
-        "spec": {
-            "group": resource.group,
-            "names": {"kind": resource.kind, "plural": resource.plural},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
 
 
 class Story:
@@ -109,17 +87,20 @@ def test_the_first_is_asked_for_in_its_own_kind_from_its_template(story: Story) 
     assert story.report == {"name": "node-1", "verdict": "Remediating", "remedy": 1}
 
 
+@pytest.mark.conforms("N10")
 def test_when_its_time_is_over_it_goes_and_the_next_begins(story: Story) -> None:
     story.run(LONG_BEFORE)
     assert story.run(TIMEOUT + 30.0).open == ["ManualRemediation"]
     assert story.report["remedy"] == 2
 
 
+@pytest.mark.conforms("N10")
 def test_when_it_says_that_it_has_failed_the_next_begins_at_once(story: Story) -> None:
     story.run(LONG_BEFORE).says("False").run(30.0)
     assert story.open == ["ManualRemediation"]
 
 
+@pytest.mark.conforms("N10")
 def test_that_it_has_succeeded_ends_nothing_before_the_node_is_healthy(story: Story) -> None:
     story.run(LONG_BEFORE).says("True").run(30.0)
     assert story.open == ["Reboot"]
@@ -138,6 +119,7 @@ def test_the_next_waits_until_the_first_is_really_gone(story: Story) -> None:
     assert story.run(30.0).open == ["ManualRemediation"]
 
 
+@pytest.mark.conforms("N21")
 def test_a_new_leader_goes_on_where_the_last_one_was(story: Story) -> None:
     story.run(LONG_BEFORE).run(TIMEOUT + 30.0)
     [replica] = [one for one in story.world.replicas if one.process.name.startswith("checker")]
@@ -159,11 +141,3 @@ def test_a_kind_that_is_not_served_holds_and_says_so() -> None:
     assert story.report["verdict"] == "Held"
     assert "Cannot read the template RebootTemplate" in story.report["message"]
     story.world.close()
-
-
-def test_another_s_remediation_of_the_same_node_is_left_alone(story: Story) -> None:
-    story.world.admin_api.create(REBOOT, {"metadata": {"name": "node-1"}, "spec": {}}, "default")
-    story.run(LONG_BEFORE)
-    assert story.open == ["Reboot"]
-    assert story.report["verdict"] == "Held"
-    assert "Reboot default/node-1 is at work on this node" in story.report["message"]
