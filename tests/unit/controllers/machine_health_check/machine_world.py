@@ -22,7 +22,7 @@ from nodemend.testing.network import GOOD_LINK, Link
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 from nodemend.testing.transport import SimulatedTransport
-from tests.unit.controllers.node_health_check.test_ladder import a_definition
+from tests.unit.controllers.node_health_check.stories import a_definition
 
 FIX: Final = Resource("remediation.metal3.io", "v1beta1", "Metal3Remediation", "metal3remediations")
 FIX_TEMPLATE: Final = Resource(

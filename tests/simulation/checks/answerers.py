@@ -1,0 +1,74 @@
+"""Those who answer requests: a controller that fixes, and an owner that replaces. They never fail."""
+
+from nodemend.api.group_versions import NODE
+from nodemend.testing.cluster.direct import Object
+from tests.simulation.checks.world import FIX, MACHINE, SPACE, ChecksWorld
+
+FINALIZER = "fix.example.com/at-work"
+LOOK_EVERY = 5.0
+
+
+class Fixer:
+    """Takes a Fix in hand, brings its node back after a while, and lets go when the Fix is withdrawn."""
+
+    def __init__(self, world: ChecksWorld) -> None:
+        self._world = world
+        self._chance = world.chance("fixer")
+        self.fixed = 0
+
+    def look(self) -> None:
+        for fix in self._world.fixes():
+            metadata = fix["metadata"]
+            if "deletionTimestamp" in metadata:
+                self._write(fix, [])
+            elif FINALIZER not in metadata.get("finalizers", ()) and self._chance.random() < 0.7:
+                self._write(fix, [FINALIZER])
+                after = self._chance.uniform(10.0, 90.0)
+                self._world.scheduler.after(after, lambda name=metadata["name"]: self._fix(name))  # type: ignore[misc]
+        self._world.scheduler.after(LOOK_EVERY, self.look)
+
+    def _fix(self, name: str) -> None:
+        if self._world.api.get(NODE, name) is not None:
+            self.fixed += 1
+            self._world.report(name, "True")
+
+    def _write(self, fix: Object, finalizers: list[str]) -> None:
+        change = {"metadata": {"finalizers": finalizers}}
+        self._world.api.patch(FIX, fix["metadata"]["name"], change, at=(SPACE, ""))
+
+
+class Owner:
+    """Deletes machines that it is asked to replace, and makes them anew with a fresh node."""
+
+    def __init__(self, world: ChecksWorld) -> None:
+        self._world = world
+        self._chance = world.chance("owner")
+        self.replaced = 0
+
+    def look(self) -> None:
+        present = {one["metadata"]["name"]: one for one in self._world.api.list(MACHINE)}
+        for name, machine in present.items():
+            if self._is_asked(machine) and self._chance.random() < 0.5:
+                self._begin(machine)
+                after = self._chance.uniform(5.0, 60.0)
+                self._world.scheduler.after(after, lambda name=name: self._replace(name))  # type: ignore[misc]
+        self._world.scheduler.after(LOOK_EVERY, self.look)
+
+    def _is_asked(self, machine: Object) -> bool:
+        marks = self._world.marks(machine)
+        failed = marks.get("HealthCheckSucceeded", {}).get("status") == "False"
+        return failed and marks.get("OwnerRemediated", {}).get("reason") == "WaitingForRemediation"
+
+    def _begin(self, machine: Object) -> None:
+        conditions = [
+            {**one, "reason": "MachineDeleting"} if one["type"] == "OwnerRemediated" else one
+            for one in machine["status"]["conditions"]
+        ]
+        name = machine["metadata"]["name"]
+        self._world.api.patch(MACHINE, name, {"status": {"conditions": conditions}}, at=(SPACE, "status"))
+
+    def _replace(self, name: str) -> None:
+        self.replaced += 1
+        self._world.api.delete(MACHINE, name, SPACE)
+        self._world.add_machine(name)
+        self._world.report(name, "True")

@@ -1,0 +1,56 @@
+"""Plays many seeds of the checks. `python -m tests.simulation.checks.campaign --seeds 5000`."""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+
+from tests.simulation.checks.run import Run, play
+
+REPLAY = "python -m tests.simulation.checks.campaign --replay {seed}"
+WANTED_SHARE = 0.80
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--replay", type=int, metavar="SEED")
+    options = parser.parse_args()
+    if options.replay is not None:
+        return _replay(options.replay)
+    began = time.monotonic()
+    with ProcessPoolExecutor(options.workers) as pool:
+        runs = list(pool.map(play, range(options.first, options.first + options.seeds), chunksize=4))
+    return _report(runs, time.monotonic() - began)
+
+
+def _replay(seed: int) -> int:
+    run = play(seed, keep_trace=True)
+    print("\n".join(run.lines))
+    print(f"seed {seed}: {run.broken or 'all invariants hold'}, {run.begun} begun")
+    return 1 if run.broken else 0
+
+
+def _report(runs: list[Run], seconds: float) -> int:
+    faults: Counter[str] = sum((run.faults for run in runs), Counter())
+    broken = [run for run in runs if run.broken]
+    for run in broken[:20]:
+        print(f"seed {run.seed}: {run.broken}\n  replay: {REPLAY.format(seed=run.seed)}")
+    for name, count in sorted(faults.items()):
+        print(f"{count:8}  {name}")
+    share = sum(run.begun > 0 for run in runs) / len(runs)
+    print(f"{len(runs) / seconds:.1f} seeds a second")
+    print(
+        f"{len(runs)} seeds, {faults.total()} faults, {sum(run.begun for run in runs)} remediations begun, "
+        f"{sum(run.withdrawn for run in runs)} withdrawn, {sum(run.replaced for run in runs)} machines replaced, "
+        f"{share:.0%} of seeds began one (at least {WANTED_SHARE:.0%} wanted), "
+        f"{len(broken)} violations of I3, I4, I5, I6, I8, I14"
+    )
+    return 1 if broken or share < WANTED_SHARE else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""What goes wrong in a run of the checks: drawn from its seed, counted as it happens."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import NODE, REMEDIATION_POLICY
+from nodemend.kube.api_request import Request
+from nodemend.testing.cluster.replicas import Replica
+from nodemend.testing.network import GOOD_LINK, CrashPoint, LinkQuality, worse
+from tests.simulation.checks.world import CHECK, FIX, MACHINE, SPACE, ChecksWorld
+
+FAULTS_CEASE: Final = 900.0
+"""Simulated seconds. After that nothing goes wrong any more."""
+
+LENIENT: Final = {
+    "maxUnhealthy": "100%",
+    "settleTime": "5s",
+    "minInterval": "1s",
+    "maxConcurrent": 4,
+    "maxConcurrentPercent": 100,
+}
+STRICT: Final = {
+    "maxUnhealthy": "30%",
+    "settleTime": "1m",
+    "minInterval": "5s",
+    "maxConcurrent": 2,
+    "maxConcurrentPercent": 100,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    quality: LinkQuality
+    crash_every: int
+    node_faults: int
+    policy: Mapping[str, Any]
+
+    @classmethod
+    def draw(cls, chance: random.Random) -> "Weather":
+        losses = chance.choice((0.0, 0.01, 0.05, 0.15))
+        slow = chance.choice((0.02, 0.02, 0.5))
+        quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
+        policy = STRICT if chance.random() < 0.4 else LENIENT
+        return cls(quality, chance.choice((0, 3, 8, 20)), chance.randint(3, 12), policy)
+
+
+class Faults:
+    """Makes them happen."""
+
+    def __init__(self, world: ChecksWorld, weather: Weather, policy_changed: Callable[[], None]) -> None:
+        self.counts: Counter[str] = Counter()
+        self._world = world
+        self._weather = weather
+        self._policy_changed = policy_changed
+        self._chance = world.chance("faults")
+
+    def plan(self) -> None:
+        for replica in self._world.replicas:
+            replica.clock.rate = self._chance.uniform(0.999, 1.001)
+            replica.on_start = self._arm
+            self._arm(replica)
+        for _ in range(self._weather.node_faults):
+            self._at_some_time(lambda: self._break(self._chance.choice(self._world.nodes)))
+        if self._chance.random() < 0.3:
+            self._at_some_time(self._storm)
+        for _ in range(self._chance.randint(0, 6)):
+            self._at_some_time(self._disturb)
+        self._world.scheduler.at(FAULTS_CEASE, self._cease)
+
+    def _at_some_time(self, fault: Callable[[], None]) -> None:
+        self._world.scheduler.at(self._chance.uniform(20.0, FAULTS_CEASE - 200.0), fault)
+
+    def _arm(self, replica: Replica) -> None:
+        """Every so many writes one crashes, at one of three points."""
+        every = self._weather.crash_every
+        if not every or self._world.scheduler.now >= FAULTS_CEASE:
+            return
+
+        def plan(_request: Request) -> CrashPoint | None:
+            if self._world.scheduler.now >= FAULTS_CEASE or self._chance.random() >= 1 / every:
+                return None
+            point = self._chance.choice(tuple(CrashPoint))
+            self.counts[f"crash {point.name.lower()}"] += 1
+            return point
+
+        replica.link.crash_plan = plan
+
+    def _break(self, node: str) -> None:
+        kind = self._chance.choice(("Unknown", "Unknown", "False"))
+        self.counts[f"node {kind}"] += 1
+        self._world.scheduler.note(f"fault: {node} is {kind}")
+        self._world.report(node, kind)
+        heals_after = self._chance.choice((20.0, 70.0, 150.0, 600.0))
+        self._world.scheduler.after(heals_after, lambda: self._world.report(node, "True"))
+
+    def _storm(self) -> None:
+        self.counts["storm"] += 1
+        for node in self._chance.sample(self._world.nodes, 9):
+            self._break(node)
+
+    def _disturb(self) -> None:
+        replica = self._chance.choice(self._world.replicas)
+        disturbance = self._chance.choice(
+            (
+                self._pause,
+                self._cut,
+                self._step_clock,
+                self._compact,
+                self._pause_policy,
+                self._touch,
+                self._lag,
+            )
+        )
+        self.counts[disturbance.__name__.strip("_").replace("_", " ")] += 1
+        self._world.scheduler.note(f"fault: {disturbance.__name__} {replica.name}")
+        disturbance(replica)
+
+    def _pause(self, replica: Replica) -> None:
+        replica.process.pause(self._chance.choice((1.0, 8.0, 20.0, 90.0)))
+
+    def _cut(self, replica: Replica) -> None:
+        link = replica.link
+        link.cut(up=self._chance.random() < 0.7, down=self._chance.random() < 0.7)
+        self._world.scheduler.after(self._chance.uniform(5.0, 120.0), link.heal)
+
+    def _step_clock(self, replica: Replica) -> None:
+        replica.clock.wall_error = timedelta(seconds=self._chance.choice((-86400.0, -60.0, 60.0, 86400.0)))
+
+    def _compact(self, _replica: Replica) -> None:
+        self._world.server.compact()
+        self._world.server.break_watches()
+
+    def _pause_policy(self, _replica: Replica) -> None:
+        self._set_pause({"reason": "a look at the switch", "by": "admin"})
+        self._world.scheduler.after(self._chance.uniform(20.0, 200.0), lambda: self._set_pause(None))
+
+    def _set_pause(self, pause: dict[str, str] | None) -> None:
+        self._world.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": pause}})
+        self._policy_changed()
+
+    def _touch(self, _replica: Replica) -> None:
+        """Somebody else writes to every Machine: what we read of them is out of date."""
+        for name in self._world.machines:
+            label = {"metadata": {"labels": {"touched": str(self._chance.randrange(10**6))}}}
+            self._world.api.patch(MACHINE, name, label, at=(SPACE, ""))
+
+    def _lag(self, _replica: Replica) -> None:
+        """One kind's watch cache stands still for a while."""
+        kind = self._chance.choice((NODE, MACHINE, FIX, CHECK))
+        self._world.server.lag(kind, self._world.server.revision)
+        after = self._chance.uniform(2.0, 40.0)
+        self._world.scheduler.after(after, lambda: self._world.server.lag(kind, None))
+
+    def _cease(self) -> None:
+        for replica in self._world.replicas:
+            replica.quality = GOOD_LINK
+            replica.link.quality = GOOD_LINK
+            replica.link.heal()
+            for fate, times in replica.link.faults.items():
+                self.counts[f"request {fate.name.lower()}"] += times
+        for kind in (NODE, MACHINE, FIX, CHECK):
+            self._world.server.lag(kind, None)
+        for node in self._world.nodes:
+            if not self._world.is_ready(node):
+                self._world.report(node, "True")

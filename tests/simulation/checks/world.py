@@ -1,0 +1,214 @@
+"""A cluster of machines and nodes under checks of every way of asking, and those who answer."""
+
+import random
+from collections.abc import Mapping
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import LEASE, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.controllers.checker import Checker, CheckerObservers
+from nodemend.controllers.machine_checking import MachineObservers
+from nodemend.kube.leader_loop import Unobserved
+from nodemend.kube.machine_check_record import CLAIM
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
+from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.cluster.replicas import Replica, Silent, election
+from nodemend.testing.cluster.world import DEFINITIONS, Account
+from nodemend.testing.network import LinkQuality
+from nodemend.testing.scheduler import Scheduler
+from tests.unit.controllers.node_health_check.stories import a_definition
+
+GROUP: Final = "cluster.x-k8s.io"
+MACHINE: Final = Resource(GROUP, "v1beta2", "Machine", "machines")
+MACHINE_SET: Final = Resource(GROUP, "v1beta2", "MachineSet", "machinesets")
+CLUSTER: Final = Resource(GROUP, "v1beta2", "Cluster", "clusters")
+CHECK: Final = Resource(GROUP, "v1beta2", "MachineHealthCheck", "machinehealthchecks")
+FIX: Final = Resource("fix.example.com", "v1", "Fix", "fixes")
+FIX_TEMPLATE: Final = Resource("fix.example.com", "v1", "FixTemplate", "fixtemplates")
+SPACE: Final = "default"
+PROD: Final = "prod"
+
+POOLS: Final = {"control": 3, "fixed": 4, "owned": 3, "bare": 3}
+"""Machines of the control plane, with a template, without one; and nodes without machines."""
+SECONDS: Final = 60
+FOREIGN: Final = {
+    "type": "Booted",
+    "status": "True",
+    "reason": "Yes",
+    "message": "",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+"""A condition on every machine that is somebody else's."""
+
+
+async def _check(runtime: Runtime, transport: Transport, name: str) -> None:
+    await Checker(
+        runtime,
+        transport,
+        election("nodemend-checker", name, keys.SYSTEM_NAMESPACE),
+        CheckerObservers(Unobserved(), Silent(), Silent()),
+        machines=MachineObservers(Silent(), Silent()),
+    ).run()
+
+
+class ChecksWorld:
+    """`policy` is what the RemediationPolicy says beside its mode."""
+
+    def __init__(
+        self, seed: int, quality: LinkQuality, policy: Mapping[str, Any], *, keep_trace: bool = False
+    ) -> None:
+        self.scheduler = Scheduler(seed, keep_trace=keep_trace)
+        kinds = (MACHINE, MACHINE_SET, CLUSTER, CHECK, FIX, FIX_TEMPLATE)
+        self.server = SimulatedApiServer(
+            self.scheduler.wall,
+            definitions=(*DEFINITIONS, *(a_definition(one) for one in kinds)),
+            namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
+        )
+        self.api = Direct(Account(self.server, User("admin")))
+        self.checker = Account(self.server, User("checker"))
+        self.names = {
+            pool: tuple(f"{pool}-{number}" for number in range(1, count + 1)) for pool, count in POOLS.items()
+        }
+        self._make(policy)
+        self.replicas = [
+            Replica(self.scheduler, f"checker-{number}", _check, self.checker, quality) for number in (1, 2)
+        ]
+        for replica in self.replicas:
+            replica.watch_over()
+        self._tick()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(name for names in self.names.values() for name in names)
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        return tuple(name for pool, names in self.names.items() if pool != "bare" for name in names)
+
+    def run(self, until: float) -> None:
+        self.scheduler.run(until)
+
+    def close(self) -> None:
+        for replica in self.replicas:
+            replica.process.crash()
+
+    def report(self, node: str, ready: str) -> None:
+        """As the node, or who watches over it, tells."""
+        now = self.scheduler.wall().strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition = {"type": "Ready", "status": ready, "reason": "Told", "lastTransitionTime": now}
+        self.api.patch(NODE, node, {"status": {"conditions": [condition]}}, at=("", "status"))
+
+    def is_ready(self, node: str) -> bool:
+        found = self.api.get(NODE, node) or {}
+        shown = found.get("status", {}).get("conditions") or ()
+        return any(one["type"] == "Ready" and one["status"] == "True" for one in shown)
+
+    def fixes(self) -> list[Object]:
+        return self.api.list(FIX)
+
+    def marks(self, machine: Object) -> dict[str, Object]:
+        return {one["type"]: one for one in machine.get("status", {}).get("conditions") or ()}
+
+    def asked(self) -> list[str]:
+        """Machines whose owner is asked to act, or acts."""
+        return [
+            machine["metadata"]["name"]
+            for machine in self.api.list(MACHINE)
+            if self.marks(machine).get("OwnerRemediated", {}).get("status") == "False"
+        ]
+
+    def add_machine(self, name: str) -> None:
+        control = {"cluster.x-k8s.io/control-plane": ""} if name.startswith("control") else {}
+        owner = {
+            "apiVersion": MACHINE_SET.api_version,
+            "kind": MACHINE_SET.kind,
+            "name": "owner",
+            "uid": self._owner,
+            "controller": True,
+        }
+        metadata = {
+            "name": name,
+            "labels": {"pool": name.rpartition("-")[0], "theirs": "keep", **control},
+            "ownerReferences": [owner],
+        }
+        spec = {"clusterName": PROD, "providerID": f"metal://{name}"}
+        self.api.create(MACHINE, {"metadata": metadata, "spec": spec}, SPACE)
+        status = {
+            "nodeRef": {"name": name},
+            "initialization": {"infrastructureProvisioned": True},
+            "conditions": [FOREIGN],
+        }
+        self.api.patch(MACHINE, name, {"status": status}, at=(SPACE, "status"))
+
+    def chance(self, name: str) -> random.Random:
+        return self.scheduler.chance(name)
+
+    def _make(self, policy: Mapping[str, Any]) -> None:
+        self.api.create(LEASE, {"metadata": {"name": "busy"}, "spec": {}}, SPACE)
+        self.api.create(
+            REMEDIATION_POLICY, {"metadata": {"name": keys.POLICY_NAME}, "spec": {"mode": "Act", **policy}}
+        )
+        template = {"metadata": {"name": "fix"}, "spec": {"template": {"spec": {}}}}
+        self.api.create(FIX_TEMPLATE, template, SPACE)
+        self.api.create(CLUSTER, {"metadata": {"name": PROD}, "spec": {}}, SPACE)
+        ready = {"infrastructureProvisioned": True, "controlPlaneInitialized": True}
+        self.api.patch(CLUSTER, PROD, {"status": {"initialization": ready}}, at=(SPACE, "status"))
+        made = self.api.create(MACHINE_SET, {"metadata": {"name": "owner"}, "spec": {}}, SPACE)
+        self._owner = made["metadata"]["uid"]
+        for name in self.nodes:
+            labels = {"bare": "yes"} if name.startswith("bare") else {}
+            spec = {"providerID": f"metal://{name}"}
+            self.api.create(NODE, {"metadata": {"name": name, "labels": labels}, "spec": spec})
+            self.report(name, "True")
+        for name in self.machines:
+            self.add_machine(name)
+        for pool in ("control", "fixed", "owned"):
+            self._add_check(pool)
+        self._add_node_check()
+
+    def _add_check(self, pool: str) -> None:
+        spec: dict[str, Any] = {
+            "clusterName": PROD,
+            "selector": {"matchLabels": {"pool": pool}},
+            "checks": {
+                "unhealthyNodeConditions": [
+                    {"type": "Ready", "status": status, "timeoutSeconds": SECONDS}
+                    for status in ("Unknown", "False")
+                ]
+            },
+        }
+        if pool != "owned":
+            named = {"apiVersion": FIX_TEMPLATE.api_version, "kind": FIX_TEMPLATE.kind, "name": "fix"}
+            spec["remediation"] = {"templateRef": named}
+        metadata = {"name": pool, "labels": dict((CLAIM,))}
+        self.api.create(CHECK, {"metadata": metadata, "spec": spec}, SPACE)
+
+    def _add_node_check(self) -> None:
+        template = {
+            "apiVersion": FIX_TEMPLATE.api_version,
+            "kind": FIX_TEMPLATE.kind,
+            "name": "fix",
+            "namespace": SPACE,
+        }
+        spec = {
+            "selector": {"matchLabels": {"bare": "yes"}},
+            "thresholds": [
+                {"type": "Ready", "status": status, "period": f"{SECONDS}s"}
+                for status in ("Unknown", "False")
+            ],
+            "remedies": [{"template": template}],
+            "maxUnhealthy": "100%",
+            "healthyDelay": "5s",
+        }
+        self.api.create(NODE_HEALTH_CHECK, {"metadata": {"name": "bare"}, "spec": spec})
+
+    def _tick(self) -> None:
+        """The server's own chores. Somewhere something is always written: bookmarks tell of it."""
+        self.api.patch(
+            LEASE, "busy", {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}, at=(SPACE, "")
+        )
+        self.server.tick()
+        self.server.collect_garbage()
+        self.scheduler.after(1.0, self._tick)
