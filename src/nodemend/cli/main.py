@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "check": ("nodemend.cli.check.command", "Verify the cluster, the installation and the configuration."),
     "status": ("nodemend.cli.status.command", "Show everything that is not simply healthy, on one screen."),
     "explain": ("nodemend.cli.explain.command", "Say why a node is or is not remediated."),
+    "simulate": ("nodemend.cli.simulate.command", "Say what would be done if nodes failed."),
     "confirm": ("nodemend.cli.confirm.command", "Vouch that a node is down, so that its workloads move."),
     "pause": ("nodemend.cli.pause.command", "Stop new actions at once, in the whole cluster."),
     "resume": ("nodemend.cli.pause.resume_command", "End a pause."),

@@ -12,8 +12,8 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.cluster import Cluster, must_have
-from nodemend.cli.explain.remedies import NOW_IN_VIEW, look_at_remedies
 from nodemend.cli.leaders import LeaderView, look_at_leaders
+from nodemend.cli.listed_remedies import NOW_IN_VIEW, look_at_remedies
 from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable

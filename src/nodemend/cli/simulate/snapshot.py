@@ -1,0 +1,52 @@
+"""A cluster at one moment: all that a simulation starts from."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from nodemend.api.group_versions import Resource
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.checking.remedies import Asked, NotServed, RemedyKind
+from nodemend.kube.node_record import NodeRecord
+from nodemend.kube.remediation_record import RemediationRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Never changed: every simulation makes its own world of it."""
+
+    source: str
+    taken_at: datetime
+    nodes: Mapping[str, NodeRecord]
+    checks: tuple[NodeHealthCheck, ...]
+    policy: RemediationPolicy | None
+    kinds: Mapping[Asked, RemedyKind | NotServed]
+    """What is known of the remedies that the checks name."""
+    remediations: tuple[RemediationRecord, ...]
+
+
+def asked_by(checks: Iterable[NodeHealthCheck]) -> list[Asked]:
+    """The kinds of templates that these checks name, some of them often."""
+    return [
+        Asked(remedy.template.api_version, remedy.template.kind)
+        for check in checks
+        for remedy in check.spec.remedies
+    ]
+
+
+def guess_kind(asked: Asked) -> RemedyKind:
+    """Where a kind lives, when there is no API server to ask. The plural is only a guess, and only a name."""
+    group, _, version = asked.api_version.rpartition("/")
+    kind = asked.kind.removesuffix("Template")
+    return RemedyKind(
+        template=Resource(group, version, asked.kind, f"{asked.kind.lower()}s"),
+        remediation=Resource(group, version, kind, f"{kind.lower()}s"),
+    )
+
+
+def with_uid(node: NodeRecord) -> NodeRecord:
+    """Nodes that somebody has written by hand have none, and would all be taken for one."""
+    return node if node.uid else replace(node, uid=node.name)

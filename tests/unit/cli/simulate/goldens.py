@@ -1,0 +1,42 @@
+"""Answers of `kubectl mend simulate` that somebody has read: a command each, and what it says.
+
+`python -m tests.unit.cli.simulate.goldens` writes the answers anew; the reviewer reads the difference.
+"""
+
+import io
+import shlex
+import shutil
+import tempfile
+from contextlib import chdir, redirect_stdout
+from pathlib import Path
+from typing import Final
+
+from nodemend.cli.exit_codes import ExitCode
+from nodemend.cli.main import main
+from tests.unit.cli.simulate.clusters import as_list, edge_cluster
+
+FOLDER: Final = Path(__file__).with_name("golden")
+GOLDENS: Final = sorted(FOLDER.glob("*.txt"))
+_PROMPT: Final = "$ kubectl mend "
+
+
+def answer(golden: Path) -> str:
+    """The command of a golden file, and what it says now."""
+    command = golden.read_text().splitlines()[0]
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()) as said:
+        Path("cluster.json").write_bytes(as_list(edge_cluster()))
+        for file in FOLDER.glob("*.yaml"):
+            shutil.copy(file, folder)
+        code = main(shlex.split(command.removeprefix(_PROMPT)))
+    assert code == ExitCode.FINE, f"{golden.name} ends with {code}"
+    return f"{command}\n{said.getvalue()}"
+
+
+def differences() -> list[str]:
+    """The names of those that say something else now."""
+    return [golden.stem for golden in GOLDENS if answer(golden) != golden.read_text()]
+
+
+if __name__ == "__main__":
+    for path in GOLDENS:
+        path.write_text(answer(path))

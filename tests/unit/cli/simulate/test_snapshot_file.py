@@ -1,0 +1,110 @@
+"""Snapshots as kubectl prints them, and as people write them."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from nodemend.api.group_versions import MANUAL_REMEDIATION
+from nodemend.cli.simulate.documents import DocumentsError, read_documents
+from nodemend.cli.simulate.snapshot_file import read_snapshot
+from tests.unit.cli.simulate.clusters import as_list, check, edge_cluster, node, policy, remediation
+from tests.unit.cli.simulate.simulated import NOON
+
+WRITTEN = """\
+kind: Node
+apiVersion: v1
+metadata: {name: n1}
+---
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {rack: r1}}
+status:
+  conditions:
+    - {type: Ready, status: "Unknown", lastTransitionTime: 2026-01-31T11:00:00Z}
+"""
+
+
+def test_a_list_in_json_and_in_yaml_is_the_same() -> None:
+    listed = as_list(edge_cluster())
+    in_yaml = yaml.safe_dump(json.loads(listed)).encode()
+
+    from_json, from_yaml = (read_snapshot(content, "x", NOON) for content in (listed, in_yaml))
+
+    assert dict(from_json.nodes).keys() == dict(from_yaml.nodes).keys()
+    assert (from_json.checks, from_json.policy) == (from_yaml.checks, from_yaml.policy)
+    assert len(from_json.nodes) == 27
+    assert [found.metadata.name for found in from_json.checks] == ["workers", "control-plane"]
+
+
+def test_a_file_that_somebody_has_written() -> None:
+    snapshot = read_snapshot(WRITTEN.encode(), "x", NOON)
+
+    assert {name: found.uid for name, found in snapshot.nodes.items()} == {"n1": "n1", "n2": "n2"}
+    assert snapshot.nodes["n2"].labels == {"rack": "r1"}
+    assert snapshot.taken_at == datetime(2026, 1, 31, 11, tzinfo=UTC)
+    assert (snapshot.checks, snapshot.policy, snapshot.remediations) == ((), None, ())
+
+
+def test_the_items_of_a_typed_list_are_of_its_kind() -> None:
+    items = [{key: value for key, value in node("n1").items() if key not in ("kind", "apiVersion")}]
+    listed = {"kind": "NodeList", "apiVersion": "v1", "items": items}
+
+    assert list(read_snapshot(json.dumps(listed).encode(), "x", NOON).nodes) == ["n1"]
+
+
+def test_it_was_taken_when_a_kubelet_last_spoke() -> None:
+    late = node(
+        "n2", conditions=[{"type": "X", "status": "True", "lastHeartbeatTime": "2026-01-31T12:00:07Z"}]
+    )
+    nothing = node("n3")
+    nothing["status"] = {}
+
+    assert read_snapshot(as_list([node("n1"), late]), "x", NOON).taken_at == NOON.replace(second=7)
+    assert read_snapshot(as_list([nothing]), "x", NOON.replace(hour=3)).taken_at == NOON.replace(hour=3)
+
+
+def test_remediations_under_way_come_along() -> None:
+    objects = [node("n1"), check("workers"), policy(), remediation("n1"), {"apiVersion": "v1", "kind": "Pod"}]
+    (found,) = read_snapshot(as_list(objects), "x", NOON).remediations
+
+    assert (found.name, found.resource.kind) == ("n1", MANUAL_REMEDIATION.kind)
+
+
+def test_a_policy_of_another_name_is_none() -> None:
+    other = policy()
+    other["metadata"]["name"] = "mine"
+    assert read_snapshot(as_list([node("n1"), other]), "x", NOON).policy is None
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        (b"", "has no nodes in it"),
+        (b"{", "is no list of objects"),
+        (b"- a\n- b\n", "is no list of objects"),
+        (b"{a: [", "is no list of objects"),
+        (b"a: [", "is neither JSON nor YAML"),
+        (b"{}", "does not say its kind"),
+        (as_list([policy()]), "has no nodes in it"),
+        (as_list([node("n1", since="yesterday")]), "has a Node of v1 that cannot be read"),
+        (as_list([node("n1", since="2026-01-31T12:00:00")]), "has a time in it that cannot be read"),
+        (
+            as_list([node("n1"), check("c", remedies=[])]),
+            "has a NodeHealthCheck of nodemend.io/v1alpha1 that",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(content: bytes, wrong: str) -> None:
+    with pytest.raises(DocumentsError, match=wrong):
+        read_snapshot(content, "x", NOON)
+
+
+def test_the_order_of_fields_does_not_matter() -> None:
+    turned = json.dumps(
+        {"items": [{"metadata": {"name": "n1"}, "kind": "Node", "apiVersion": "v1"}], "kind": "List"}
+    )
+    (found,) = read_documents(turned.encode())
+    assert (found.api_version, found.kind) == ("v1", "Node")

@@ -1,0 +1,82 @@
+"""Another policy in the place of the one in force."""
+
+import pytest
+import yaml
+
+from nodemend.api.remediation_policy import Mode
+from nodemend.cli.simulate.documents import DocumentsError
+from nodemend.cli.simulate.snapshot import Snapshot
+from nodemend.cli.simulate.trial import as_if_acting, refuse_bad_limits, with_file
+from tests.unit.cli.simulate.clusters import Object, check, edge_cluster, node, policy, remedy
+from tests.unit.cli.simulate.simulated import a_snapshot
+
+
+def tried(*objects: Object, on: Snapshot | None = None) -> Snapshot:
+    return with_file(on or a_snapshot(edge_cluster()), yaml.safe_dump_all(objects).encode())
+
+
+def test_a_policy_takes_the_place_of_the_one_in_force() -> None:
+    snapshot = tried(policy(maxConcurrent=3))
+
+    assert snapshot.policy is not None
+    assert (snapshot.policy.spec.max_concurrent, snapshot.policy.spec.failure_domains) == (3, None)
+    assert len(snapshot.checks) == 2
+
+
+def test_a_check_takes_the_place_of_its_namesake_and_keeps_its_identity() -> None:
+    written = check("workers", maxUnhealthy=1, remedies=[remedy("NodeFence")])
+    written["metadata"] = {"name": "workers"}
+    snapshot = tried(written, check("gpu"))
+    checks = {found.metadata.name: found for found in snapshot.checks}
+
+    assert list(checks) == ["workers", "control-plane", "gpu"]
+    assert checks["workers"].spec.max_unhealthy == 1
+    assert checks["workers"].metadata.uid == "uid-workers"
+    assert {asked.kind for asked in snapshot.kinds} == {"ManualRemediationTemplate", "NodeFenceTemplate"}
+
+
+def test_as_if_acting_lifts_whatever_people_said() -> None:
+    pause = {"reason": "swap"}
+    snapshot = as_if_acting(
+        a_snapshot([node("n1"), check("c", dryRun=True, pause=pause), policy(mode="DryRun", pause=pause)])
+    )
+
+    assert snapshot.policy is not None
+    assert (snapshot.policy.spec.mode, snapshot.policy.spec.pause) == (Mode.ACT, None)
+    assert (snapshot.checks[0].spec.dry_run, snapshot.checks[0].spec.pause) == (False, None)
+    without = as_if_acting(a_snapshot([node("n1")])).policy
+    assert without is not None
+    assert without.spec.mode is Mode.ACT
+
+
+@pytest.mark.parametrize(
+    ("objects", "wrong"),
+    [
+        ([node("n1")], "neither a RemediationPolicy nor a NodeHealthCheck"),
+        ([policy(), policy()], "more than one RemediationPolicy"),
+        ([policy(maxUnhealty="40%")], "RemediationPolicy with a field that there is not: spec.maxUnhealty"),
+        ([policy(failureDomains={"label": "a"})], "not: spec.failureDomains.label"),
+        ([check("c", thresholds=[{"typ": "Ready"}])], r"not: spec.thresholds\[0\].typ"),
+        ([policy(maxConcurrent=0)], "cannot be read"),
+        ([policy(settleTime="soon")], "cannot be read"),
+    ],
+)
+def test_a_file_that_would_not_mean_what_its_author_thinks_is_refused(
+    objects: list[Object], wrong: str
+) -> None:
+    with pytest.raises(DocumentsError, match=wrong):
+        tried(*objects)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        policy(maxUnhealthy="many"),
+        policy(failureDomains={"maxUnhealthy": "x"}),
+        check("c", maxUnhealthy="1 %"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(written: Object) -> None:
+    with pytest.raises(ValueError, match="is no limit"):
+        refuse_bad_limits(tried(written))
+    refuse_bad_limits(a_snapshot(edge_cluster()))
