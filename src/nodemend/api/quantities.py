@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from functools import lru_cache
 from typing import Final
 
 # At most six digits a part: more would overflow the API server's durations and Python's.
@@ -9,6 +10,8 @@ DURATION_PATTERN: Final = r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$"
 _DURATION: Final = re.compile(r"(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 
 
+# A check names a handful of them, and they are asked for whenever a node is judged.
+@lru_cache(maxsize=1024)
 def parse_duration(text: str) -> timedelta:
     """Raises ValueError for what the pattern of the API would refuse, and for the empty string."""
     found = _DURATION.fullmatch(text)

@@ -1,11 +1,11 @@
 """Where every target stands, with counts by check, by failure domain and in all that cost nothing to read."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import nsmallest
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from nodemend.decide.guard_facts import Census
 
@@ -68,6 +68,7 @@ class Tally:
 
 
 Stood = tuple[Place, Entry]
+_NOBODY: Final[Counter[Standing]] = Counter()
 
 
 class Standings:
@@ -75,9 +76,9 @@ class Standings:
 
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}
-        self._tallies: dict[str, Tally] = {}
-        self._domains: dict[tuple[str, str], Counter[Standing]] = {}
-        self._clusters: dict[str, Counter[Standing]] = {}
+        self._tallies: defaultdict[str, Tally] = defaultdict(Tally)
+        self._domains: defaultdict[tuple[str, str], Counter[Standing]] = defaultdict(Counter)
+        self._clusters: defaultdict[str, Counter[Standing]] = defaultdict(Counter)
         self._all: Counter[Standing] = Counter()
 
     def __len__(self) -> int:
@@ -131,18 +132,18 @@ class Standings:
         return _census(self.of_check(check).counts)
 
     def census_of_domain(self, place: Place) -> Census:
-        return _census(self._domains.get((place.cluster, place.domain), Counter()))
+        return _census(self._domains.get((place.cluster, place.domain), _NOBODY))
 
     def census_of_cluster(self, cluster: str) -> Census:
-        return _census(self._clusters.get(cluster, Counter()))
+        return _census(self._clusters.get(cluster, _NOBODY))
 
     def census(self) -> Census:
         return _census(self._all)
 
     def _add(self, place: Place, standing: Standing, number: int) -> None:
-        self._tallies.setdefault(place.check, Tally()).counts[standing] += number
-        self._domains.setdefault((place.cluster, place.domain), Counter())[standing] += number
-        self._clusters.setdefault(place.cluster, Counter())[standing] += number
+        self._tallies[place.check].counts[standing] += number
+        self._domains[place.cluster, place.domain][standing] += number
+        self._clusters[place.cluster][standing] += number
         self._all[standing] += number
 
 
