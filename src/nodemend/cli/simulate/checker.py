@@ -71,7 +71,7 @@ class SimulatedChecker:
         target = self._world.target(name)
         if target is None:
             return None
-        found = gather.find_remediation(view, target)
+        found = gather.find_remediation(view, target) if self._world.remediations.has(name) else None
         existing = None
         if found is not None:
             since = seen.remediations.get(found.record.uid, moment.now)

@@ -1,6 +1,9 @@
 """Who is unhealthy and has no remediation yet, in queues of which the guard says the same of everybody."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from nodemend.cli.simulate.spells import Sort
 from nodemend.controllers.checking.standings import Place
@@ -45,6 +48,7 @@ class Queues:
     def __init__(self) -> None:
         self._queues: dict[Alike, Queue] = {}
         self._where: dict[str, Alike] = {}
+        self._near: defaultdict[str, set[Alike]] = defaultdict(set)
 
     def __len__(self) -> int:
         """How many wait."""
@@ -52,12 +56,15 @@ class Queues:
 
     def join(self, name: str, alike: Alike, now: float) -> None:
         """Whoever waits in the same queue already keeps their place."""
-        if self._where.get(name) != alike:
-            self.leave(name)
-            self._where[name] = alike
-            queue = self._queues.setdefault(alike, Queue())
-            queue.waiting[name] = now
-            queue.newcomers.append(name)
+        if self._where.get(name) == alike:
+            return
+        self.leave(name)
+        self._where[name] = alike
+        queue = self._queues.setdefault(alike, Queue())
+        queue.waiting[name] = now
+        queue.newcomers.append(name)
+        for key in _keys(alike):
+            self._near[key].add(alike)
 
     def leave(self, name: str) -> float | None:
         """Since when it has waited; None for who did not."""
@@ -68,9 +75,39 @@ class Queues:
         since = queue.waiting.pop(name)
         if not queue.waiting:
             del self._queues[alike]
+            for key in _keys(alike):
+                self._near[key].discard(alike)
         return since
 
-    def in_order(self) -> list[tuple[str, Alike, Queue]]:
-        """Every queue after whoever stands first in it; the longest waiting of all come first."""
-        firsts = ((*queue.first, alike, queue) for alike, queue in self._queues.items())
-        return [(name, alike, queue) for _, name, alike, queue in sorted(firsts, key=lambda one: one[:2])]
+    def all(self) -> Iterable[Alike]:
+        return self._queues
+
+    def near(self, places: Iterable[Place]) -> Iterable[Alike]:
+        """Those in one of these places, or in one of their failure domains, and those of the lonely."""
+        keys = {key for place in places for key in _keys_of(place)}
+        return {alike for key in (*keys, _LONELY) for alike in self._near.get(key, ())}
+
+    def told(self, word: str) -> Iterable[Alike]:
+        """Those who were last told this sort of hold."""
+        return [alike for alike, queue in self._queues.items() if queue.told and queue.told[0] == word]
+
+    def in_order(self, chosen: Iterable[Alike]) -> list[tuple[str, Queue]]:
+        """Each after whoever stands first in it; the longest waiting of all come first."""
+        firsts = ((*self._queues[alike].first, alike) for alike in chosen)
+        return [(name, self._queues[alike]) for _, name, alike in sorted(firsts, key=_when_and_who)]
+
+
+_LONELY: Final = "alone"
+
+
+def _keys(alike: Alike) -> tuple[str, ...]:
+    return (_LONELY,) if alike.alone else _keys_of(alike.place)
+
+
+def _keys_of(place: Place) -> tuple[str, ...]:
+    """A failure domain is one, whoever checks the nodes in it."""
+    return (f"domain {place.domain}",) if place.domain else (f"check {place.check}",)
+
+
+def _when_and_who(first: tuple[float, str, Alike]) -> tuple[float, str]:
+    return first[:2]

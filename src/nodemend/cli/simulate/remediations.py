@@ -1,5 +1,6 @@
 """The simulated remediations: they come, end well or not, and go."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import inf
 
@@ -22,8 +23,12 @@ class Remediations:
         self._remedies = remedies
         self._seen = seen
         self._made = 0
-        for record in remedies.all():
-            seen.note_remediation(Change(_key(record), None, record), 0.0)
+        self._named: Counter[str] = Counter()
+        self._note((Change(_key(record), None, record) for record in remedies.all()), 0.0)
+
+    def has(self, name: str) -> bool:
+        """Whether there is one of this name. Most nodes have none, and of those no more need be asked."""
+        return self._named[name] > 0
 
     def open(self, target: Target, kind: RemedyKind, index: int, now: float) -> RemediationRecord:
         self._made += 1
@@ -66,6 +71,7 @@ class Remediations:
     def _note(self, changes: Iterable[Change[RemediationRecord]], now: float) -> None:
         for change in changes:
             self._seen.note_remediation(change, now)
+            self._named[change.key.rpartition("/")[2]] += (change.old is None) - (change.new is None)
 
 
 def remedies_of(
