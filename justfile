@@ -132,6 +132,10 @@ checks-e2e nodes="1000": controlplane-build
 thresholds totals="200":
     {{python}} -m tests.oracles.thresholds --totals {{totals}}
 
+# [explain] Every outcome has its words, every answer is as it was read, and a storm of 5,000 nodes is simulated in time.
+explain:
+    {{python}} -m tests.explain
+
 # [refusals] What the real API server refuses, and what the running remediator does not believe.
 refusals: controlplane-build
     {{python}} -m tests.refusals

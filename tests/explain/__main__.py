@@ -1,0 +1,36 @@
+"""`python -m tests.explain`: every outcome has words, answers are as they were read, and simulate is fast."""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.explain.speed import NODES, best_cost
+from tests.explain.verdicts import VERDICTS, verdicts_without_words
+from tests.explain.words import REASONS, STEPS, reasons_without_words, steps_without_words
+from tests.unit.cli.explain import goldens as explain_goldens
+from tests.unit.cli.simulate import goldens as simulate_goldens
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bar", type=float, default=2.0, help="seconds of CPU")
+    bar = parser.parse_args().bar
+    wordless = [*reasons_without_words(), *verdicts_without_words(), *steps_without_words()]
+    answers = len(explain_goldens.WORLDS) + len(simulate_goldens.GOLDENS)
+    other = explain_goldens.differences() + simulate_goldens.differences()
+    for line in (*wordless, *(f"{name} says something else now" for name in other)):
+        print(line)
+    with tempfile.TemporaryDirectory() as folder:
+        cost = best_cost(Path(folder))
+    spent = f"{cost.cpu:.2f} s of CPU (bar {bar:g} s; {cost.wall:.2f} s by the clock)"
+    print(
+        f"explain: {len(REASONS)} reasons, {len(VERDICTS)} verdicts and {len(STEPS)} steps,"
+        f" {len(wordless)} without words; {answers - len(other)} of {answers} answers as read;"
+        f" simulate {NODES:,} nodes in {spent}"
+    )
+    return 1 if wordless or other or cost.cpu > bar else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

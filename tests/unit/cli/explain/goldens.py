@@ -1,0 +1,95 @@
+"""Answers of `kubectl mend explain` that somebody has read: a world each, and what is said of edge-07 in it.
+
+`python -m tests.unit.cli.explain.goldens` writes the answers anew; the reviewer reads the difference.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
+from nodemend.cli.explain.reasoning import explain_node
+from nodemend.cli.explain.text import render
+from nodemend.cli.explain.view import ExplainView
+from nodemend.cli.simulate.invention import SILENT
+from nodemend.cli.simulate.world import World
+from tests.unit.cli.simulate.clusters import CONTROL_PLANE, Object, check, node, policy, remediation
+from tests.unit.cli.simulate.simulated import NOON, a_snapshot
+
+FOLDER: Final = Path(__file__).with_name("golden")
+NODE: Final = "edge-07"
+_SICK: Final = {"ready": "Unknown", "since": "2026-01-31T11:00:00Z"}
+
+
+def _unreported() -> Object:
+    silent = node(NODE)
+    silent["status"] = {}
+    return silent
+
+
+def _sick(**others: Any) -> Object:
+    return node(NODE, "a", **_SICK, **others)
+
+
+def _well(number: int = 9) -> list[Object]:
+    return [node(f"edge-1{place}", "a") for place in range(number)]
+
+
+def _cluster(this: Object, others: list[Object], **spec: Any) -> list[Object]:
+    return [this, *others, check("workers"), policy(**spec)]
+
+
+WORLDS: Final[dict[str, list[Object]]] = {
+    "healthy": _cluster(node(NODE), _well()),
+    "suspect": _cluster(node(NODE, ready="Unknown", since="2026-01-31T11:58:00Z"), _well()),
+    "unhealthy": _cluster(_sick(), _well()),
+    "unjudged": _cluster(_unreported(), _well()),
+    "unwatched": [node(NODE), check("few", selector={"matchLabels": {"a": "b"}}), policy()],
+    "a_storm": _cluster(_sick(), [*_well(5), *(node(f"edge-2{place}", "a", **_SICK) for place in range(4))]),
+    "a_storm_in_its_zone": _cluster(
+        _sick(),
+        [*(node(f"edge-2{place}", "a", **_SICK) for place in range(3)), *_well(4), *map(node, "bcdefghi")],
+        failureDomains={},
+    ),
+    "dry_run": _cluster(_sick(), _well(), mode="DryRun"),
+    "paused": _cluster(_sick(), _well(), pause={"by": "anna", "reason": "switch swap, CHG-4411"}),
+    "excluded": _cluster(_sick(labels={"nodemend.io/exclude": ""}), _well()),
+    "another_is_under_way": _cluster(
+        _sick(), [*_well(), node("edge-08", "a", **_SICK), remediation("edge-08")], maxConcurrent=1
+    ),
+    "the_control_plane": _cluster(
+        _sick(labels={CONTROL_PLANE: ""}), [*_well(), node("cp-1", labels={CONTROL_PLANE: ""})]
+    ),
+}
+"""By the name of the golden file. Everything else is as it should be."""
+
+
+def explained(name: str) -> ExplainView:
+    view = World(a_snapshot(WORLDS[name]), SILENT).view
+    record = view.nodes.get(NODE)
+    assert record is not None
+    return explain_node(
+        ExplainFacts(
+            node=record,
+            view=view,
+            conditions=conditions_by_writing(record, NOON),
+            open_=None,
+            elsewhere=(),
+            leaders=(),
+            now=NOON,
+        )
+    )
+
+
+def answer(name: str) -> str:
+    return "\n".join((f"$ kubectl mend explain {NODE}", *render(explained(name)), ""))
+
+
+def differences() -> list[str]:
+    """The names of those that say something else now, or that nobody has read."""
+    known = {path.stem: path.read_text() for path in FOLDER.glob("*.txt")}
+    return sorted(name for name in {*known, *WORLDS} if name not in WORLDS or known.get(name) != answer(name))
+
+
+if __name__ == "__main__":
+    for world in WORLDS:
+        (FOLDER / f"{world}.txt").write_text(answer(world))
