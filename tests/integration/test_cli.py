@@ -177,6 +177,26 @@ def test_check_finds_what_is_sound_and_what_is_not(mend: Mend) -> None:
     assert (shown.stderr, shown.returncode) == ("", 0)
 
 
+def test_who_may_only_look_may_simulate_and_a_file_says_the_same_as_the_cluster(
+    mend: Mend, tmp_path: Path
+) -> None:
+    failure = ("simulate", "--fail", "rack=7:1@1m", "--act", "-o", "json")
+    live = mend("viewer", *failure)
+    api, ours = mend.cluster.plane.api, "/apis/nodemend.io/v1alpha1"
+    paths = (NODES, f"{ours}/nodehealthchecks", f"{ours}/remediationpolicies")
+    lists = [api.get(path) for path in paths]
+    snapshot = tmp_path / "snapshot.yaml"
+    snapshot.write_text(yaml.safe_dump_all(lists))
+    from_file = run(*failure, "--snapshot", str(snapshot))
+
+    assert (live.returncode, live.stderr) == (0, "")
+    assert from_file.returncode == 0, from_file.stderr
+    story, same = json.loads(live.stdout), json.loads(from_file.stdout)
+    assert [step["what"] for step in story["steps"]] == ["Fail", "Unhealthy", "Begin", "Back", "Close"]
+    assert (story["steps"], story["remediations"]) == (same["steps"], same["remediations"])
+    assert api.get(REMEDIATIONS)["items"] == []
+
+
 def test_check_fails_on_a_taint_that_was_left_behind(mend: Mend) -> None:
     make_node(mend.cluster, "edge-01", ready="True", ago=1.0)
     taint = {"key": "node.kubernetes.io/out-of-service", "value": "nodemend", "effect": "NoExecute"}

@@ -12,6 +12,7 @@ from nodemend.cli.simulate.diff_text import render_diff
 from nodemend.cli.simulate.documents import DocumentsError
 from nodemend.cli.simulate.engine import simulate
 from nodemend.cli.simulate.options import Inputs, simulate_options
+from nodemend.cli.simulate.picking import NobodyError
 from nodemend.cli.simulate.plan import Plan
 from nodemend.cli.simulate.snapshot import Snapshot
 from nodemend.cli.simulate.snapshot_file import read_snapshot
@@ -85,6 +86,7 @@ def _side(start: Snapshot, file: str | None, plan: Plan, inputs: Inputs) -> Side
     name = _name(file) if file is not None else IN_FORCE
     try:
         snapshot = with_file(start, _read(file)) if file is not None else start
+        refuse_bad_limits(snapshot)
     except DocumentsError as error:
         raise CommandFailure(ExitCode.USAGE, f"{name} {error}.") from error
     snapshot = as_if_acting(snapshot) if inputs.act else snapshot
@@ -95,9 +97,8 @@ def _side(start: Snapshot, file: str | None, plan: Plan, inputs: Inputs) -> Side
             "try one with --policy FILE.",
         )
     try:
-        refuse_bad_limits(snapshot)
         story = simulate(snapshot, plan)
-    except ValueError as error:
+    except NobodyError as error:
         raise CommandFailure(ExitCode.USAGE, f"{error}.") from error
     return Side(name, story, tell(snapshot, plan, story))
 

@@ -37,11 +37,11 @@ def _headline(view: DiffView) -> str:
         f" and {other} with {second}."
     )
     if view.parting is None:
-        return f"{said} The same remediations begin at the same moments. Nothing was touched."
+        return f"{said} The same remediations begin at the same moments. Nothing was changed."
     at, parting = clock(view.parting.at, view.for_seconds), view.parting
     return (
         f"{said} They part at {at}: with {parting.begins} the remediation of {parting.node} begins, with"
-        f" {parting.other} not. {parting.why} Nothing was touched."
+        f" {parting.other} not. {parting.why} Nothing was changed."
     )
 
 

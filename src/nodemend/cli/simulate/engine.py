@@ -33,7 +33,7 @@ AT_LEAST: Final = 1.0
 
 
 def simulate(snapshot: Snapshot, plan: Plan, *, thorough: bool = False) -> Story:
-    """Raises ValueError when the plan speaks of nodes that there are not.
+    """Raises NobodyError when the plan speaks of nodes that there are not.
 
     `thorough` asks the guard also where its answer cannot have changed. The story is the same, and later.
     """

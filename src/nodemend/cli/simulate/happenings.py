@@ -24,7 +24,7 @@ from nodemend.kube.remediation_record import RemediationRecord
 
 
 class Happenings:
-    """Raises ValueError at once when the plan speaks of nodes that there are not."""
+    """Raises NobodyError at once when the plan speaks of nodes that there are not."""
 
     def __init__(self, plan: Plan, nodes: Mapping[str, NodeRecord], agenda: Agenda, story: Story) -> None:
         self._plan = plan

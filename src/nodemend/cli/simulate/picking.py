@@ -10,11 +10,15 @@ from nodemend.decide.limits import Count, Limit, Percent
 from nodemend.kube.node_record import NodeRecord
 
 
+class NobodyError(ValueError):
+    """A choice means no node, or nobody knows which. The message is a sentence without its end."""
+
+
 def members(choice: Choice, nodes: Mapping[str, NodeRecord]) -> tuple[str, ...]:
-    """All nodes that it could mean, by name. Raises ValueError when it can mean none."""
+    """All nodes that it could mean, by name. Raises NobodyError when it can mean none."""
     found = tuple(sorted(_matching(choice.which, nodes)))
     if not found:
-        raise ValueError(f"no node matches {choice.written}")
+        raise NobodyError(f"no node matches {choice.written}")
     return found
 
 
@@ -66,7 +70,7 @@ def _whole_key(key: str, nodes: Iterable[NodeRecord]) -> str:
         return key
     longer = sorted(label for label in known if label.endswith(f"/{key}"))
     if not longer:
-        raise ValueError(f"no node has a label {key}")
+        raise NobodyError(f"no node has a label {key}")
     if len(longer) > 1:
-        raise ValueError(f"{key} may be {spell_list(longer, 'or')}; write it out")
+        raise NobodyError(f"{key} may be {spell_list(longer, 'or')}; write it out")
     return longer[0]

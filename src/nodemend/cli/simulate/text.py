@@ -57,7 +57,7 @@ def _headline(view: SimulateView) -> str:
     said = f"{nodes} of {view.given.nodes} would be remediated in {within}"
     said += f", at most {totals.most_at_once} at once." if totals.remediated > 1 else "."
     said += _spell_held(totals)
-    return f"{said} Nothing was touched."
+    return f"{said} Nothing was changed."
 
 
 def _spell_held(totals: TotalsView) -> str:

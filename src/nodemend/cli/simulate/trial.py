@@ -66,14 +66,18 @@ def _with_policy(snapshot: Snapshot, tried: RemediationPolicy) -> Snapshot:
 
 
 def refuse_bad_limits(snapshot: Snapshot) -> None:
-    """Raises ValueError for limits that the API server would not have taken."""
-    for check in snapshot.checks:
-        parse_gate(check.spec.max_unhealthy)
+    """Raises DocumentsError for limits that the API server would not have taken."""
+    limits = [check.spec.max_unhealthy for check in snapshot.checks]
     if snapshot.policy is not None:
         spec = snapshot.policy.spec
-        parse_gate(spec.max_unhealthy)
+        limits.append(spec.max_unhealthy)
         if spec.failure_domains is not None:
-            parse_gate(spec.failure_domains.max_unhealthy)
+            limits.append(spec.failure_domains.max_unhealthy)
+    for limit in limits:
+        try:
+            parse_gate(limit)
+        except ValueError as error:
+            raise DocumentsError(f"cannot be tried: {error}") from error
 
 
 def _refuse_unknown(document: Document) -> None:

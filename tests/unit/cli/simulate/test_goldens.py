@@ -1,6 +1,8 @@
 """A colleague's answer to "what would happen if". `goldens` tells how to write them anew."""
 
+import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -14,3 +16,12 @@ def test_the_answer_is_the_one_that_was_read(golden: Path) -> None:
 
 def test_there_are_answers() -> None:
     assert len(GOLDENS) > 5
+
+
+def test_the_answers_on_the_page_are_among_them() -> None:
+    page = (Path(__file__).parents[4] / "docs/how-to/simulate.md").read_text()
+    quoted = [block for block in re.findall(r"(?:^(?:    .*)?\n)+", page, re.M) if "$ kubectl mend" in block]
+    read = {golden.read_text().strip() for golden in GOLDENS}
+
+    assert len(quoted) == 2
+    assert {dedent(block).strip() for block in quoted} <= read
