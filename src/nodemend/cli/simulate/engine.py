@@ -8,22 +8,21 @@ from collections.abc import Collection, Iterable
 from math import ceil
 from typing import Final, assert_never
 
-from nodemend.api.pause import Pause
-from nodemend.api.timestamps import parse_time
 from nodemend.cli.simulate.agenda import Agenda, Look, Over, Wake
 from nodemend.cli.simulate.checker import Case, SimulatedChecker
 from nodemend.cli.simulate.happenings import Happenings
 from nodemend.cli.simulate.plan import Plan
 from nodemend.cli.simulate.queues import Alike, Queues
 from nodemend.cli.simulate.scribe import Scribe
-from nodemend.cli.simulate.snapshot import Snapshot
+from nodemend.cli.simulate.snapshot import Snapshot, pause_ends
 from nodemend.cli.simulate.spells import sort_of
 from nodemend.cli.simulate.story import Story
 from nodemend.cli.simulate.turns import Turns
 from nodemend.cli.simulate.world import World
 from nodemend.controllers.checking.guarding import Moment
-from nodemend.controllers.checking.remedies import NotServed
+from nodemend.controllers.checking.remedies import NotServed, RemedyKind
 from nodemend.controllers.checking.standings import Place
+from nodemend.controllers.node_health_check.gather import Target
 from nodemend.decide.guard_holds import OtherRemediation, Pacing, Settling
 from nodemend.decide.holds import CannotRead, Hold, HoldReason
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Request, Withdraw
@@ -53,9 +52,8 @@ class _Engine:
         self._turns = Turns(self._queues, self._checker, thorough=thorough)
         for record in snapshot.remediations:
             self._agenda.note(plan.remediation_takes, Over(record))
-        for pause in _pauses(snapshot):
-            if (ends := _seconds_until(pause, snapshot)) is not None:
-                self._agenda.wake(ends)
+        for ends in pause_ends(snapshot):
+            self._agenda.wake(ends)
 
     def run(self) -> Story:
         for name in self._checker.count_everybody(self._world.moment(0.0)):
@@ -127,10 +125,13 @@ class _Engine:
             case = self._checker.case_of(name, moment)
             if case is None:
                 raise ValueError(f"{name} waits, and is no target")
-            request = self._ask(case, moment)
+            request = self._checker.ask(case, moment)
             if isinstance(request, Create):
-                self._begin(case, moment)
-                return case
+                index, kind = self._next_remedy(case.target)
+                if isinstance(kind, RemedyKind):
+                    self._begin(case, index, kind, moment)
+                    return case
+                request = Hold(CannotRead("the template", kind.why))
             if isinstance(request, Hold):
                 answers.append((queue, request.reason))
         for queue, reason in answers:
@@ -146,21 +147,12 @@ class _Engine:
             if isinstance(reason, Settling | Pacing):
                 self._agenda.wake(moment.now + max(ceil(reason.remaining), AT_LEAST))
 
-    def _ask(self, case: Case, moment: Moment) -> Request:
-        request = self._checker.ask(case, moment)
-        if isinstance(request, Create):
-            template = case.target.check.spec.remedies[self._checker.next_remedy(case.target)].template
-            kind = self._world.view.remedies.kind_of(template)
-            if isinstance(kind, NotServed):
-                return Hold(CannotRead(f"the template {template.kind}", kind.why))
-        return request
-
-    def _begin(self, case: Case, moment: Moment) -> None:
-        target, now = case.target, moment.now
+    def _next_remedy(self, target: Target) -> tuple[int, RemedyKind | NotServed]:
         index = self._checker.next_remedy(target)
-        kind = self._world.view.remedies.kind_of(target.check.spec.remedies[index].template)
-        if isinstance(kind, NotServed):
-            raise TypeError(kind.why)
+        return index, self._world.view.remedies.kind_of(target.check.spec.remedies[index].template)
+
+    def _begin(self, case: Case, index: int, kind: RemedyKind, moment: Moment) -> None:
+        target, now = case.target, moment.now
         record = self._world.remediations.open(target, kind, index, now)
         self._checker.begin(case, moment)
         since = self._queues.leave(target.node.name)
@@ -184,20 +176,3 @@ class _Engine:
 
 def _is_anothers(request: Request) -> bool:
     return isinstance(request, Hold) and isinstance(request.reason, OtherRemediation)
-
-
-def _pauses(snapshot: Snapshot) -> Iterable[Pause]:
-    specs = [check.spec for check in snapshot.checks]
-    found = [spec.pause for spec in specs]
-    if snapshot.policy is not None:
-        found.append(snapshot.policy.spec.pause)
-    return (pause for pause in found if pause is not None)
-
-
-def _seconds_until(pause: Pause, snapshot: Snapshot) -> float | None:
-    """None for a pause that ends in no time that can be read, or has ended."""
-    try:
-        left = (parse_time(pause.until or "") - snapshot.taken_at).total_seconds()
-    except (ValueError, TypeError):
-        return None
-    return ceil(left) if left > 0 else None

@@ -48,7 +48,7 @@ class Queues:
     def __init__(self) -> None:
         self._queues: dict[Alike, Queue] = {}
         self._where: dict[str, Alike] = {}
-        self._near: defaultdict[str, set[Alike]] = defaultdict(set)
+        self._near: defaultdict[tuple[str, str], set[Alike]] = defaultdict(set)
 
     def __len__(self) -> int:
         """How many wait."""
@@ -63,8 +63,7 @@ class Queues:
         queue = self._queues.setdefault(alike, Queue())
         queue.waiting[name] = now
         queue.newcomers.append(name)
-        for key in _keys(alike):
-            self._near[key].add(alike)
+        self._near[_where(alike)].add(alike)
 
     def leave(self, name: str) -> float | None:
         """Since when it has waited; None for who did not."""
@@ -75,8 +74,7 @@ class Queues:
         since = queue.waiting.pop(name)
         if not queue.waiting:
             del self._queues[alike]
-            for key in _keys(alike):
-                self._near[key].discard(alike)
+            self._near[_where(alike)].discard(alike)
         return since
 
     def all(self) -> Iterable[Alike]:
@@ -84,8 +82,8 @@ class Queues:
 
     def near(self, places: Iterable[Place]) -> Iterable[Alike]:
         """Those in one of these places, or in one of their failure domains, and those of the lonely."""
-        keys = {key for place in places for key in _keys_of(place)}
-        return {alike for key in (*keys, _LONELY) for alike in self._near.get(key, ())}
+        here = {_room(place) for place in places}
+        return {alike for where in (*here, _LONELY) for alike in self._near.get(where, ())}
 
     def told(self, word: str) -> Iterable[Alike]:
         """Those who were last told this sort of hold."""
@@ -97,16 +95,16 @@ class Queues:
         return [(name, self._queues[alike]) for _, name, alike in sorted(firsts, key=_when_and_who)]
 
 
-_LONELY: Final = "alone"
+_LONELY: Final = ("", "")
 
 
-def _keys(alike: Alike) -> tuple[str, ...]:
-    return (_LONELY,) if alike.alone else _keys_of(alike.place)
+def _where(alike: Alike) -> tuple[str, str]:
+    return _LONELY if alike.alone else _room(alike.place)
 
 
-def _keys_of(place: Place) -> tuple[str, ...]:
+def _room(place: Place) -> tuple[str, str]:
     """A failure domain is one, whoever checks the nodes in it."""
-    return (f"domain {place.domain}",) if place.domain else (f"check {place.check}",)
+    return ("domain", place.domain) if place.domain else ("check", place.check)
 
 
 def _when_and_who(first: tuple[float, str, Alike]) -> tuple[float, str]:

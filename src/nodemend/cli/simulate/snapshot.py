@@ -1,14 +1,16 @@
 """A cluster at one moment: all that a simulation starts from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 
 from msgspec.structs import replace
 
 from nodemend.api.group_versions import Resource
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.timestamps import parse_time
 from nodemend.controllers.checking.remedies import Asked, NotServed, RemedyKind
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.remediation_record import RemediationRecord
@@ -26,6 +28,21 @@ class Snapshot:
     kinds: Mapping[Asked, RemedyKind | NotServed]
     """What is known of the remedies that the checks name."""
     remediations: tuple[RemediationRecord, ...]
+
+
+def pause_ends(snapshot: Snapshot) -> Iterator[float]:
+    """When pauses end by themselves, in whole seconds after the snapshot was taken."""
+    pauses = [check.spec.pause for check in snapshot.checks]
+    pauses.append(snapshot.policy.spec.pause if snapshot.policy is not None else None)
+    for pause in pauses:
+        try:
+            until = parse_time(pause.until or "") if pause is not None else snapshot.taken_at
+            left = (until - snapshot.taken_at).total_seconds()
+        except (ValueError, TypeError):
+            # An end that cannot be read is none.
+            continue
+        if left > 0:
+            yield ceil(left)
 
 
 def asked_by(checks: Iterable[NodeHealthCheck]) -> list[Asked]:
