@@ -46,7 +46,7 @@ class Weather:
         slow = chance.choice((0.02, 0.02, 0.5))
         quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
         policy = STRICT if chance.random() < 0.4 else LENIENT
-        return cls(quality, chance.choice((0, 3, 8, 20)), chance.randint(3, 12), policy)
+        return cls(quality, chance.choice((0, 5, 12, 30)), chance.randint(4, 14), policy)
 
 
 class Faults:
@@ -95,7 +95,7 @@ class Faults:
         self.counts[f"node {kind}"] += 1
         self._world.scheduler.note(f"fault: {node} is {kind}")
         self._world.report(node, kind)
-        heals_after = self._chance.choice((20.0, 70.0, 150.0, 600.0))
+        heals_after = self._chance.choice((20.0, 100.0, 200.0, 600.0))
         self._world.scheduler.after(heals_after, lambda: self._world.report(node, "True"))
 
     def _storm(self) -> None:

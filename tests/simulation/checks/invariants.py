@@ -1,4 +1,7 @@
-"""What must hold in every simulated run of the checks, watched at every write. The numbers are SAFETY.md's."""
+"""What must hold in every simulated run of the checks, watched at every write.
+
+The numbers are those of SAFETY.md.
+"""
 
 from typing import Any, Final
 
@@ -48,7 +51,7 @@ class Invariants:
             self.withdrawn += 1
 
     def _has_preconditions(self, request: Request) -> None:
-        """I3: whatever changes a Machine or a check of others, or deletes anything, names what it has read."""
+        """I3: whatever changes what is others', or deletes anything, names the object and its version."""
         if request.method is Method.DELETE:
             conditions = msgspec.json.decode(request.body).get("preconditions", {})
         elif request.method is Method.PATCH and "cluster.x-k8s.io" in request.path:
@@ -70,9 +73,10 @@ class Invariants:
     def _written_now(self, request: Request) -> str | None:
         """When this write says that its OwnerRemediated began, if it begins with it."""
         conditions = msgspec.json.decode(request.body)["status"]["conditions"]
-        asked = next((one for one in conditions if one["type"] == "OwnerRemediated"), {})
-        told = next((one for one in conditions if one["type"] == "HealthCheckSucceeded"), {})
-        return asked.get("lastTransitionTime") if told.get("status") == "False" else None
+        marks = {one["type"]: one for one in conditions}
+        failed = marks.get("HealthCheckSucceeded", {}).get("status") == "False"
+        since: str | None = marks.get("OwnerRemediated", {}).get("lastTransitionTime")
+        return since if failed else None
 
     def _saw_beginning(self, name: str) -> None:
         self.begun += 1

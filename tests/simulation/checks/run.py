@@ -43,8 +43,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
         world.run(FAULTS_CEASE)
         _settle(world, invariants)
         for replica in world.replicas:
-            if failures := replica.process.unjoined_failures:
-                raise InvariantBrokenError(f"a task died unseen: {failures}")
+            _nothing_failed_unseen(replica.process.unjoined_failures)
     except InvariantBrokenError as failure:
         broken = str(failure)
     finally:
@@ -73,3 +72,8 @@ def _settle(world: ChecksWorld, invariants: Invariants) -> None:
         break
     world.run(world.scheduler.now + LOOK_EVERY)
     invariants.settled()
+
+
+def _nothing_failed_unseen(failures: list[tuple[str, BaseException]]) -> None:
+    if failures:
+        raise InvariantBrokenError(f"a task died unseen: {failures}")

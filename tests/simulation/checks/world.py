@@ -78,6 +78,7 @@ class ChecksWorld:
         for replica in self.replicas:
             replica.watch_over()
         self._tick()
+        self._collect_garbage()
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -210,5 +211,8 @@ class ChecksWorld:
             LEASE, "busy", {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}, at=(SPACE, "")
         )
         self.server.tick()
+        self.scheduler.after(2.0, self._tick)
+
+    def _collect_garbage(self) -> None:
         self.server.collect_garbage()
-        self.scheduler.after(1.0, self._tick)
+        self.scheduler.after(10.0, self._collect_garbage)

@@ -6,9 +6,9 @@ from typing import Final, assert_never
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.explain.facts import ExplainFacts
-from nodemend.cli.explain.finding_words import spell_age
 from nodemend.cli.explain.step_words import spell_left
 from nodemend.cli.explain.view import Answer, Question
+from nodemend.cli.finding_words import spell_age
 from nodemend.cli.words import spell_seconds
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.decide import guard_holds, holds

@@ -150,7 +150,7 @@ class SimulatedChecker:
     @property
     def at_work(self) -> int:
         """How many are under remediation."""
-        return len(self._around.busy())
+        return len(self._around.busy(0.0))
 
     @property
     def census(self) -> Census:

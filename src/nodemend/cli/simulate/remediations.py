@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
+from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.remedies import Asked, NotServed, Remedies, RemedyKind
 from nodemend.controllers.node_health_check.gather import Target
-from nodemend.controllers.node_health_check.observations import Observations
 from nodemend.kube.object_cache import Change, ObjectCache
 from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from nodemend.api.conditions import ConditionStatus
+from nodemend.cli.finding_words import spell_met
 from nodemend.cli.simulate.checker import Case
 from nodemend.cli.simulate.spells import sort_of
 from nodemend.cli.simulate.story import Attempt, Ending, Story, What
-from nodemend.cli.words import spell_seconds
 from nodemend.decide.guard_facts import Census
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import HoldReason
@@ -46,9 +46,7 @@ class Scribe:
             self._unhealthy_since.pop(name, None)
         elif name not in self._unhealthy_since:
             self._unhealthy_since[name] = now
-            match = case.health.match
-            why = f"{match.type}={match.status} for {spell_seconds(match.period)}"
-            self._story.tell(now, What.UNHEALTHY, name, why=why)
+            self._story.tell(now, What.UNHEALTHY, name, why=spell_met(case.health.match))
 
     def held(self, names: Sequence[str], reason: HoldReason, now: float) -> None:
         news = self._story.spells.hold(names, reason, now)

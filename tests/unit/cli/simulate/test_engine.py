@@ -245,7 +245,7 @@ def test_other_symptoms() -> None:
     deadlock = plain(thresholds=[{"type": "KernelDeadlock", "status": "True", "period": "1m"}])
     story = simulated(deadlock, "edge-a1@0s", symptom="KernelDeadlock=True")
     assert begun(story) == [(60, "edge-a1")]
-    assert ended(story) == [("edge-a1", Ending.HEALED, 660)]
+    assert ended(story) == [("edge-a1", Ending.HEALED, 690)]
 
 
 def test_a_second_failure_finds_others() -> None:

@@ -1,4 +1,4 @@
-"""What is wrong with a target, with its times, for the reader of an explanation."""
+"""What is wrong with a target, with its times, for readers."""
 
 from nodemend.cli.words import spell_seconds
 from nodemend.decide.findings import (
@@ -10,6 +10,17 @@ from nodemend.decide.findings import (
     PhaseFailed,
     spell_finding,
 )
+
+
+def spell_met(finding: Finding) -> str:
+    """What is met, and how long it has to last for that."""
+    match finding:
+        case Match(period=period):
+            return f"{finding.type}={finding.status} for {spell_seconds(period)}"
+        case NeverStarted(period=period):
+            return f"no node for {spell_seconds(period)}"
+        case NodeGone() | AskedFor() | PhaseFailed():
+            return spell_finding(finding)
 
 
 def spell_age(finding: Finding) -> str:
