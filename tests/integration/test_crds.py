@@ -4,16 +4,17 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from controlplane.api import Api, ApiError
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
-from generate.outputs import CRDS, INSTALL, ROOT
-from nodemend.api.custom_resources import CUSTOM_RESOURCES, CustomResource
+from generate.outputs import CRDS, FLAT, INSTALL, ROOT
+from nodemend.api.custom_resources import FLAT_MACHINE_HEALTH_CHECK, CustomResource
 from nodemend.kube.api_request import collection_path, item_path
-from tests.unit.api.full_samples import BY_KIND, full_sample, schema_of
+from tests.unit.api.full_samples import ALL, BY_KIND, full_sample, schema_of
 from tests.unit.api.sample_objects import leaves
 
 pytestmark = pytest.mark.real
@@ -26,8 +27,8 @@ LATER = {"ManualRemediation": ("confirmation",)}
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     with ControlPlane(Settings(controller_manager=False, scheduler=False)) as plane:
-        plane.kubectl("apply", "--server-side", "-f", str(CRDS))
-        for custom in CUSTOM_RESOURCES:
+        plane.kubectl("apply", "--server-side", "-f", str(CRDS), "-f", str(FLAT))
+        for custom in ALL:
             wait_until(f"{custom.resource} is served", partial(_is_served, plane.api, custom))
         yield plane
 
@@ -52,6 +53,18 @@ def test_every_field_is_kept_by_the_api_server(plane: ControlPlane, kind: str) -
 
     stored = plane.api.get(path)
     assert {key: stored.get(key) for key in wanted} == wanted
+
+
+def test_a_flat_machine_health_check_is_whole_in_its_older_version_too(plane: ControlPlane) -> None:
+    wanted = full_sample("MachineHealthCheck")["spec"]
+    older = msgspec.structs.replace(FLAT_MACHINE_HEALTH_CHECK.resource, version="v1alpha3")
+    metadata = {"name": "older", "namespace": "default"}
+    check = {"apiVersion": older.api_version, "kind": older.kind, "metadata": metadata, "spec": wanted}
+
+    plane.api.request("POST", collection_path(older, "default"), check, query={"fieldValidation": "Strict"})
+
+    for resource in (older, FLAT_MACHINE_HEALTH_CHECK.resource):
+        assert plane.api.get(item_path(resource, "older", "default"))["spec"] == wanted
 
 
 @pytest.mark.conforms("N1")
@@ -90,7 +103,7 @@ def test_a_policy_without_a_spec_is_a_dry_run(plane: ControlPlane) -> None:
 
 
 def test_short_names_columns_and_categories_work_in_kubectl(plane: ControlPlane) -> None:
-    for custom in CUSTOM_RESOURCES:
+    for custom in ALL:
         for name in (*custom.short_names, custom.resource.kind.lower()):
             wide = plane.kubectl("get", name, "-A", "-o", "wide")
             assert all(column.name.upper() in wide for column in custom.columns)
@@ -104,7 +117,7 @@ def test_remediations_can_be_selected_by_phase(plane: ControlPlane) -> None:
 
 
 def test_kubectl_explains_every_field(plane: ControlPlane) -> None:
-    for custom in CUSTOM_RESOURCES:
+    for custom in ALL:
         explained = plane.kubectl("explain", custom.resource.plural, "--recursive")
         for part in ("spec", "status"):
             schema = schema_of(custom.resource.kind)["properties"].get(part)

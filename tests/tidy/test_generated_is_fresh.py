@@ -9,8 +9,10 @@ from generate.outputs import (
     CHART,
     CHART_CRDS,
     CRDS,
+    FLAT,
     INSTALL,
     custom_resource_definitions,
+    flat_definition,
     install_documents,
     plain_manifests,
 )
@@ -28,6 +30,17 @@ def test_there_are_no_definitions_of_kinds_that_are_no_more() -> None:
     files = {file for folder in (CRDS, CHART_CRDS) for file in folder.iterdir()}
 
     assert files == set(custom_resource_definitions())
+
+
+def test_the_flat_definition_is_that_of_the_type() -> None:
+    assert FLAT.read_text() == flat_definition()[FLAT]
+
+
+def test_nobody_gets_the_flat_definition_unasked() -> None:
+    name = yaml.safe_load(FLAT.read_text())["metadata"]["name"]
+
+    assert name not in {document["metadata"]["name"] for document in install_documents()}
+    assert not [file for file in CHART.rglob("*.yaml") if f"name: {name}" in file.read_text()]
 
 
 def test_the_plain_manifests_are_the_rendered_chart() -> None:

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from generate.cli_reference import reference_pages
-from generate.outputs import CHART_CRDS, CRDS, ROOT, custom_resource_definitions, plain_manifests
+from generate.outputs import (
+    CHART_CRDS,
+    CRDS,
+    ROOT,
+    custom_resource_definitions,
+    flat_definition,
+    plain_manifests,
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -20,7 +27,7 @@ def main(arguments: list[str]) -> int:
         _write(definitions)
         for file in _superfluous(definitions):
             file.unlink()
-    rest = plain_manifests() | reference_pages()
+    rest = flat_definition() | plain_manifests() | reference_pages()
     stale += _stale(rest)
     if not check:
         _write(rest)

@@ -4,9 +4,10 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.api import group_versions
+from nodemend.api import group_versions, keys
 from nodemend.api.crd_schema import schema_of_kind
 from nodemend.api.group_versions import Resource
+from nodemend.api.machine_health_check import MachineHealthCheck
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationTemplate
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
@@ -24,13 +25,18 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class CustomResource(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of ours. Objects may be selected by the `selectable` fields."""
+    """One kind of ours. Objects may be selected by the `selectable` fields.
+
+    `also_served` are versions that differ from the stored one in nothing but their name.
+    """
 
     resource: Resource
     type: type[Wire]
     short_names: tuple[str, ...]
     columns: tuple[Column, ...]
     selectable: tuple[str, ...] = ()
+    also_served: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
 
     @property
     def has_status(self) -> bool:
@@ -100,6 +106,36 @@ CUSTOM_RESOURCES: Final = (
     ),
 )
 
+FLAT_MACHINE_HEALTH_CHECK: Final = CustomResource(
+    resource=group_versions.MACHINE_HEALTH_CHECK,
+    type=MachineHealthCheck,
+    short_names=("mhc", "mhcs"),
+    columns=(
+        Column("Cluster", ".spec.clusterName", "The Cluster of the Machines."),
+        Column("ExpectedMachines", ".status.expectedMachines", "Machines selected.", "integer"),
+        Column("MaxUnhealthy", ".spec.maxUnhealthy", "Where remediation stops."),
+        Column("CurrentHealthy", ".status.currentHealthy", "Of the selected, healthy.", "integer"),
+        Column(
+            "Allowed",
+            '.status.conditions[?(@.type=="RemediationAllowed")].status',
+            "Whether a new remediation may begin now.",
+        ),
+        Column(
+            "Why",
+            '.status.conditions[?(@.type=="RemediationAllowed")].message',
+            "Why it may not.",
+            wide=True,
+        ),
+        _AGE,
+    ),
+    also_served=("v1alpha3",),
+    labels=((keys.FLAT, "true"),),
+)
+"""Only where an admin asks for it: in a cluster with Cluster API the kind is Cluster API's.
+
+What is stored is a version that Cluster API serves too. Else its definition could not take the place of ours.
+"""
+
 
 def definition_of(custom: CustomResource) -> dict[str, Any]:
     """The CustomResourceDefinition, as JSON would show it."""
@@ -109,7 +145,7 @@ def definition_of(custom: CustomResource) -> dict[str, Any]:
         "kind": group_versions.CUSTOM_RESOURCE_DEFINITION.kind,
         "metadata": {
             "name": f"{resource.plural}.{resource.group}",
-            "labels": {"app.kubernetes.io/part-of": "nodemend"},
+            "labels": {"app.kubernetes.io/part-of": "nodemend", **dict(custom.labels)},
         },
         "spec": {
             "group": resource.group,
@@ -122,16 +158,19 @@ def definition_of(custom: CustomResource) -> dict[str, Any]:
                 "shortNames": list(custom.short_names),
                 "categories": ["nodemend"],
             },
-            "versions": [_version(custom)],
+            "versions": [
+                _version(custom, resource.version),
+                *(_version(custom, version) for version in custom.also_served),
+            ],
         },
     }
 
 
-def _version(custom: CustomResource) -> dict[str, Any]:
+def _version(custom: CustomResource, name: str) -> dict[str, Any]:
     version: dict[str, Any] = {
-        "name": custom.resource.version,
+        "name": name,
         "served": True,
-        "storage": True,
+        "storage": name == custom.resource.version,
         "additionalPrinterColumns": [_column(column) for column in custom.columns],
         "schema": {"openAPIV3Schema": schema_of_kind(custom.type)},
     }

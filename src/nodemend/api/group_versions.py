@@ -45,3 +45,8 @@ MANUAL_REMEDIATION: Final = Resource(OUR_GROUP, "v1alpha1", "ManualRemediation",
 MANUAL_REMEDIATION_TEMPLATE: Final = Resource(
     OUR_GROUP, "v1alpha1", "ManualRemediationTemplate", "manualremediationtemplates"
 )
+
+MACHINE_HEALTH_CHECK: Final = Resource(
+    "cluster.x-k8s.io", "v1beta1", "MachineHealthCheck", "machinehealthchecks"
+)
+"""As our own definition of it has it stored."""

@@ -2,11 +2,15 @@
 
 from typing import Any, Final
 
-from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
+from nodemend.api.custom_resources import CUSTOM_RESOURCES, FLAT_MACHINE_HEALTH_CHECK, definition_of
 from tests.unit.api.sample_objects import at, sample
 
-BY_KIND: Final = {custom.resource.kind: custom for custom in CUSTOM_RESOURCES}
-NEVER: Final = {"ManualRemediationTemplate": "spec.template.spec.confirmation"}
+ALL: Final = (*CUSTOM_RESOURCES, FLAT_MACHINE_HEALTH_CHECK)
+BY_KIND: Final = {custom.resource.kind: custom for custom in ALL}
+NEVER: Final = {
+    "ManualRemediationTemplate": "spec.template.spec.confirmation",
+    "MachineHealthCheck": "spec.externalRemediationTemplate",
+}
 """What the schema has, because a type has it, but a rule forbids here."""
 
 

@@ -3,8 +3,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nodemend.api.custom_resources import CUSTOM_RESOURCES, CustomResource, definition_of
-from tests.unit.api.full_samples import BY_KIND, NEVER, full_sample, schema_of
+from nodemend.api import keys
+from nodemend.api.custom_resources import FLAT_MACHINE_HEALTH_CHECK, CustomResource, definition_of
+from tests.unit.api.full_samples import ALL, BY_KIND, NEVER, full_sample, schema_of
 from tests.unit.api.sample_objects import at, leaves
 
 KINDS = list(BY_KIND)
@@ -54,7 +55,7 @@ def test_every_rule_speaks_to_people(kind: str) -> None:
             assert "self" not in rule["message"], (path, rule)
 
 
-@pytest.mark.parametrize("custom", CUSTOM_RESOURCES, ids=KINDS)
+@pytest.mark.parametrize("custom", ALL, ids=KINDS)
 def test_every_column_and_selectable_field_shows_a_field_that_exists(custom: CustomResource) -> None:
     known = set(_field_paths(schema_of(custom.resource.kind)))
     paths = (*(column.path for column in custom.columns), *custom.selectable)
@@ -63,7 +64,7 @@ def test_every_column_and_selectable_field_shows_a_field_that_exists(custom: Cus
 
 
 def test_no_two_kinds_share_a_short_name() -> None:
-    names = [name for custom in CUSTOM_RESOURCES for name in custom.short_names]
+    names = [name for custom in ALL for name in custom.short_names]
 
     assert len(names) == len(set(names))
 
@@ -71,11 +72,20 @@ def test_no_two_kinds_share_a_short_name() -> None:
 def test_only_kinds_with_a_status_have_the_subresource() -> None:
     with_status = {
         definition["spec"]["names"]["kind"]
-        for definition in map(definition_of, CUSTOM_RESOURCES)
+        for definition in map(definition_of, ALL)
         if "subresources" in definition["spec"]["versions"][0]
     }
 
     assert with_status == set(KINDS) - {"ManualRemediationTemplate"}
+
+
+def test_both_versions_of_the_flat_machine_health_check_are_the_same_and_the_newer_is_stored() -> None:
+    definition = definition_of(FLAT_MACHINE_HEALTH_CHECK)
+    stored, older = definition["spec"]["versions"]
+
+    assert (stored["name"], older["name"]) == ("v1beta1", "v1alpha3")
+    assert stored | {"name": "v1alpha3", "storage": False} == older
+    assert definition["metadata"]["labels"][keys.FLAT] == "true"
 
 
 def _fields(schema: dict[str, Any], path: str, *, root: bool = False) -> list[tuple[str, dict[str, Any]]]:

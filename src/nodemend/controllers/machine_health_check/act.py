@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nodemend.api import keys
+from nodemend.api.machine_health_check import CLUSTER_LABEL
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.kube.api_request import Precondition, Request, create, delete, merge_patch
@@ -11,7 +12,6 @@ from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import MachineRecord
 
 FIELD_MANAGER: Final = "nodemend-checker"
-_CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 _CLONED_FROM_NAME: Final = "cluster.x-k8s.io/cloned-from-name"
 _CLONED_FROM_KIND: Final = "cluster.x-k8s.io/cloned-from-groupkind"
 
@@ -26,7 +26,7 @@ def create_remediation(target: Target, kind: RemedyKind, template: Mapping[str, 
     meta = template.get("metadata") or {}
     labels = {keys.CHECK: check.name}
     if machine.cluster:
-        labels[_CLUSTER_LABEL] = machine.cluster
+        labels[CLUSTER_LABEL] = machine.cluster
     annotations = {
         keys.CHECK_UID: check.uid,
         keys.TEMPLATE: source.name if source is not None else "",

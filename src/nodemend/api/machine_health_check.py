@@ -1,0 +1,266 @@
+"""MachineHealthCheck in its flat form, for clusters that will never have Cluster API.
+
+The kind, its group and its fields are Cluster API's, so that checks written for either are the same. Where
+Cluster API's own definition is installed, that one counts, and ours is not.
+"""
+
+from typing import Annotated, ClassVar, Final
+
+from nodemend.api import name_formats
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.label_selector import LabelSelector
+from nodemend.api.limit import LIMIT_FORM, Limit
+from nodemend.api.node_health_check import TemplateReference
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.wire import Rule, Wire, about
+
+CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
+
+# As Go reads durations. With these bounds no value overflows the API server's.
+_GO_DURATION: Final = "^(0|([0-9]{1,6}([.][0-9]{1,9})?(ms|s|m|h))+)$"
+_RANGE: Final = "^[[][0-9]{1,9}-[0-9]{1,9}[]]$"
+
+_DURATION_FORM: Final = Rule(
+    f"self.matches('{_GO_DURATION}')", "must be a duration such as 90s, 5m or 1h30m, or 0"
+)
+
+GoDuration = Annotated[
+    str,
+    about("A duration, such as 5m.", min_length=1, max_length=20, rules=(_DURATION_FORM,), example="7m"),
+]
+
+
+class UnhealthyNodeCondition(Wire):
+    """One way for a machine to be unhealthy: a condition of its Node has a status for a time."""
+
+    RULES: ClassVar = (
+        Rule(
+            "self.type != 'Ready' || self.status != 'True'",
+            "must be Unknown or False for the condition Ready: a node that is Ready is not unhealthy",
+            field=".status",
+        ),
+    )
+
+    type: Annotated[
+        str,
+        about(
+            "The node condition, such as Ready.",
+            min_length=1,
+            max_length=316,
+            rules=(name_formats.CONDITION_TYPE,),
+        ),
+    ]
+    status: Annotated[
+        ConditionStatus,
+        about('The status that counts as unhealthy. A node that is cut off is "Unknown", not "False".'),
+    ]
+    timeout: Annotated[GoDuration, about("How long it must last, such as 5m.")]
+
+
+class UnhealthyMachineCondition(Wire):
+    """One way for a machine to be unhealthy: a condition of its own has a status for a time."""
+
+    type: Annotated[
+        str,
+        about(
+            "The condition of the Machine.",
+            min_length=1,
+            max_length=316,
+            rules=(
+                name_formats.CONDITION_TYPE,
+                Rule(
+                    "!(self in ['Ready', 'Available', 'HealthCheckSucceeded', 'OwnerRemediated',"
+                    " 'ExternallyRemediated'])",
+                    "must not be Ready, Available, HealthCheckSucceeded, OwnerRemediated or"
+                    " ExternallyRemediated: these tell what health checks found",
+                ),
+            ),
+            example="example.com/BootOK",
+        ),
+    ]
+    status: Annotated[ConditionStatus, about("The status that counts as unhealthy.")]
+    timeout: Annotated[GoDuration, about("How long it must last, such as 5m.")]
+
+
+class MachineTemplateReference(Wire):
+    """The template from which remediations are made. They are created beside the Machine."""
+
+    RULES: ClassVar = TemplateReference.RULES
+
+    api_version: Annotated[
+        str,
+        about(
+            "Group and version of the template.", min_length=1, max_length=317, example="fix.example.com/v1"
+        ),
+    ]
+    kind: Annotated[
+        str,
+        about(
+            "Such as Metal3RemediationTemplate.",
+            min_length=1,
+            max_length=63,
+            example="Metal3RemediationTemplate",
+        ),
+    ]
+    name: Annotated[
+        str,
+        about(
+            "The template's name.",
+            min_length=1,
+            max_length=253,
+            rules=(name_formats.OBJECT_NAME,),
+            example="reboot",
+        ),
+    ]
+    namespace: Annotated[
+        str,
+        about(
+            "If given, the check's own: a template elsewhere is not used.",
+            max_length=63,
+            rules=(name_formats.NAMESPACE_NAME,),
+            example="machine-api",
+        ),
+    ] = ""
+
+
+class MachineHealthCheckSpec(Wire):
+    RULES: ClassVar = (
+        Rule(
+            "self.selector.?matchLabels.orValue({}).size() > 0"
+            " || self.selector.?matchExpressions.orValue([]).size() > 0",
+            "must demand at least one label: an empty selector would be every Machine",
+            field=".selector",
+        ),
+        Rule(
+            f"!has(self.clusterName) || self.selector.?matchLabels['{CLUSTER_LABEL}']"
+            ".orValue(self.clusterName) == self.clusterName",
+            f"must not select the Machines of another cluster: {CLUSTER_LABEL} must be as clusterName",
+            field=".selector.matchLabels",
+        ),
+        Rule(
+            "!has(oldSelf.clusterName) || (has(self.clusterName) && self.clusterName == oldSelf.clusterName)",
+            "must stay as it is: make another check for another cluster",
+            field=".clusterName",
+        ),
+        Rule(
+            "!has(self.remediationTemplate) || !has(self.externalRemediationTemplate)",
+            "must be absent beside remediationTemplate: these are two names of one thing",
+            field=".externalRemediationTemplate",
+        ),
+    )
+
+    selector: Annotated[LabelSelector, about("The Machines this check watches, in its own namespace.")]
+    cluster_name: Annotated[
+        str,
+        about(
+            "The Cluster of the Machines; absent for Machines that belong to none.",
+            min_length=1,
+            max_length=63,
+            rules=(name_formats.OBJECT_NAME,),
+            example="prod",
+        ),
+    ] = ""
+    unhealthy_conditions: Annotated[
+        tuple[UnhealthyNodeCondition, ...],
+        about("Any one of these makes a Machine unhealthy.", max_length=100, keys=("type", "status")),
+    ] = ()
+    unhealthy_machine_conditions: Annotated[
+        tuple[UnhealthyMachineCondition, ...],
+        about("Any one of these does so too.", max_length=100, keys=("type", "status")),
+    ] = ()
+    max_unhealthy: Annotated[
+        Limit | None,
+        about(
+            "At or above this many unhealthy Machines of this check, none of them is remediated. The"
+            " RemediationPolicy can have it read as above. Absent for no limit of the check's own.",
+            rules=(LIMIT_FORM,),
+            example="30%",
+        ),
+    ] = None
+    unhealthy_range: Annotated[
+        str,
+        about(
+            "Remediate only while the number of unhealthy Machines is in this range, such as [1-3]. Counts in"
+            " place of maxUnhealthy.",
+            min_length=1,
+            max_length=32,
+            rules=(
+                Rule(
+                    f"self.matches('{_RANGE}')",
+                    "must be two numbers in brackets, such as [1-3]",
+                ),
+                Rule(
+                    f"!self.matches('{_RANGE}') || int(self.substring(1, self.indexOf('-')))"
+                    " <= int(self.substring(self.indexOf('-') + 1, self.size() - 1))",
+                    "must have the lesser number first, such as [1-3]",
+                ),
+            ),
+            example="[1-3]",
+        ),
+    ] = ""
+    node_startup_timeout: Annotated[
+        GoDuration,
+        about(
+            "How long a Machine may take to become a Node; 0 for as long as it takes.",
+            rules=(
+                _DURATION_FORM,
+                Rule(
+                    f"!self.matches('{_GO_DURATION}') || self == '0' || duration(self) == duration('0s')"
+                    " || duration(self) >= duration('30s')",
+                    "must be at least 30s, or 0 for as long as it takes",
+                ),
+            ),
+        ),
+    ] = "10m"
+    remediation_template: Annotated[
+        MachineTemplateReference | None,
+        about("What to make for an unhealthy Machine. Absent: its owner is asked to replace it."),
+    ] = None
+    external_remediation_template: Annotated[
+        MachineTemplateReference | None, about("The first name of remediationTemplate.")
+    ] = None
+
+
+class MachineHealthCheckCondition(Wire):
+    """One fact about the check, as Cluster API had conditions first."""
+
+    type: Annotated[
+        str, about("Which fact.", min_length=1, max_length=256, rules=(name_formats.CONDITION_TYPE,))
+    ]
+    status: Annotated[ConditionStatus, about("Whether it holds.")]
+    last_transition_time: Annotated[
+        str,
+        about(
+            "When the status last changed.",
+            extra_json_schema={"format": "date-time"},
+            example="2026-01-31T12:00:00Z",
+        ),
+    ]
+    severity: Annotated[str, about("How bad, when it does not hold.", max_length=32)] = ""
+    reason: Annotated[str, about("Why, in one CamelCase word.", max_length=256)] = ""
+    message: Annotated[str, about("Why, for a person.", max_length=10240)] = ""
+
+
+class MachineHealthCheckStatus(Wire):
+    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
+    expected_machines: Annotated[int, about("Machines selected.", ge=0)] = 0
+    current_healthy: Annotated[int, about("Of these, healthy.", ge=0)] = 0
+    remediations_allowed: Annotated[
+        int, about("How many more may become unhealthy before the limit is met.", ge=0)
+    ] = 0
+    targets: Annotated[
+        tuple[Annotated[str, about("A Machine.", min_length=1, max_length=253)], ...],
+        about("The Machines selected, at most 10,000 of them.", max_length=10_000),
+    ] = ()
+    conditions: Annotated[
+        tuple[MachineHealthCheckCondition, ...],
+        about("RemediationAllowed, Stalled.", max_length=32, keys=("type",)),
+    ] = ()
+
+
+class MachineHealthCheck(Wire):
+    """Watches Machines and the Nodes on them, and has those remediated that stay unhealthy."""
+
+    spec: MachineHealthCheckSpec
+    metadata: ObjectMeta = ObjectMeta()
+    status: MachineHealthCheckStatus = MachineHealthCheckStatus()
