@@ -28,7 +28,9 @@ from nodemend.decide.machine_marks import UNSURE
 from nodemend.decide.machine_request import Ask, ByTemplate, Delete, Request, decide_machine
 from nodemend.decide.remediation_request import Create, Leave, Withdraw
 from nodemend.kube.api_client import ApiClient
+from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
+from nodemend.kube.remediation_record import RemediationRecord
 
 A_MOMENT: Final = 0.02
 """A deadline may be a rounding error away: without a pause we would ask for it again and again."""
@@ -38,6 +40,10 @@ class MachineRecorder(Judgements, Counts, Protocol):
     """Told of verdicts and of what was done, for events, logs and metrics."""
 
     def asked(self, target: Target, deed: Beginning | Withdraw) -> None: ...
+
+    def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
+        """What no check of ours asks for any more."""
+        ...
 
 
 class MachineHealthCheckController:
@@ -85,10 +91,12 @@ class MachineHealthCheckController:
 
     async def _reconcile_machine(self, key: MachineKey) -> Outcome:
         self._waiting.leave(key)
+        if not self._view.fleet.settled:
+            return self._wait(key)
         await self._book.count_everybody()
         machine, target = self._view.fleet.machine(key), gather.find_target(self._view, key)
         if machine is not None:
-            outcome = await self._deeds.withdraw_abandoned(machine, target)
+            outcome = await self._deeds.withdraw_abandoned(machine, target, self._recorder.withdrew)
             if outcome != Done():
                 return outcome
         if target is None:
@@ -134,9 +142,13 @@ class MachineHealthCheckController:
     def _or_wait(self, case: Case, done: Outcome | Hold, *, wait: bool) -> Outcome:
         if not wait and not isinstance(done, Hold):
             return done
-        self._waiting.enter(case.target.key)
+        waiting = self._wait(case.target.key)
+        return waiting if isinstance(done, Hold) else done
+
+    def _wait(self, key: MachineKey) -> Outcome:
+        self._waiting.enter(key)
         self._ask_for(HeldMachinesKey(), waiting_room.LOOK_AGAIN)
-        return Done() if isinstance(done, Hold) else done
+        return Done()
 
 
 def _is_open(case: Case) -> bool:

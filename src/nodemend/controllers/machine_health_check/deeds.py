@@ -1,5 +1,6 @@
 """What is done for one machine: begin with it, take back what was asked, tell what was found."""
 
+from collections.abc import Callable
 from typing import assert_never
 
 from nodemend.api.timestamps import print_time
@@ -81,13 +82,19 @@ class Deeds:
         write = await self._second_look.before_withdraw(target, record)
         return write if isinstance(write, Hold) else await self._writer.write(write)
 
-    async def withdraw_abandoned(self, machine: MachineRecord, target: Target | None) -> Outcome:
+    async def withdraw_abandoned(
+        self,
+        machine: MachineRecord,
+        target: Target | None,
+        tell: Callable[[MachineRecord, RemediationRecord], None],
+    ) -> Outcome:
         """What we once asked for and nobody wants any more. What has released something ends by itself."""
         for record in gather.abandoned(self._view, machine, target):
             if not _committed(record):
                 outcome = await self._writer.write(withdraw_remediation(record))
                 if outcome != Done():
                     return outcome
+                tell(machine, record)
         return Done()
 
     async def tell(self, case: Case, request: Request) -> Outcome | Hold:

@@ -57,11 +57,22 @@ class CheckBook:
 class Fleet:
     realms: dict[str, Realm] = field(default_factory=dict)
     books: dict[str, CheckBook] = field(default_factory=dict)
+    changing: bool = False
+    """Whether the kinds that we follow are being exchanged."""
     _naming: defaultdict[str, set[MachineKey]] = field(default_factory=lambda: defaultdict(set))
     _in_cluster: defaultdict[str, set[MachineKey]] = field(default_factory=lambda: defaultdict(set))
     _by_uid: dict[str, MachineKey] = field(default_factory=dict)
     _asked: set[MachineKey] = field(default_factory=set)
     _checks_at: defaultdict[str, set[MachineCheckKey]] = field(default_factory=lambda: defaultdict(set))
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that is served is in sight. Until then, who is not seen is not gone."""
+        return (
+            not self.changing
+            and all(realm.machines.synced_at is not None for realm in self.realms.values())
+            and all(book.checks.synced_at is not None for book in self.books.values())
+        )
 
     def machine(self, key: MachineKey) -> MachineRecord | None:
         realm = self.realms.get(key.group)

@@ -68,7 +68,9 @@ class MachineWatch:
                 deadline = self._runtime.monotonic() + READ_WITHIN
                 found = await find_served_kinds(self._client, deadline)
                 if found is not None and found != self._served:
+                    self._fleet.changing = True
                     await self._follow(found)
+                    self._fleet.changing = False
                 await self._watches.raise_failures()
                 await self._news.wait(within=LOOK_AGAIN)
         finally:

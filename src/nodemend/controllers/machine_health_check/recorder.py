@@ -11,6 +11,8 @@ from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.decide.machine_request import Ask, Delete
 from nodemend.decide.remediation_request import Create, Withdraw
 from nodemend.kube.event_book import Happening
+from nodemend.kube.machine_record import MachineRecord
+from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.telemetry import event_reasons
 from nodemend.telemetry.event_reasons import EventReason
 from nodemend.telemetry.log_format import Log
@@ -37,7 +39,7 @@ class MachineHealthCheckRecorder:
         was = before.standing if before else "-"
         self._log.info("judged", standing=now.standing, was=was, note=now.message, **_named(target))
         for reason, note in _news(target, before, now):
-            self._record(_happening(target, reason, note))
+            self._record(_happening(target.machine, reason, note))
 
     def asked(self, target: Target, deed: Beginning | Withdraw) -> None:
         name = type(deed).__name__
@@ -60,7 +62,13 @@ class MachineHealthCheckRecorder:
                 told = event_reasons.REMEDIATION_WITHDRAWN, f"{said} needs its remediation no longer."
             case _:
                 assert_never(deed)
-        self._record(_happening(target, *told))
+        self._record(_happening(target.machine, *told))
+
+    def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
+        self._metrics.decisions.labels(_CONTROLLER, Withdraw.__name__).inc()
+        self._log.info("withdrew", remediation=str(record), machine=machine.key, node=machine.node)
+        note = f"No check of ours asks for {record} any more: it was withdrawn before it released anything."
+        self._record(_happening(machine, event_reasons.REMEDIATION_WITHDRAWN, note))
 
     def counted(self, check: MachineCheckKey, tally: Tally | None) -> None:
         name = f"{check.namespace}/{check.name}"
@@ -91,8 +99,7 @@ def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventR
     return news
 
 
-def _happening(target: Target, reason: EventReason, note: str) -> Happening:
-    machine = target.machine
+def _happening(machine: MachineRecord, reason: EventReason, note: str) -> Happening:
     regarding = ObjectReference(
         api_version=machine.resource.api_version,
         kind=machine.resource.kind,

@@ -91,9 +91,14 @@ async def _is_flat(client: ApiClient, checks: Resource, deadline: float) -> bool
     if checks.group != CLUSTER_API or checks.version == "v1beta2":
         return False
     name = f"{checks.plural}.{checks.group}"
-    found = await client.read(get(CUSTOM_RESOURCE_DEFINITION, name), _Labelled, deadline=deadline)
-    labels = found.value.metadata.labels if isinstance(found, Ok) else {}
-    return labels.get(keys.FLAT) == "true" and PROVIDER not in labels
+    match await client.read(get(CUSTOM_RESOURCE_DEFINITION, name), _Labelled, deadline=deadline):
+        case Ok(found):
+            labels = found.metadata.labels
+            return labels.get(keys.FLAT) == "true" and PROVIDER not in labels
+        case Refused(reason=Reason.NOT_FOUND | Reason.FORBIDDEN):
+            return False
+        case _:
+            raise _NotToldError
 
 
 async def _find(client: ApiClient, api_version: str, kind: str, deadline: float) -> Resource | None:
@@ -102,6 +107,9 @@ async def _find(client: ApiClient, api_version: str, kind: str, deadline: float)
         case Resource() as found:
             page = list_page(found, EVERYTHING, limit=1)
             listed = await client.read(page, Acknowledged, deadline=deadline)
+            if isinstance(listed, Refused) and listed.reason is Reason.THROTTLED:
+                # So it is for a moment when a definition takes the place of another.
+                raise _NotToldError
             return None if isinstance(listed, Refused) else found
         case None | Refused(reason=Reason.NOT_FOUND):
             return None

@@ -35,14 +35,13 @@ class MachineView:
             self.remedies.synced
             and self.clusters.own.nodes.synced_at is not None
             and self.policies.synced_at is not None
-            and all(realm.machines.synced_at is not None for realm in self.fleet.realms.values())
-            and all(book.checks.synced_at is not None for book in self.fleet.books.values())
+            and self.fleet.settled
         )
 
     def rules_in_force(self) -> object:
         """Changes whenever who is whose target, or in which domain, may have changed for many at once."""
         checks = sorted(
-            (check.uid, check.generation, check.claimed)
+            (check.uid, check.generation, check.claimed, book.only_claimed)
             for book in self.fleet.books.values()
             for check in book.checks.all()
         )

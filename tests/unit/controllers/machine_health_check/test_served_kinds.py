@@ -1,0 +1,117 @@
+"""Whose Machines and whose checks an API server has, and who serves the checks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+import pytest
+
+from nodemend.api import keys
+from nodemend.controllers.machine_health_check.served_kinds import PROVIDER, ServedKinds, find_served_kinds
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_reply import Answer, Reply, Unanswered
+from nodemend.kube.api_request import Request
+from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+from tests.unit.kube.scripted_transport import Piece, ScriptedTransport
+
+CHECKS = "machinehealthchecks"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machinehealthchecks.cluster.x-k8s.io"
+PLURALS = {"Machine": "machines", "MachineHealthCheck": CHECKS, "Cluster": "clusters"}
+FLAT = {keys.FLAT: "true"}
+
+
+def status(code: int) -> Answer:
+    return Answer(code, msgspec.json.encode({"kind": "Status", "code": code, "message": "no"}))
+
+
+@dataclass
+class ApiServer:
+    """`serves` are kinds by version. `instead` are replies to the paths that end so."""
+
+    serves: Mapping[str, tuple[str, ...]]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    instead: Mapping[str, Reply] = field(default_factory=dict)
+
+    def reply(self, request: Request) -> Reply | list[Piece]:
+        for end, reply in self.instead.items():
+            if request.path.endswith(end):
+                return reply
+        if request.path == DEFINITION:
+            return Answer(200, msgspec.json.encode({"metadata": {"labels": dict(self.labels)}}))
+        version = request.path.removeprefix("/apis/")
+        if version in self.serves:
+            kinds = [{"name": PLURALS[k], "kind": k, "namespaced": True} for k in self.serves[version]]
+            return Answer(200, msgspec.json.encode({"resources": kinds}))
+        return Answer(200, b'{"items": []}') if version.rpartition("/")[0] in self.serves else status(404)
+
+    def found(self) -> ServedKinds | None:
+        scheduler = Scheduler(1)
+        process = SimulatedProcess(scheduler, "p", HostClock())
+        client = ApiClient(ScriptedTransport(process, self.reply), process)
+        found: list[ServedKinds | None] = []
+
+        async def look() -> None:
+            found.append(await find_served_kinds(client, process.monotonic() + 5))
+
+        process.spawn(look(), "look")
+        scheduler.run(10.0)
+        return found[0]
+
+
+def only_claimed(server: ApiServer, group: str = CLUSTER_API) -> bool:
+    found = server.found()
+    assert found is not None
+    return found.checks[group].only_claimed
+
+
+OURS = {"cluster.x-k8s.io/v1beta1": ("MachineHealthCheck",), "cluster.x-k8s.io/v1alpha3": ()}
+
+
+def test_the_newest_version_that_is_served_is_spoken() -> None:
+    both = ("Machine", "Cluster", "MachineHealthCheck")
+    found = ApiServer({"cluster.x-k8s.io/v1beta1": both, "cluster.x-k8s.io/v1beta2": both}).found()
+    assert found is not None
+    assert found.machines[CLUSTER_API].machines.version == "v1beta2"
+    assert found.checks[CLUSTER_API].checks.version == "v1beta2"
+    assert OPENSHIFT not in found.machines
+
+
+def test_the_checks_of_our_own_definition_are_all_ours() -> None:
+    assert not only_claimed(ApiServer(OURS, FLAT))
+
+
+@pytest.mark.parametrize("labels", [{}, {keys.FLAT: "false"}, FLAT | {PROVIDER: "cluster-api"}])
+def test_the_checks_of_any_other_definition_are_ours_only_when_claimed(labels: dict[str, str]) -> None:
+    assert only_claimed(ApiServer(OURS, labels))
+
+
+def test_where_cluster_api_s_own_version_is_served_our_label_says_nothing() -> None:
+    """Whoever applies a definition over ours may leave our label on it."""
+    assert only_claimed(ApiServer(OURS | {"cluster.x-k8s.io/v1beta2": ("MachineHealthCheck",)}, FLAT))
+
+
+@pytest.mark.parametrize("code", [403, 404])
+def test_a_definition_that_we_may_not_read_is_not_ours(code: int) -> None:
+    assert only_claimed(ApiServer(OURS, FLAT, {DEFINITION: status(code)}))
+
+
+def test_a_kind_that_we_may_not_list_is_none_to_us() -> None:
+    found = ApiServer(OURS, FLAT, {CHECKS: status(403)}).found()
+    assert found is not None
+    assert found.checks == {}
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        {DEFINITION: status(429)},
+        {DEFINITION: status(500)},
+        {DEFINITION: Unanswered("reset")},
+        {f"v1beta1/{CHECKS}": status(429)},
+        {"cluster.x-k8s.io/v1beta1": status(503)},
+    ],
+)
+def test_what_the_api_server_does_not_tell_changes_nothing(instead: dict[str, Reply]) -> None:
+    assert ApiServer(OURS, FLAT, instead).found() is None
