@@ -1,0 +1,97 @@
+"""Machines on a real API server, with nobody behind them: what their own projects would write, we write."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from controlplane.api import Api, Object
+
+CLUSTER: Final = "main"
+CLUSTER_API: Final = "cluster.x-k8s.io/v1beta2"
+OPENSHIFT: Final = "machine.openshift.io/v1beta1"
+_INFRASTRUCTURE: Final = "infrastructure.cluster.x-k8s.io"
+
+
+def a_thing(
+    version: str,
+    kind: str,
+    name: str,
+    spec: Mapping[str, Any],
+    namespace: str,
+    labels: Mapping[str, str] | None = None,
+    **metadata: Any,
+) -> Object:
+    named = {"name": name, "namespace": namespace, "labels": dict(labels or {}), **metadata}
+    return {"apiVersion": version, "kind": kind, "metadata": named, "spec": dict(spec)}
+
+
+def provider_id(node: str) -> str:
+    """As the played nodes have it."""
+    return f"test://{node}"
+
+
+def add_cluster(api: Api, namespace: str) -> Mapping[str, Any]:
+    """A Cluster of Cluster API's that is up, and a MachineSet; returns how its Machines refer to that."""
+    api.create(
+        a_thing(CLUSTER_API, "Cluster", CLUSTER, {"infrastructureRef": _made_of("Cluster", "c")}, namespace)
+    )
+    up = {"initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True}}
+    api.patch(f"/apis/{CLUSTER_API}/namespaces/{namespace}/clusters/{CLUSTER}/status", {"status": up})
+    selector = {"matchLabels": {"set": "workers"}}
+    template = {"metadata": {"labels": selector["matchLabels"]}, "spec": _machine_spec("any")}
+    spec = {"clusterName": CLUSTER, "replicas": 0, "selector": selector, "template": template}
+    made = api.create(a_thing(CLUSTER_API, "MachineSet", "workers", spec, namespace))
+    return {
+        "apiVersion": CLUSTER_API,
+        "kind": "MachineSet",
+        "name": "workers",
+        "uid": made["metadata"]["uid"],
+        "controller": True,
+    }
+
+
+def add_cluster_api_machine(
+    api: Api, namespace: str, node: str, labels: Mapping[str, str], owner: Mapping[str, Any]
+) -> Object:
+    """Named like its node."""
+    spec = {**_machine_spec(node), "providerID": provider_id(node)}
+    made = api.create(
+        a_thing(CLUSTER_API, "Machine", node, spec, namespace, labels, ownerReferences=[dict(owner)])
+    )
+    status = {"nodeRef": {"name": node}, "initialization": {"infrastructureProvisioned": True}}
+    path = f"/apis/{CLUSTER_API}/namespaces/{namespace}/machines/{node}/status"
+    api.patch(path, {"status": status})
+    return made
+
+
+def add_openshift_machine(api: Api, namespace: str, node: str, labels: Mapping[str, str]) -> Object:
+    made = api.create(
+        a_thing(OPENSHIFT, "Machine", node, {"providerID": provider_id(node)}, namespace, labels)
+    )
+    status = {"nodeRef": {"kind": "Node", "name": node}, "phase": "Running"}
+    path = f"/apis/{OPENSHIFT}/namespaces/{namespace}/machines/{node}/status"
+    api.patch(path, {"status": status})
+    return made
+
+
+def add_node(api: Api, name: str) -> None:
+    """One that nobody reports on but `show`."""
+    spec = {"providerID": provider_id(name)}
+    api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": spec})
+    show(api, name, "True")
+
+
+def show(api: Api, node: str, ready: str) -> None:
+    condition = {"type": "Ready", "status": ready, "reason": "Test", "message": ""}
+    api.patch(f"/api/v1/nodes/{node}/status", {"status": {"conditions": [condition]}})
+
+
+def _machine_spec(name: str) -> Object:
+    return {
+        "clusterName": CLUSTER,
+        "bootstrap": {"dataSecretName": "none"},
+        "infrastructureRef": _made_of("Machine", name),
+    }
+
+
+def _made_of(what: str, name: str) -> Object:
+    return {"apiGroup": _INFRASTRUCTURE, "kind": f"Metal3{what}", "name": name}
