@@ -144,6 +144,10 @@ explain:
 refusals: controlplane-build
     {{python}} -m tests.refusals
 
+# [check-refusals] Bad policies and checks of every kind, refused by the API server's own rules, in words.
+check-refusals: controlplane-build
+    {{python}} -m tests.refusals.check_refusals
+
 # [upstream-x2] On Cluster API's own manager: second failing Machines that get no remediation. Not in CI.
 upstream-x2:
     {{python}} -m cluster_api x2

@@ -1,18 +1,15 @@
 """Specs that people write by mistake, and what they are told: which field, and what would be right."""
 
-from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from controlplane.api import collection
+from tests.refusals.bad_spec import ABSENT, BadSpec
 from tests.refusals.installed_cluster import Cluster
 from tests.refusals.trial import Trial
 
-ABSENT: Final = object()
-
 _VERSION: Final = "nodemend.io/v1alpha1"
-_CHECK: Final = {
+CHECK: Final = {
     "apiVersion": _VERSION,
     "kind": "NodeHealthCheck",
     "metadata": {"name": "workers"},
@@ -35,7 +32,7 @@ _CHECK: Final = {
         "healthyDelay": "30s",
     },
 }
-_POLICY: Final = {
+POLICY: Final = {
     "apiVersion": _VERSION,
     "kind": "RemediationPolicy",
     "metadata": {"name": "cluster"},
@@ -56,49 +53,13 @@ _REMEDIATION: Final = {
 _WORD: Final = {"by": "a", "reason": "b", "nodeUID": "c", "bootID": "d", "lastRenewTime": "e"}
 
 
-@dataclass(frozen=True, slots=True)
-class BadSpec:
-    """A good object with one thing wrong: the value at `path` (dots between, numbers into lists)."""
-
-    good: dict[str, Any]
-    path: str
-    value: object
-    says: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        shown = "left out" if self.value is ABSENT else repr(self.value)[:60]
-        return f"{self.good['kind']} with {self.path} {shown}"
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        bad = deepcopy(self.good)
-        *above, last = (int(part) if part.isdigit() else part for part in _parts(self.path))
-        place: Any = bad
-        for part in above:
-            place = place[part]
-        if self.value is ABSENT:
-            del place[last]
-        elif isinstance(place, list) and last == len(place):
-            place.append(self.value)
-        else:
-            place[last] = self.value
-        return bad
-
-
-def _parts(path: str) -> list[str]:
-    """Split at dots; a key that has dots itself stands last, after a slash at its beginning."""
-    before, slash, key = path.partition("./")
-    return [*before.split("."), key] if slash else before.split(".")
-
-
 def bad_specs(cluster: Cluster, trial: Trial) -> None:
     """Tried without effect (dry run), as kubectl does: unknown fields are errors."""
     chief = cluster.people["chief"]
     query = {"dryRun": "All", "fieldValidation": "Strict"}
     # The cluster's policy exists by now, and a name that is taken is refused before anything else.
     cluster.plane.api.delete("/apis/nodemend.io/v1alpha1/remediationpolicies/cluster")
-    for good in (_CHECK, _POLICY, _TEMPLATE, _REMEDIATION):
+    for good in (CHECK, POLICY, _TEMPLATE, _REMEDIATION):
         trial.accepts(
             f"a good {good['kind']}",
             partial(chief.request, "POST", collection(good), good, query=query),
@@ -113,7 +74,7 @@ def bad_specs(cluster: Cluster, trial: Trial) -> None:
 
 
 def _check(path: str, value: object, *says: str) -> BadSpec:
-    return BadSpec(_CHECK, f"spec.{path}", value, says)
+    return BadSpec(CHECK, f"spec.{path}", value, says)
 
 
 def _threshold(field: str, value: object, *says: str) -> BadSpec:
@@ -129,7 +90,7 @@ def _template(field: str, value: object, *says: str) -> BadSpec:
 
 
 def _policy(path: str, value: object, *says: str) -> BadSpec:
-    return BadSpec(_POLICY, f"spec.{path}", value, says)
+    return BadSpec(POLICY, f"spec.{path}", value, says)
 
 
 _REQUIRED: Final = "Required value"
@@ -138,10 +99,10 @@ _LIMIT: Final = "must be a count such as 3, or a share from 0% to 100%, such as 
 _NO_LIMITS: Final = ("half", "101%", "-1", -1, "1.5%", "40 %")
 _TRUE_FALSE_UNKNOWN: Final = 'supported values: "True", "False", "Unknown"'
 _READY: Final = {"type": "Ready", "status": "Unknown", "period": "5m"}
-_REMEDY: Final = _CHECK["spec"]["remedies"][0]  # type: ignore[index]
+_REMEDY: Final = CHECK["spec"]["remedies"][0]  # type: ignore[index]
 
 _CHECKS: Final = (
-    BadSpec(_CHECK, "spec", ABSENT, ("spec", _REQUIRED)),
+    BadSpec(CHECK, "spec", ABSENT, ("spec", _REQUIRED)),
     _check("selector", ABSENT, "spec.selector", _REQUIRED),
     _check("selector", "all", "spec.selector", "must be of type object"),
     _check("thresholds", ABSENT, "spec.thresholds", _REQUIRED),
@@ -229,7 +190,7 @@ _TEMPLATES_NAMED: Final = (
     _template("namespace", "nodemend.system", "must be the name of a namespace"),
 )
 _POLICIES: Final = (
-    BadSpec(_POLICY, "metadata.name", "default", ("metadata.name must be cluster",)),
+    BadSpec(POLICY, "metadata.name", "default", ("metadata.name must be cluster",)),
     _policy("mode", "Off", "spec.mode", '"DryRun", "Act"'),
     _policy("mode", "act", "spec.mode", '"DryRun", "Act"'),
     _policy("maxConcurrent", 0, "spec.maxConcurrent", "greater than or equal to 1"),
@@ -251,6 +212,9 @@ _POLICIES: Final = (
     _policy("failureDomains", {"minNodes": 0}, "spec.failureDomains.minNodes", "greater than or equal to 1"),
     _policy("failureDomains", {"maxConcurrent": 0}, "spec.failureDomains.maxConcurrent", "equal to 1"),
     _policy("dryRun", False, 'unknown field "spec.dryRun"'),
+    _policy("machines", {"limitReading": "Exact"}, "spec.machines.limitReading", '"StopsAt", "StopsAbove"'),
+    _policy("machines", {"deleteMachines": "yes"}, "spec.machines.deleteMachines", "must be of type boolean"),
+    _policy("machines", {"healthyDelay": "0s"}, "spec.machines.healthyDelay", _DURATION),
 )
 _TEMPLATES: Final = (
     BadSpec(
