@@ -148,6 +148,10 @@ refusals: controlplane-build
 check-refusals: controlplane-build
     {{python}} -m tests.refusals.check_refusals
 
+# [seeds] The examples printed in the designs, on the real API server with the running checker (3 minutes).
+seeds: controlplane-build
+    {{python}} -m tests.seeds
+
 # [upstream-x2] On Cluster API's own manager: second failing Machines that get no remediation. Not in CI.
 upstream-x2:
     {{python}} -m cluster_api x2

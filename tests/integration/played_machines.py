@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from controlplane.api import Api, Object
+from foreign_kinds.definitions import crds
 
 CLUSTER: Final = "main"
 CLUSTER_API: Final = "cluster.x-k8s.io/v1beta2"
@@ -22,6 +23,11 @@ def a_thing(
 ) -> Object:
     named = {"name": name, "namespace": namespace, "labels": dict(labels or {}), **metadata}
     return {"apiVersion": version, "kind": kind, "metadata": named, "spec": dict(spec)}
+
+
+def machine_definitions(project: str) -> list[Object]:
+    """Machines and what is around them, without the project's own checks."""
+    return [one for one in crds(project) if one["spec"]["names"]["kind"] != "MachineHealthCheck"]
 
 
 def provider_id(node: str) -> str:
@@ -73,16 +79,21 @@ def add_openshift_machine(api: Api, namespace: str, node: str, labels: Mapping[s
     return made
 
 
-def add_node(api: Api, name: str) -> None:
+def add_node(api: Api, name: str, **labels: str) -> None:
     """One that nobody reports on but `show`."""
+    metadata = {"name": name, "labels": labels}
     spec = {"providerID": provider_id(name)}
-    api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": spec})
+    api.create({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec})
     show(api, name, "True")
 
 
-def show(api: Api, node: str, ready: str) -> None:
-    condition = {"type": "Ready", "status": ready, "reason": "Test", "message": ""}
-    api.patch(f"/api/v1/nodes/{node}/status", {"status": {"conditions": [condition]}})
+def show(api: Api, node: str, ready: str, **more: str) -> None:
+    """All of its conditions."""
+    conditions = [
+        {"type": type_, "status": status, "reason": "Test", "message": ""}
+        for type_, status in {"Ready": ready, **more}.items()
+    ]
+    api.patch(f"/api/v1/nodes/{node}/status", {"status": {"conditions": conditions}})
 
 
 def _machine_spec(name: str) -> Object:

@@ -100,15 +100,11 @@ def a_cluster(project: str) -> Iterator[Story]:
     with ControlPlane(API_SERVER_ALONE) as plane, playing_conversion(plane) as conversion:
         install(plane, "machineHealthChecks.enabled=true")
         install_definitions(plane, [a_definition("Reboot"), a_definition("RebootTemplate")])
-        install_definitions(plane, machines_of(project))
+        install_definitions(plane, played.machine_definitions(project))
         plane.kubectl("apply", "--server-side", "-f", str(FLAT))
         give_rights(plane)
         checker = start(plane, "nodemend-checker", "--machine-health-checks=on")
         yield Story(plane, checker, conversion)
-
-
-def machines_of(project: str) -> list[Object]:
-    return [one for one in crds(project) if one["spec"]["names"]["kind"] != "MachineHealthCheck"]
 
 
 def give_rights(plane: ControlPlane) -> None:
@@ -193,7 +189,7 @@ def test_where_only_openshift_has_machines_our_check_is_about_these_until_cluste
         (owner,) = api.get(f"{FIXES}/o-0")["metadata"]["ownerReferences"]
         assert (owner["apiVersion"], owner["kind"]) == (played.OPENSHIFT, "Machine")
 
-        story.cluster_api_comes(machines_of("cluster-api"))
+        story.cluster_api_comes(played.machine_definitions("cluster-api"))
 
         story.wait("nothing is left of ours", [], within=SOON)
 
