@@ -3,11 +3,13 @@
 There is no webhook: what is refused is refused by the schemas and their rules. Exits 1 on a single miss.
 """
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from copy import deepcopy
 from functools import partial
+from textwrap import dedent
 from typing import Any, Final
 
 import yaml
@@ -16,7 +18,7 @@ from controlplane.api import Api, collection
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from foreign_kinds.install import install_definitions
-from generate.outputs import FLAT
+from generate.outputs import FLAT, ROOT
 from installed.manifests import install
 from tests.refusals.bad_machine_checks import ALSO_GOOD, BAD_MACHINE_CHECKS, MACHINE_CHECK
 from tests.refusals.bad_spec import BadSpec
@@ -27,6 +29,7 @@ AT_LEAST: Final = 60
 KINDS: Final = ("RemediationPolicy", "NodeHealthCheck", "MachineHealthCheck")
 WITHOUT_EFFECT: Final = {"dryRun": "All", "fieldValidation": "Strict"}
 WEBHOOKS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+PAGE: Final = ROOT / "docs" / "how-to" / "machine_health_checks.md"
 BAD: Final = tuple(bad for bad in (*BAD_SPECS, *BAD_MACHINE_CHECKS) if bad.good["kind"] in KINDS)
 
 
@@ -48,11 +51,21 @@ def _good(api: Api, trial: Trial) -> None:
     """Without these the refusals would prove nothing."""
     for good in (CHECK, POLICY, MACHINE_CHECK):
         trial.accepts(f"a good {good['kind']}", partial(_try, api, good))
+    trial.accepts(f"the example of {PAGE.name}", partial(_try, api, _shown()))
     for what, change in ALSO_GOOD.items():
         changed: dict[str, Any] = deepcopy(MACHINE_CHECK)
         spec = changed["spec"] | change
         changed["spec"] = {field: value for field, value in spec.items() if value is not None}
         trial.accepts(f"a MachineHealthCheck with {what}", partial(_try, api, changed))
+
+
+def _shown() -> dict[str, Any]:
+    """The check that the page shows, in a namespace that is there."""
+    found = re.search(r"^    apiVersion: cluster.*?\n\n", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise ValueError(f"{PAGE} shows no check")
+    check: dict[str, Any] = yaml.safe_load(dedent(found[0]))
+    return {**check, "metadata": {**check["metadata"], "namespace": "default"}}
 
 
 def _bad(api: Api, trial: Trial, every: Iterable[BadSpec]) -> None:
