@@ -161,6 +161,10 @@ upstream-x2:
 conformance *args:
     {{python}} -m conformance {{args}}
 
+# Whether Cluster API's own manager converts checks as our tests play it. Not in CI.
+upstream-conversion:
+    {{python}} -m cluster_api conversion
+
 # [breakages] Five deliberate breakages, each of which must fail .ci/run.
 breakages *args:
     {{python}} -m breakages {{args}}

@@ -1,11 +1,14 @@
-"""`python -m cluster_api up`: Cluster API's manager, Machines and a check, until Ctrl-C. Also build, x2."""
+"""`python -m cluster_api up`: Cluster API's manager, Machines and a check, until Ctrl-C.
+
+Also build, x2, conversion.
+"""
 
 import argparse
 import signal
 import sys
 from pathlib import Path
 
-from cluster_api import private_network, upstream_x2
+from cluster_api import conversion, private_network, upstream_x2
 from cluster_api.run import DIAGNOSTICS_PORT, ClusterApi, prepare
 from controlplane.__main__ import interrupt
 from controlplane.build import BuildError
@@ -40,6 +43,8 @@ def parser() -> argparse.ArgumentParser:
     upper.set_defaults(do=up)
     shower = commands.add_parser("x2", help="show the second Machine that is left without a request")
     shower.set_defaults(do=x2)
+    converter = commands.add_parser("conversion", help="compare its conversion of checks with ours")
+    converter.set_defaults(do=convert)
     upper.add_argument("--kubernetes", choices=KUBERNETES_VERSIONS, default=USUAL_KUBERNETES)
     upper.add_argument("--groups", default="a,b,c", help="groups that fall silent together (%(default)s)")
     upper.add_argument("--nodes", type=int, default=2, metavar="N", help="in each group (%(default)s)")
@@ -63,6 +68,16 @@ def x2(_options: argparse.Namespace) -> int:
     outcome = upstream_x2.show(program)
     print(f"upstream-x2: {outcome}")
     return 0 if outcome.shown else 1
+
+
+def convert(_options: argparse.Namespace) -> int:
+    program = prepare(conversion.SETTINGS)
+    private_network.enter()
+    outcome = conversion.compare(program)
+    for name in outcome.differ:
+        print(f"DIFFERS {name}")
+    print(f"upstream-conversion: {outcome}")
+    return 1 if outcome.differ else 0
 
 
 def up(options: argparse.Namespace) -> int:

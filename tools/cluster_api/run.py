@@ -12,6 +12,7 @@ from controlplane.build import build, build_family
 from controlplane.node_objects import condition
 from controlplane.pins import CLUSTER_API
 from controlplane.ports import LOOPBACK
+from controlplane.process import Process
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
@@ -51,8 +52,8 @@ class ClusterApi:
         self._api = plane.api
         install(plane, *KINDS)
         install_definitions(plane, stand_ins.definitions())
-        self.process = plane.run(PROGRAM, self._flags(), program=program)
-        wait_until("Cluster API's manager is ready", _ready, within=60, processes=[self.process])
+        self.process = plane.run(PROGRAM, flags(plane), program=program)
+        await_ready(self.process)
         self._connect()
 
     def add_machines(self, nodes: Sequence[str], labels: Mapping[str, str]) -> None:
@@ -100,19 +101,6 @@ class ClusterApi:
         """The remediations that are asked for, by the name of their Machine."""
         return _by_name(self._api.list(REQUESTS))
 
-    def _flags(self) -> list[str]:
-        return [
-            f"--kubeconfig={self._plane.kubeconfig}",
-            "--leader-elect=false",
-            f"--health-addr={LOOPBACK}:{HEALTH_PORT}",
-            f"--diagnostics-address={LOOPBACK}:{DIAGNOSTICS_PORT}",
-            "--insecure-diagnostics",
-            # It wants a certificate, although no webhook configuration sends it anything: any will do.
-            f"--webhook-cert-dir={self._plane.ca.parent}",
-            f"--webhook-cert-name={self._plane.ca.name}",
-            f"--webhook-key-name={self._plane.ca.with_suffix('.key').name}",
-        ]
-
     def _connect(self) -> None:
         """Make the Cluster, and wait until the manager is connected to it."""
         self._api.create(manifests.kubeconfig_secret(self._plane.kubeconfig))
@@ -127,6 +115,24 @@ class ClusterApi:
 
     def _cluster_has(self, kind: str) -> bool:
         return condition(self._api.get(f"{CLUSTERS}/{manifests.CLUSTER}"), kind) == "True"
+
+
+def flags(plane: ControlPlane) -> list[str]:
+    return [
+        f"--kubeconfig={plane.kubeconfig}",
+        "--leader-elect=false",
+        f"--health-addr={LOOPBACK}:{HEALTH_PORT}",
+        f"--diagnostics-address={LOOPBACK}:{DIAGNOSTICS_PORT}",
+        "--insecure-diagnostics",
+        # It wants a certificate for its webhooks: the API server's verifies itself, and is for loopback.
+        f"--webhook-cert-dir={plane.ca.parent}",
+        f"--webhook-cert-name={plane.ca.name}",
+        f"--webhook-key-name={plane.ca.with_suffix('.key').name}",
+    ]
+
+
+def await_ready(manager: Process) -> None:
+    wait_until("Cluster API's manager is ready", _ready, within=60, processes=[manager])
 
 
 def _by_name(items: list[Object]) -> dict[str, Object]:
