@@ -11,7 +11,7 @@ from nodemend.controllers.machine_health_check.machine_watch import LOOK_AGAIN
 from nodemend.controllers.machine_health_check.served_kinds import PROVIDER
 from nodemend.kube.machine_check_record import CLAIM
 from tests.unit.controllers.machine_health_check.machine_world import FIX, SPACE, MachineWorld
-from tests.unit.controllers.node_health_check.test_ladder import a_definition
+from tests.unit.controllers.node_health_check.stories import a_definition
 
 DEFINITION = "machinehealthchecks.cluster.x-k8s.io"
 SOON = LOOK_AGAIN + 2.0
@@ -34,7 +34,7 @@ def world() -> Iterator[MachineWorld]:
     begun.start()
     for name in ("m1", "n1"):
         begun.set_condition(name, "Ready", "Unknown")
-    begun.run(65)
+    begun.run(80)
     yield begun
     begun.close()
 
