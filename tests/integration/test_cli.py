@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import yaml
 from controlplane.api import MERGE
 from nodemend.api.timestamps import print_micro_time, print_time
 from tests.refusals.installed_cluster import (
+    CHECKS,
     NODES,
     PEOPLE,
     POLICY,
@@ -225,6 +227,31 @@ def test_status_is_readable_for_people_and_programs(mend: Mend) -> None:
     assert (row["state"], row["check"]) == ("AwaitingWord", "workers")
 
 
+def test_a_watched_status_tells_each_change_once_until_ctrl_c(mend: Mend) -> None:
+    kubeconfig = mend.cluster.plane.service_account_kubeconfig(PEOPLE, "viewer")
+    watched = subprocess.Popen(
+        [PROGRAM, "status", "--watch", "-o", "json", "--kubeconfig", str(kubeconfig)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watched.stdout is not None
+        first = json.loads(watched.stdout.readline())
+        make_silent_node(mend.cluster, "edge-12")
+        second = json.loads(watched.stdout.readline())
+        watched.send_signal(signal.SIGINT)
+        rest, noted = watched.communicate(timeout=20)
+    finally:
+        watched.kill()
+
+    assert "edge-12" not in {row["node"] for row in first["nodes"]}
+    assert "edge-12" in {row["node"] for row in second["nodes"]}
+    # The status of a remediation is written after it: that may be one change more.
+    assert len(rest.splitlines()) <= 1
+    assert (noted, watched.returncode) == ("", 0)
+
+
 def test_explain_names_the_hold_and_the_next_step(mend: Mend) -> None:
     make_silent_node(mend.cluster, "edge-03")
     shown = mend("viewer", "explain", "edge-03")
@@ -340,6 +367,24 @@ def test_pausing_and_resuming(mend: Mend) -> None:
     assert during["pause"] == {"reason": "switch swap", "by": mend.name("operator")}
     assert paused.stdout.startswith(f"paused by {mend.name('operator')}: switch swap")
     assert "It is not paused." in again.stdout
+
+
+def test_pausing_and_resuming_one_check(mend: Mend) -> None:
+    path, policy = f"{CHECKS}/workers", mend.cluster.plane.api.get(POLICY)["spec"]
+    refused = mend("viewer", "pause", "--check", "workers", "--reason", "new kernel")
+    paused = mend("operator", "pause", "--check", "workers", "--for", "1h", "--reason", "new kernel")
+    during = mend.cluster.plane.api.get(path)["spec"]["pause"]
+    resumed = mend("operator", "resume", "--check", "workers", "-o", "json")
+    missing = mend("operator", "pause", "--check", "wrokers", "--reason", "new kernel")
+
+    assert (refused.returncode, paused.returncode, resumed.returncode) == (1, 0, 0)
+    assert (during["by"], during["reason"]) == (mend.name("operator"), "new kernel")
+    assert paused.stdout.startswith("paused nhc/workers until ")
+    assert json.loads(resumed.stdout)["wasPaused"]
+    assert "pause" not in mend.cluster.plane.api.get(path)["spec"]
+    assert mend.cluster.plane.api.get(POLICY)["spec"] == policy
+    assert missing.returncode == 1
+    assert "there is no NodeHealthCheck wrokers" in missing.stderr
 
 
 def test_stopping_one_and_all(mend: Mend) -> None:

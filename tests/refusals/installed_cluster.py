@@ -15,6 +15,7 @@ from nodemend.api.keys import SYSTEM_NAMESPACE
 
 REMEDIATIONS: Final = "/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations"
 POLICY: Final = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
+CHECKS: Final = "/apis/nodemend.io/v1alpha1/nodehealthchecks"
 NODES: Final = "/api/v1/nodes"
 PEOPLE: Final = "people"
 _ACTIVE_WITHIN: Final = 30.0
@@ -70,6 +71,28 @@ def remediation(name: str, **spec: object) -> dict[str, Any]:
         "apiVersion": "nodemend.io/v1alpha1",
         "kind": "ManualRemediation",
         "metadata": {"name": name, "namespace": "default", "labels": {"nodemend.io/check": "workers"}},
+        "spec": spec,
+    }
+
+
+def health_check(name: str) -> dict[str, Any]:
+    """One that selects no node, and says dryRun besides."""
+    reference = {
+        "apiVersion": "nodemend.io/v1alpha1",
+        "kind": "ManualRemediationTemplate",
+        "name": "call-the-admin",
+        "namespace": "default",
+    }
+    spec = {
+        "selector": {"matchLabels": {"rack": "none"}},
+        "thresholds": [{"type": "Ready", "status": "Unknown", "period": "5m"}],
+        "remedies": [{"template": reference}],
+        "dryRun": True,
+    }
+    return {
+        "apiVersion": "nodemend.io/v1alpha1",
+        "kind": "NodeHealthCheck",
+        "metadata": {"name": name},
         "spec": spec,
     }
 

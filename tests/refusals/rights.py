@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from tests.refusals.installed_cluster import POLICY, Cluster, remediation
+from tests.refusals.installed_cluster import CHECKS, POLICY, Cluster, health_check, remediation
 from tests.refusals.trial import Trial
 from tests.refusals.words import open_remediation
 
@@ -11,6 +11,7 @@ def rights(cluster: Cluster, trial: Trial) -> None:
     _creation(cluster, trial)
     _changes(cluster, trial)
     _settings(cluster, trial)
+    _checks(cluster, trial)
 
 
 def _creation(cluster: Cluster, trial: Trial) -> None:
@@ -125,3 +126,40 @@ def _settings(cluster: Cluster, trial: Trial) -> None:
     trial.accepts(
         "Act by the chief", lambda: cluster.people["chief"].patch(POLICY, {"spec": {"mode": "Act"}})
     )
+
+
+def _checks(cluster: Cluster, trial: Trial) -> None:
+    """An operator pauses a check, and changes nothing else about it."""
+    chief, operator = cluster.people["chief"], cluster.people["operator"]
+    trial.accepts("a check by the chief", lambda: chief.create(health_check("paused-now-and-then")))
+    path = f"{CHECKS}/paused-now-and-then"
+
+    def set_check(**spec: object) -> None:
+        operator.patch(path, {"spec": spec})
+
+    may_only_pause = ("you may change spec.pause only", 'the verb "configure" on nodehealthchecks')
+    for what, change in (
+        ("another limit", {"maxUnhealthy": "90%"}),
+        ("all nodes", {"selector": {"matchLabels": None}}),
+        ("no dry run", {"dryRun": False}),
+        ("a pause and another limit", {"pause": {"reason": "x"}, "maxUnhealthy": "90%"}),
+    ):
+        trial.refuses(f"{what} of a check by the operator", partial(set_check, **change), *may_only_pause)
+    trial.refuses(
+        "a pause of a check in the name of the chief",
+        lambda: set_check(pause={"reason": "storm", "by": cluster.user_name("chief")}),
+        "spec.pause.by must be your own user name",
+        cluster.user_name("operator"),
+    )
+    own = {"reason": "storm", "by": cluster.user_name("operator")}
+    trial.accepts("a pause of a check by the operator", lambda: set_check(pause=own))
+    trial.accepts("and its end", lambda: set_check(pause=None))
+    trial.refuses(
+        "a pause of a check by a viewer",
+        lambda: cluster.people["viewer"].patch(path, {"spec": {"pause": own}}),
+        "cannot patch resource",
+    )
+    trial.refuses(
+        "a check by the operator", lambda: operator.create(health_check("theirs")), "cannot create resource"
+    )
+    trial.accepts("another limit by the chief", lambda: chief.patch(path, {"spec": {"maxUnhealthy": 3}}))

@@ -16,7 +16,7 @@ COMMANDS: Final = {
     "explain": ("nodemend.cli.explain.command", "Say why a node is or is not remediated."),
     "simulate": ("nodemend.cli.simulate.command", "Say what would be done if nodes failed."),
     "confirm": ("nodemend.cli.confirm.command", "Vouch that a node is down, so that its workloads move."),
-    "pause": ("nodemend.cli.pause.command", "Stop new actions at once, in the whole cluster."),
+    "pause": ("nodemend.cli.pause.command", "Stop new actions at once: everywhere, or for one check."),
     "resume": ("nodemend.cli.pause.resume_command", "End a pause."),
     "stop": ("nodemend.cli.stop.command", "End remediations at their next safe point."),
     "version": ("nodemend.cli.version", "Print the version of this program."),

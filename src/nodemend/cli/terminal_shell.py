@@ -11,7 +11,9 @@ from typing import Final, TypeVar
 import click
 
 from nodemend.cli.options import Form
-from nodemend.cli.view import as_document
+from nodemend.cli.view import as_document, as_line
+from nodemend.cli.watching import LOOK_EVERY, Look
+from nodemend.cli.words import spell_moment, spell_seconds
 from nodemend.telemetry.printable import printable
 
 V = TypeVar("V")
@@ -37,6 +39,26 @@ def show(view: V, form: Form, render: Callable[[V], Iterable[str]]) -> None:
         click.echo(as_document(view, form))
 
 
+def show_look(look: Look[V], form: Form, render: Callable[[V], Iterable[str]]) -> None:
+    """One look of many. A terminal is drawn anew each time; elsewhere news is written, one below another.
+
+    JSON is one document a line, YAML one after another, so that a program can follow.
+    """
+    if form is Form.TEXT and sys.stdout.isatty():
+        click.clear()
+        write_lines([*_head(look), "", *render(look.view)])
+    elif look.news and look.failure:
+        write_note(f"Warning: {look.failure}")
+    elif look.news:
+        match form:
+            case Form.TEXT:
+                write_lines([*_head(look), "", *render(look.view), ""])
+            case Form.JSON:
+                click.echo(as_line(look.view))
+            case Form.YAML:
+                click.echo(f"---\n{as_document(look.view, form)}")
+
+
 def write_lines(lines: Iterable[str]) -> None:
     """Each on a line of its own. A line break within one came from the cluster, and is shown as an escape."""
     safe = [printable(line, _LONGEST_LINE) for line in lines]
@@ -49,6 +71,12 @@ def write_lines(lines: Iterable[str]) -> None:
 def write_note(line: str) -> None:
     """On standard error, beside the output."""
     click.echo(printable(line, _LONGEST_LINE), err=True)
+
+
+def _head(look: Look[V]) -> Iterable[str]:
+    yield f"{spell_moment(look.at, None)}; looks every {spell_seconds(LOOK_EVERY)} until Ctrl-C"
+    if look.failure:
+        yield f"Warning: {look.failure} Below is what was last seen."
 
 
 def _is_painted() -> bool:

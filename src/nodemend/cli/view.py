@@ -19,6 +19,11 @@ def as_document(view: object, form: Form) -> str:
     return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
 
 
+def as_line(view: object) -> str:
+    """A view as JSON on one line, for a stream of them."""
+    return msgspec.json.encode(as_plain(view)).decode()
+
+
 def as_plain(value: object) -> object:
     """Only what JSON has. Raises TypeError for what should not be part of a view."""
     match value:

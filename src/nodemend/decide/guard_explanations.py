@@ -59,12 +59,8 @@ def _explain_wish(reason: DryRun | CheckDryRun | Paused | Excluded | InMaintenan
             )
         case Paused(by, why, check):
             what = f"The check {check} is paused" if check else "Paused"
-            ends = (
-                f"Take spec.pause off the check {check}."
-                if check
-                else "`kubectl mend resume` ends the pause."
-            )
-            return Explanation(f"{what} by {by or 'somebody'}: {why}.", ends)
+            resume = f"kubectl mend resume --check {check}" if check else "kubectl mend resume"
+            return Explanation(f"{what} by {by or 'somebody'}: {why}.", f"`{resume}` ends the pause.")
         case Excluded(by):
             return Explanation(
                 f"The node is to be left alone: it has {by}.", f"Take {by} off it to have it remediated."

@@ -185,6 +185,8 @@ def _check(random: Random) -> Document:
 
 
 def _check_change(random: Random) -> Document:
+    if random.random() < 0.5:
+        return {"spec": {"pause": random.choice((None, {"reason": "swap"}, {"reason": "swap", "by": "ann"}))}}
     spec: dict[str, Any] = _check(random)["spec"]
     name = random.choice(("selector", "thresholds", "healthyDelay"))
     return {"spec": {name: "45s" if name == "healthyDelay" else spec[name]}}
@@ -255,6 +257,7 @@ CHECKS = Sample(
     _check_change,
     _plain_status,
     _bad_check,
+    users=("admin", "admin", "writer"),
 )
 TEMPLATES = Sample(
     "/apis/nodemend.io/v1alpha1/namespaces/{}/manualremediationtemplates",

@@ -1,10 +1,13 @@
 """What is written is the text, whole; colour comes on top, and only where it is wanted."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 
-from nodemend.cli.terminal_shell import write_lines, write_note
+from nodemend.cli.options import Form
+from nodemend.cli.terminal_shell import show_look, write_lines, write_note
+from nodemend.cli.watching import Look
 
 LINES = ["cluster", "  ok    fine", "  FAIL  broken", "Next: kubectl mend status"]
 
@@ -46,3 +49,35 @@ def test_text_from_the_cluster_cannot_act_on_the_terminal(capsys: pytest.Capture
 
     assert shown.out == "paused by x: \\x1b[2J\\nNext: rm -rf /\n"
     assert shown.err == "Warning: \\x1b]0;x\\x07\n"
+
+
+AT = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        (Form.JSON, '["edge-07"]\n'),
+        (Form.YAML, "---\n- edge-07\n"),
+    ],
+)
+def test_a_program_gets_one_document_for_each_change(
+    form: Form, written: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for news in (True, False):
+        show_look(Look(["edge-07"], AT, news=news), form, list)
+
+    assert capsys.readouterr().out == written
+
+
+def test_without_a_terminal_only_news_is_written_and_silence_is_a_note(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for news, failure in ((True, ""), (False, ""), (True, "no answer."), (False, "no answer.")):
+        show_look(Look(["edge-07 is held"], AT, news=news, failure=failure), Form.TEXT, list)
+    shown = capsys.readouterr()
+
+    head, *rest = shown.out.splitlines()
+    assert head.endswith("; looks every 2s until Ctrl-C")
+    assert rest == ["", "edge-07 is held", ""]
+    assert shown.err == "Warning: no answer.\n"

@@ -101,7 +101,10 @@ def test_sentence(reason: HoldReason, sentence: str) -> None:
     ("reason", "step"),
     [
         (guard_holds.Paused("anna", "swap"), "`kubectl mend resume` ends the pause."),
-        (guard_holds.Paused("anna", "swap", "workers"), "Take spec.pause off the check workers."),
+        (
+            guard_holds.Paused("anna", "swap", "workers"),
+            "`kubectl mend resume --check workers` ends the pause.",
+        ),
         (
             guard_holds.TooManyUnhealthy("workers", 3, 6, "40%", 2),
             "It goes on when at most 2 are, or when maxUnhealthy is raised.",

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.cli.check.facts import CheckFacts, Templates
 from nodemend.cli.check.view import Finding, fail, ok, warn
 from nodemend.cli.words import spell_list, spell_names
 from nodemend.controllers.checking.remedies import NotServed
+from nodemend.controllers.pauses import in_force
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.label_match import matches
@@ -29,6 +31,7 @@ def assess_checks(facts: CheckFacts) -> Iterator[Finding]:
             yield from _coverage(checks, watched, facts.nodes)
             for check in checks:
                 yield from _one(check, watched, facts.templates)
+                yield from _paused(check, facts.now)
 
 
 def _watched(checks: Sequence[NodeHealthCheck], nodes: Seen[list[NodeRecord]]) -> Watched:
@@ -88,6 +91,14 @@ def _one(check: NodeHealthCheck, watched: Watched, templates: Templates) -> Iter
         yield warn(f"{name} was changed, and the checker has not acted on that yet")
     for remedy in check.spec.remedies:
         yield from _template(name, remedy.template, templates)
+
+
+def _paused(check: NodeHealthCheck, now: datetime) -> Iterator[Finding]:
+    pause, name = in_force(check.spec.pause, now), check.metadata.name
+    if pause is not None:
+        until = f" until {pause.until}" if pause.until else ""
+        said = f"nhc/{name} is paused{until} by {pause.by or 'somebody'}: {pause.reason}"
+        yield warn(said, f"kubectl mend resume --check {name}")
 
 
 def _template(name: str, reference: TemplateReference, templates: Templates) -> Iterator[Finding]:

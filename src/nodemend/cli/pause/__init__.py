@@ -1,1 +1,1 @@
-"""Writes and ends the pause of the whole cluster."""
+"""Writes and ends the pause of the whole cluster, or of one check."""

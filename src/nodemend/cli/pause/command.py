@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import click
 
+from nodemend.api import keys
+from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.pause import Pause
 from nodemend.api.quantities import parse_duration
 from nodemend.api.timestamps import print_time
@@ -25,16 +27,26 @@ from nodemend.cli.terminal_shell import show
     metavar="DURATION",
     help="End it by itself after so long, such as 2h; without this somebody must resume.",
 )
+@click.option(
+    "--check", default="", metavar="NAME", help="Pause this NodeHealthCheck alone, not the whole cluster."
+)
 @dry_run_option
 @output_option
 @cluster_options
-def command(cluster: ClusterOptions, form: Form, reason: str, duration: str | None, *, dry_run: bool) -> None:
-    """Stop new actions at once, in the whole cluster. What has begun reaches its next safe point.
+def command(
+    cluster: ClusterOptions, form: Form, reason: str, duration: str | None, check: str, *, dry_run: bool
+) -> None:
+    """Stop new actions at once: in the whole cluster, or for the nodes of one check.
+
+    In a paused cluster what has begun reaches its next safe point and waits there. A paused check begins
+    nothing new; what it has begun goes on.
 
     \b
-    Example:
+    Examples:
       kubectl mend pause --for 2h --reason "core switch swap, CHG-4411"
+      kubectl mend pause --check workers --for 1h --reason "new kernel on the workers"
     """
+    check = check.removeprefix("nhc/")
     if not reason.strip():
         raise click.UsageError("Say with --reason why, for whoever finds it paused.")
     lasts = _duration(duration) if duration is not None else None
@@ -43,10 +55,15 @@ def command(cluster: ClusterOptions, form: Form, reason: str, duration: str | No
         by = await connected.caller()
         until = print_time(connected.now + lasts) if lasts is not None else None
         pause = Pause(reason=reason.strip(), by=by, until=until)
-        change = await set_pause(connected, pause, dry_run=dry_run)
-        return paused_view(pause, change, await open_remediations(connected), dry_run=dry_run)
+        change = await set_pause(connected, pause, check=check, dry_run=dry_run)
+        going_on = [one for one in await open_remediations(connected) if not check or _is_of(check, one)]
+        return paused_view(pause, change, going_on, check=check, dry_run=dry_run)
 
     show(with_cluster(cluster, act), form, render_paused)
+
+
+def _is_of(check: str, remediation: ManualRemediation) -> bool:
+    return remediation.metadata.labels.get(keys.CHECK) == check
 
 
 def _duration(written: str) -> timedelta:

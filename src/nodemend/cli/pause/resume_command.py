@@ -12,18 +12,22 @@ from nodemend.cli.terminal_shell import show
 
 
 @click.command("resume")
+@click.option("--check", default="", metavar="NAME", help="End the pause of this NodeHealthCheck.")
 @dry_run_option
 @output_option
 @cluster_options
-def command(cluster: ClusterOptions, form: Form, *, dry_run: bool) -> None:
+def command(cluster: ClusterOptions, form: Form, check: str, *, dry_run: bool) -> None:
     """End a pause. Remediations begin and go on again, as far as the mode allows.
 
     \b
-    Example:
+    Examples:
       kubectl mend resume
+      kubectl mend resume --check workers
     """
+    check = check.removeprefix("nhc/")
 
     async def act(connected: Cluster) -> ResumedView:
-        return resumed_view(await clear_pause(connected, dry_run=dry_run), dry_run=dry_run)
+        change = await clear_pause(connected, check=check, dry_run=dry_run)
+        return resumed_view(change, check=check, dry_run=dry_run)
 
     show(with_cluster(cluster, act), form, render_resumed)

@@ -9,32 +9,41 @@ from nodemend.decide.explanation import spell_count
 
 def render_paused(view: PausedView) -> Iterator[str]:
     until = f" until {view.until}" if view.until else ""
-    yield f"{'dry run: ' if view.dry_run else ''}paused{until} by {view.by}: {view.reason}"
+    what = f" nhc/{view.check}" if view.check else ""
+    yield f"{'dry run: ' if view.dry_run else ''}paused{what}{until} by {view.by}: {view.reason}"
     if view.before_reason:
         yield f"It was paused already, by {view.before_by or 'somebody'}: {view.before_reason}"
     if view.created_policy:
         yield "There was no RemediationPolicy; this one is in mode DryRun, as without one."
-    yield "No new action begins anywhere in the cluster. Nodes are still judged."
+    if view.check:
+        yield "Nothing new begins for the nodes of this check. They are still judged."
+    else:
+        yield "No new action begins anywhere in the cluster. Nodes are still judged."
     if view.going_on:
         yield f"{spell_count(len(view.going_on), 'remediation is', 'remediations are')} open:"
         yield from (f"  {line}" for line in align([(r.node, r.phase, r.meanwhile) for r in view.going_on]))
-        yield "  end them too:  kubectl mend stop --all"
+        yield f"  end them too:  kubectl mend stop {'NODE' if view.check else '--all'}"
     yield from _nothing_changed(dry_run=view.dry_run)
-    yield "  undo:  kubectl mend resume"
+    yield f"  undo:  kubectl mend resume{_flag(view.check)}"
     yield "Next: kubectl mend status"
 
 
 def render_resumed(view: ResumedView) -> Iterator[str]:
     if not view.was_paused:
-        yield "It is not paused. Nothing was changed."
+        yield f"{f'nhc/{view.check}' if view.check else 'It'} is not paused. Nothing was changed."
         yield "Next: kubectl mend status"
         return
+    what = f" nhc/{view.check}" if view.check else ""
     paused = f"was paused by {view.by or 'somebody'}: {view.reason}"
-    yield f"{'dry run: ' if view.dry_run else ''}resumed; it {paused}"
+    yield f"{'dry run: ' if view.dry_run else ''}resumed{what}; it {paused}"
     yield "Remediations begin and go on again, as far as the mode allows."
     yield from _nothing_changed(dry_run=view.dry_run)
-    yield f'  undo:  kubectl mend pause --reason "{view.reason}"'
+    yield f'  undo:  kubectl mend pause{_flag(view.check)} --reason "{view.reason}"'
     yield "Next: kubectl mend status"
+
+
+def _flag(check: str) -> str:
+    return f" --check {check}" if check else ""
 
 
 def _nothing_changed(*, dry_run: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ from nodemend.cli.pause.writing import Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoingOn:
-    """A remediation that is open while the cluster is paused, and what becomes of it meanwhile."""
+    """A remediation that is open during the pause, and what becomes of it meanwhile."""
 
     node: str
     phase: str
@@ -19,6 +19,8 @@ class GoingOn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PausedView:
+    check: str
+    """Which check is paused; empty for the whole cluster."""
     by: str
     reason: str
     until: str
@@ -34,6 +36,7 @@ class PausedView:
 class ResumedView:
     """`was_paused` is False when there was nothing to end."""
 
+    check: str
     was_paused: bool
     by: str
     reason: str
@@ -41,9 +44,15 @@ class ResumedView:
 
 
 def paused_view(
-    pause: Pause, change: Change, remediations: Iterable[ManualRemediation], *, dry_run: bool
+    pause: Pause,
+    change: Change,
+    remediations: Iterable[ManualRemediation],
+    *,
+    check: str = "",
+    dry_run: bool,
 ) -> PausedView:
     return PausedView(
+        check=check,
         by=pause.by,
         reason=pause.reason,
         until=pause.until or "",
@@ -51,15 +60,20 @@ def paused_view(
         before_reason=change.before.reason if change.before else "",
         created_policy=change.created,
         going_on=tuple(
-            GoingOn(node=found.metadata.name, phase=found.status.phase, meanwhile=_meanwhile(found))
+            GoingOn(
+                node=found.metadata.name,
+                phase=found.status.phase,
+                meanwhile="goes on" if check else _meanwhile(found),
+            )
             for found in remediations
         ),
         dry_run=dry_run,
     )
 
 
-def resumed_view(change: Change, *, dry_run: bool) -> ResumedView:
+def resumed_view(change: Change, *, check: str = "", dry_run: bool) -> ResumedView:
     return ResumedView(
+        check=check,
         was_paused=change.before is not None,
         by=change.before.by if change.before else "",
         reason=change.before.reason if change.before else "",

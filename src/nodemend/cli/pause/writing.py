@@ -1,13 +1,15 @@
-"""Writes and removes the one pause of the cluster."""
+"""Writes and removes the pause of the cluster, or of one check."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import REMEDIATION_POLICY
+from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.cli.cluster import MANAGER, Cluster
+from nodemend.cli.cluster import MANAGER, Cluster, must_have
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
@@ -24,34 +26,52 @@ class Change:
     created: bool = False
 
 
-async def set_pause(cluster: Cluster, pause: Pause, *, keep: bool = False, dry_run: bool) -> Change:
-    """Pause. An existing pause is replaced; with `keep` it is left alone, unless it would end by itself."""
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """What a pause stands on: the policy for the whole cluster, or one check."""
+
+    resource: Resource
+    metadata: ObjectMeta
+    pause: Pause | None
+
+
+async def set_pause(
+    cluster: Cluster, pause: Pause, *, check: str = "", keep: bool = False, dry_run: bool
+) -> Change:
+    """Pause the cluster, or one check. A pause that stands is replaced; with `keep` it is left alone, unless
+    it would end by itself."""
     for _ in range(_MOST_TRIES):
-        policy = await _policy(cluster)
-        before = policy.spec.pause if policy is not None else None
+        holder = await _holder(cluster, check)
+        before = holder.pause if holder is not None else None
         if keep and before is not None and before.until is None:
             return Change(before)
-        request = _create(pause) if policy is None else _patch(policy, pause)
+        request = _create(pause) if holder is None else _patch(holder, pause)
         if await _took(cluster, request, dry_run=dry_run):
-            return Change(before, created=policy is None)
-    raise _too_busy()
+            return Change(before, created=holder is None)
+    raise _too_busy(check)
 
 
-async def clear_pause(cluster: Cluster, *, dry_run: bool) -> Change:
+async def clear_pause(cluster: Cluster, *, check: str = "", dry_run: bool) -> Change:
     """Resume. Without a pause nothing is written."""
     for _ in range(_MOST_TRIES):
-        policy = await _policy(cluster)
-        if policy is None or policy.spec.pause is None:
+        holder = await _holder(cluster, check)
+        if holder is None or holder.pause is None:
             return Change(None)
-        if await _took(cluster, _patch(policy, None), dry_run=dry_run):
-            return Change(policy.spec.pause)
-    raise _too_busy()
+        if await _took(cluster, _patch(holder, None), dry_run=dry_run):
+            return Change(holder.pause)
+    raise _too_busy(check)
 
 
-async def _policy(cluster: Cluster) -> RemediationPolicy | None:
+async def _holder(cluster: Cluster, check: str) -> _Holder | None:
+    """None where there is no policy. A check must be there."""
+    if check:
+        found = must_have(
+            await cluster.find(NODE_HEALTH_CHECK, check, NodeHealthCheck), f"NodeHealthCheck {check}"
+        )
+        return _Holder(NODE_HEALTH_CHECK, found.metadata, found.spec.pause)
     match await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy):
         case Present(policy):
-            return policy
+            return _Holder(REMEDIATION_POLICY, policy.metadata, policy.spec.pause)
         case Absent():
             return None
         case Unreadable(why):
@@ -85,21 +105,23 @@ def _create(pause: Pause) -> Request:
     return create(REMEDIATION_POLICY, body, manager=MANAGER)
 
 
-def _patch(policy: RemediationPolicy, pause: Pause | None) -> Request:
+def _patch(holder: _Holder, pause: Pause | None) -> Request:
     # Every field is named: a merge would keep the end of the pause that was there before.
     fields = {"reason": pause.reason, "by": pause.by, "until": pause.until} if pause is not None else None
+    metadata = holder.metadata
     return merge_patch(
-        REMEDIATION_POLICY,
-        policy.metadata.name,
+        holder.resource,
+        metadata.name,
         change={"spec": {"pause": fields}},
-        only_if=Precondition(policy.metadata.uid, policy.metadata.resource_version),
+        only_if=Precondition(metadata.uid, metadata.resource_version),
         manager=MANAGER,
     )
 
 
-def _too_busy() -> CommandFailure:
+def _too_busy(check: str) -> CommandFailure:
+    what = f"nhc/{check}" if check else "the RemediationPolicy"
     return CommandFailure(
         ExitCode.WRONG,
-        "the RemediationPolicy kept changing under our hands. Nothing was changed.",
+        f"{what} kept changing under our hands. Nothing was changed.",
         "try again.",
     )

@@ -8,29 +8,47 @@ from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
+from nodemend.cli.cluster_shell import watch_cluster, with_cluster
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.leaders import look_at_leaders
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
 from nodemend.cli.status.text import render
-from nodemend.cli.status.view import StatusView, status_view
-from nodemend.cli.terminal_shell import show
+from nodemend.cli.status.view import StatusView, status_view, without_ages
+from nodemend.cli.terminal_shell import show, show_look
+from nodemend.cli.watching import Look
 
 
 @click.command("status")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Look again every two seconds, until Ctrl-C.")
 @output_option
 @cluster_options
-def command(cluster: ClusterOptions, form: Form) -> int:
+def command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int:
     """Show on one screen everything that is not simply healthy. It changes nothing.
 
-    Exits with 1 when a controller does not live.
+    Exits with 1 when a controller does not live. With --watch a terminal is drawn anew at each look;
+    elsewhere, and with -o json or yaml, a document is written whenever something has changed. --timeout is
+    then for each look. A cluster that stops answering is said to, and looked at again.
 
     \b
-    Example:
+    Examples:
       kubectl mend status
+      kubectl mend status --watch
     """
-    view = with_cluster(cluster, gather)
-    show(view, form, render)
+    if not watched:
+        view = with_cluster(cluster, gather)
+        show(view, form, render)
+        return _code(view)
+    last: list[StatusView] = []
+
+    def tell(look: Look[StatusView]) -> None:
+        last[:] = [look.view]
+        show_look(look, form, render)
+
+    watch_cluster(cluster, gather, without_ages, tell)
+    return _code(last[0]) if last else ExitCode.FINE
+
+
+def _code(view: StatusView) -> ExitCode:
     return ExitCode.FINE if view.led else ExitCode.WRONG
 
 

@@ -1,7 +1,7 @@
 """What `kubectl mend status` shows."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from nodemend.api import keys
@@ -90,6 +90,15 @@ def status_view(
         unread=tuple(
             f"{what} cannot be read: {fact.why}" for what, fact in unread if isinstance(fact, Unreadable)
         ),
+    )
+
+
+def without_ages(view: StatusView) -> StatusView:
+    """What of it does not change by time alone."""
+    return replace(
+        view,
+        leaders=tuple(replace(leader, renewed_ago=None) for leader in view.leaders),
+        nodes=tuple(replace(node, for_seconds=None) for node in view.nodes),
     )
 
 

@@ -11,10 +11,15 @@ from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.node_health_check import act, report
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.node_health_check.wards import anybody_under
+from nodemend.decide.guard_holds import ApiUnsettled, Paused, Settling
+from nodemend.decide.holds import Hold, ViewStale
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 
 WHILE_WAITING = 10.0
-"""Seconds after which the policy's report is looked at again: storms settle and pauses end by time alone."""
+"""Seconds after which a report is looked at again: storms settle and pauses end by time alone."""
+
+_PASSING = (Paused, Settling, ApiUnsettled, ViewStale)
+"""Holds that end without a change of anything that we watch."""
 
 
 class Counts(Protocol):
@@ -40,9 +45,12 @@ class Reporter:
         guarded = self._guarding.of_check(anybody_under(check, moment.wall), moment)
         ability = report.Ability(guarded, self._unusable(check))
         status = report.status_of(check, tally, ability, print_time(moment.wall))
-        if status == check.status:
-            return Done()
-        return await self._writer.write(act.report_status(check, report.as_fields(status)))
+        if status != check.status:
+            outcome = await self._writer.write(act.report_status(check, report.as_fields(status)))
+            if outcome != Done():
+                return outcome
+        waits = isinstance(guarded, Hold) and isinstance(guarded.reason, _PASSING)
+        return RequeueAfter(WHILE_WAITING) if waits else Done()
 
     def _unusable(self, check: NodeHealthCheck) -> str:
         """The first remedy that cannot be used: better said before a node needs it."""

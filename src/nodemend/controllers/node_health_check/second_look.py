@@ -5,7 +5,9 @@ from typing import Any
 
 import msgspec
 
+from nodemend.api.group_versions import NODE_HEALTH_CHECK
 from nodemend.api.node import Node
+from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.open_remediations import list_remediations
 from nodemend.controllers.checking.remedies import NotServed
@@ -46,8 +48,8 @@ class SecondLook:
         self._guarding = guarding
 
     async def before_create(self, target: Target, place: Place, index: int) -> Request | Hold:
-        """The node must still be the same and unhealthy, nobody at work on it, and the guard open."""
-        doubt = _doubt(target, await self._reader.node(target.node.name))
+        """Node and check must still be the same, it unhealthy, nobody at work on it, and the guard open."""
+        doubt = _doubt(target, await self._reader.node(target.node.name)) or await self._doubt_check(target)
         if doubt is not None:
             return doubt
         others = await list_remediations(self._reader, self._view.remedies)
@@ -84,6 +86,19 @@ class SecondLook:
             if record.name == node or not behind.isdisjoint(record.owners):
                 return str(record)
         return (machines.asked_behind(node) or None) if machines is not None else None
+
+    async def _doubt_check(self, target: Target) -> Hold | None:
+        """Somebody may have paused or changed it just now: only what was judged by is acted upon."""
+        known = target.check.metadata
+        what = f"the check {known.name}"
+        match seen(await self._reader.get(NODE_HEALTH_CHECK, known.name, NodeHealthCheck)):
+            case Present(check):
+                same = (check.metadata.uid, check.metadata.generation) == (known.uid, known.generation)
+                return None if same else Hold(CannotRead(what, "it has just changed"))
+            case Absent():
+                return Hold(CannotRead(what, "it is gone"))
+            case Unreadable(why):
+                return Hold(CannotRead(what, why))
 
     async def _guard(self, target: Target, place: Place, busy: frozenset[str]) -> Go | Hold:
         """The counts are those that watches keep; what people said and what is open is read afresh."""

@@ -8,6 +8,7 @@ from nodemend.api.group_versions import (
     MANUAL_REMEDIATION,
     MANUAL_REMEDIATION_TEMPLATE,
     NODE,
+    NODE_HEALTH_CHECK,
     REMEDIATION_POLICY,
 )
 from nodemend.testing.api_server.admission import AdmissionRules
@@ -26,5 +27,6 @@ def our_rules() -> AdmissionRules:
         MANUAL_REMEDIATION: (remediation_rules, confirmation_policy, remediations_policy),
         MANUAL_REMEDIATION_TEMPLATE: (template_rules,),
         REMEDIATION_POLICY: (policy_rules, settings_policy),
+        NODE_HEALTH_CHECK: (settings_policy,),
         NODE: (nodes_policy,),
     }

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, REMEDIATION_POLICY, Resource
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, Resource
 from nodemend.api.keys import (
     CHECK,
     CHECK_UID,
     NO_EXECUTE,
     OUR_TAINT_VALUE,
     OUT_OF_SERVICE,
-    POLICY_NAME,
     RELEASE_VOIDED,
     SAFE_END,
 )
@@ -51,13 +50,14 @@ class Write:
 
 
 Demand = tuple[Callable[[Write], bool], str, str]
-"""What must hold, the reason of the refusal, and its message, in which {user} is whoever asks."""
+"""What must hold, the reason of the refusal, and its message, in which {user} is whoever asks for what."""
 
 
 def _first_failed(policy: str, demands: tuple[Demand, ...], write: Write) -> list[PolicyDenial]:
     for holds, reason, message in demands:
         if not holds(write):
-            return [PolicyDenial(policy, policy, message.replace("{user}", write.user), reason)]
+            said = message.replace("{user}", write.user).replace("{resource}", write.attempt.resource.plural)
+            return [PolicyDenial(policy, policy, said, reason)]
     return []
 
 
@@ -294,10 +294,11 @@ SETTINGS: Final[tuple[Demand, ...]] = (
     (
         lambda write: (
             _same_but(_of(write.new, "spec"), _of(write.old, "spec"), "pause")
-            or write.may("configure", REMEDIATION_POLICY, name=POLICY_NAME)
+            or (write.creates and write.attempt.resource == NODE_HEALTH_CHECK)
+            or write.may("configure", write.attempt.resource, name=write.new["metadata"]["name"])
         ),
         FORBIDDEN,
-        'spec: you may change spec.pause only; the rest needs the verb "configure" on remediationpolicies',
+        'spec: you may change spec.pause only; the rest needs the verb "configure" on {resource}',
     ),
     (
         _pauses_in_own_name,
@@ -308,7 +309,7 @@ SETTINGS: Final[tuple[Demand, ...]] = (
 
 
 def settings_policy(attempt: Attempt) -> list[PolicyDenial]:
-    """Pausing is an operator's work; the rest needs a right of its own."""
+    """Pausing is an operator's work, of the cluster or of a check; the rest needs a right of its own."""
     if attempt.new is None or attempt.subresource:
         return []
     return _first_failed("nodemend-settings", SETTINGS, Write(attempt, attempt.new, attempt.old or NOTHING))

@@ -2,6 +2,7 @@
 
 from nodemend.api.label_selector import LabelSelector
 from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.pause import Pause
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.view import Level
 from nodemend.controllers.checking.remedies import NotServed
@@ -89,3 +90,16 @@ def test_a_limit_that_never_lets_anything_begin_is_a_failure() -> None:
     assert troubles(assess(facts(checks=Present([strict])))) == [
         (FAIL, "nhc/workers: maxUnhealthy 1 of 2 nodes allows no remediation at all")
     ]
+
+
+def test_a_check_that_is_paused_is_told_with_its_end_and_how_to_end_it_now() -> None:
+    usual = check()
+
+    def paused(until: str) -> list[tuple[Level, str]]:
+        pause = Pause(reason="new kernel", by="anna", until=until)
+        return troubles(assess(facts(checks=Present([usual.but(spec=usual.spec.but(pause=pause))]))))
+
+    assert paused("2026-01-31T12:30:00Z") == [
+        (WARN, "nhc/workers is paused until 2026-01-31T12:30:00Z by anna: new kernel")
+    ]
+    assert paused("2026-01-31T11:30:00Z") == []

@@ -63,3 +63,21 @@ def test_resuming() -> None:
     assert next(iter(render_resumed(resumed_view(Change(None), dry_run=False)))) == (
         "It is not paused. Nothing was changed."
     )
+
+
+def test_a_pause_of_one_check_says_that_what_has_begun_goes_on() -> None:
+    paused = paused_view(SWAP, Change(None), OPEN[:1], check="workers", dry_run=False)
+    assert "\n".join(render_paused(paused)) == (
+        "paused nhc/workers by anna: switch swap\n"
+        "Nothing new begins for the nodes of this check. They are still judged.\n"
+        "1 remediation is open:\n"
+        "  edge-07   AwaitingWord   goes on\n"
+        "  end them too:  kubectl mend stop NODE\n"
+        "  undo:  kubectl mend resume --check workers\n"
+        "Next: kubectl mend status"
+    )
+    resumed = list(render_resumed(resumed_view(Change(SWAP), check="workers", dry_run=False)))
+    assert resumed[0] == "resumed nhc/workers; it was paused by anna: switch swap"
+    assert resumed[-2] == '  undo:  kubectl mend pause --check workers --reason "switch swap"'
+    never = list(render_resumed(resumed_view(Change(None), check="workers", dry_run=False)))
+    assert never[0] == "nhc/workers is not paused. Nothing was changed."

@@ -2,11 +2,11 @@
 
 import pytest
 
-from nodemend.api.group_versions import REMEDIATION_POLICY
+from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.api.pause import Pause
 from nodemend.cli.exit_codes import CommandFailure
 from nodemend.cli.pause.writing import Change, clear_pause, set_pause
-from nodemend.testing.cluster.world import Shape, World
+from nodemend.testing.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SWAP = Pause(reason="switch swap", by="anna")
@@ -97,3 +97,27 @@ def test_the_red_handle_keeps_a_pause_but_not_one_that_ends_by_itself() -> None:
     caller.run(lambda cluster: set_pause(cluster, SWAP.but(until="2026-01-01T02:00:00Z"), dry_run=False))
     caller.run(lambda cluster: set_pause(cluster, stop, keep=True, dry_run=False))
     assert (spec(world) or {})["pause"] == {"reason": "stop --all", "by": "anna"}
+
+
+def pause_of_check(world: World) -> object:
+    return world.admin_api.list(NODE_HEALTH_CHECK)[0]["spec"].get("pause")
+
+
+def test_one_check_is_paused_and_resumed_and_the_policy_stays_as_it_is() -> None:
+    world, caller = quiet_world()
+    policy = spec(world)
+    paused = caller.run(lambda cluster: set_pause(cluster, SWAP, check=CHECK, dry_run=False))
+    during = pause_of_check(world)
+    resumed = caller.run(lambda cluster: clear_pause(cluster, check=CHECK, dry_run=False))
+
+    assert (paused, resumed) == (Change(None), Change(SWAP))
+    assert during == {"reason": "switch swap", "by": "anna"}
+    assert pause_of_check(world) is None
+    assert spec(world) == policy
+    assert caller.run(lambda cluster: clear_pause(cluster, check=CHECK, dry_run=False)) == Change(None)
+
+
+def test_a_check_that_is_not_there_cannot_be_paused() -> None:
+    _, caller = quiet_world()
+    with pytest.raises(CommandFailure, match="there is no NodeHealthCheck wrokers"):
+        caller.run(lambda cluster: set_pause(cluster, SWAP, check="wrokers", dry_run=False))

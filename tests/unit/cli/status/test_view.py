@@ -1,5 +1,7 @@
 """What the status of objects says, put side by side."""
 
+from dataclasses import replace
+
 from nodemend.api.conditions import Condition, ConditionStatus
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
@@ -9,7 +11,7 @@ from nodemend.api.remediation_policy import Mode, RemediationPolicy, Remediation
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.status.command import gather
 from nodemend.cli.status.text import render
-from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, status_view
+from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, status_view, without_ages
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.testing.cluster.world import Shape, World
 from tests.unit.cli.check.sound_facts import NOW, check, leader, remediation
@@ -123,3 +125,16 @@ def test_a_cluster_that_works_is_healthy_on_one_screen() -> None:
         "Every watched node is healthy.",
         "Next: nothing; kubectl mend check verifies more",
     ]
+
+
+def test_growing_older_is_no_change() -> None:
+    first = view_of(Present(ACTING), reporting())
+    aged = replace(
+        first,
+        leaders=tuple(replace(one, renewed_ago=9.0) for one in first.leaders),
+        nodes=tuple(replace(row, for_seconds=999.0) for row in first.nodes),
+    )
+    healed = replace(first, nodes=())
+
+    assert first != aged
+    assert without_ages(first) == without_ages(aged) != without_ages(healed)

@@ -1,0 +1,94 @@
+"""What was judged from caches is asked again of the API server before anything begins."""
+
+from collections.abc import Iterator
+from math import inf
+from typing import Any
+
+import pytest
+
+from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.explain.facts import gather
+from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
+from nodemend.controllers.checking.guarding import Guarding
+from nodemend.controllers.checking.standings import Place
+from nodemend.controllers.checking.weather import Weather
+from nodemend.controllers.node_health_check.gather import Target, View, find_target
+from nodemend.controllers.node_health_check.second_look import SecondLook
+from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
+from nodemend.decide.holds import CannotRead, Hold, NodeReady
+from nodemend.kube.api_request import Method, Request
+from nodemend.testing.cluster.world import CHECK, Shape, World
+from tests.unit.cli.simulated_caller import SimulatedCaller
+
+SICK = "node-1"
+
+
+class Stage:
+    """A world without controllers, and the caches of one that has just looked at it."""
+
+    def __init__(self) -> None:
+        self.world = World("second look", Shape(people=False, replicas=0))
+        self.world.run(60.0)
+        self.world.machines[SICK].power_off()
+        self.world.run(300.0)
+        self.caller = SimulatedCaller(self.world)
+        self.view: View = self.caller.run(_look)
+
+    def change(self, **spec: Any) -> None:
+        self.world.admin_api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": spec})
+
+    def before_create(self) -> Request | Hold:
+        target = find_target(self.view, SICK)
+        assert isinstance(target, Target)
+
+        async def look(cluster: Cluster) -> Request | Hold:
+            around = NodeSurroundings(self.view, ControlPlaneRoll())
+            guarding = Guarding(around, Weather(stormy_before=False, now=0.0), last_start=-inf)
+            # The view was complete at moment 0 of a clock that has gone on since: only here it is not stale.
+            for cache in (self.view.nodes, self.view.checks, self.view.policies):
+                cache.last_contact = cluster.runtime.monotonic()
+            for remediations in self.view.remedies.caches.values():
+                remediations.last_contact = cluster.runtime.monotonic()
+            second_look = SecondLook(cluster.reader, self.view, guarding)
+            return await second_look.before_create(target, Place(CHECK), 0)
+
+        return self.caller.run(look)
+
+
+async def _look(cluster: Cluster) -> View:
+    return (await gather(cluster, SICK)).view
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    made = Stage()
+    yield made
+    made.world.close()
+
+
+def test_where_nothing_has_changed_the_remediation_is_created(stage: Stage) -> None:
+    write = stage.before_create()
+    assert isinstance(write, Request)
+    assert write.method is Method.POST
+
+
+def test_a_check_that_was_paused_just_now_holds_before_the_watch_tells(stage: Stage) -> None:
+    stage.change(pause={"reason": "new kernel", "by": "admin"})
+    assert stage.before_create() == Hold(CannotRead(f"the check {CHECK}", "it has just changed"))
+
+
+def test_a_check_that_is_gone_begins_nothing(stage: Stage) -> None:
+    stage.world.admin_api.delete(NODE_HEALTH_CHECK, CHECK)
+    assert stage.before_create() == Hold(CannotRead(f"the check {CHECK}", "it is gone"))
+
+
+def test_a_node_that_is_well_again_is_left_alone(stage: Stage) -> None:
+    stage.world.machines[SICK].power_on()
+    stage.world.run(330.0)
+    assert stage.before_create() == Hold(NodeReady(SICK))
+
+
+def test_a_node_that_is_gone_is_left_alone(stage: Stage) -> None:
+    stage.world.admin_api.delete(NODE, SICK)
+    assert stage.before_create() == Hold(CannotRead("the Node", "it is gone"))
