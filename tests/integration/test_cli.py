@@ -21,6 +21,7 @@ from nodemend.api.timestamps import print_micro_time, print_time
 from tests.refusals.installed_cluster import (
     CHECKS,
     NODES,
+    ORDERS,
     PEOPLE,
     POLICY,
     REMEDIATIONS,
@@ -169,8 +170,8 @@ def word(cluster: Cluster, name: str) -> dict[str, str] | None:
 def test_check_finds_what_is_sound_and_what_is_not(mend: Mend) -> None:
     shown = mend("viewer", "check")
 
-    assert "  ok    all 4 kinds of nodemend.io/v1alpha1 are served" in shown.stdout
-    assert "  ok    all 4 admission policies are in force" in shown.stdout
+    assert "  ok    all 5 kinds of nodemend.io/v1alpha1 are served" in shown.stdout
+    assert "  ok    all 5 admission policies are in force" in shown.stdout
     assert f"  ok    {mend.name('viewer')}: you may view; you may not pause" in shown.stdout
     assert "  ok    checker: nodemend-checker leads" in shown.stdout
     assert "  warn  mode DryRun: nothing is remediated, only told" in shown.stdout
@@ -385,6 +386,75 @@ def test_pausing_and_resuming_one_check(mend: Mend) -> None:
     assert mend.cluster.plane.api.get(POLICY)["spec"] == policy
     assert missing.returncode == 1
     assert "there is no NodeHealthCheck wrokers" in missing.stderr
+
+
+def test_an_order_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> None:
+    uid, _ = make_node(mend.cluster, "edge-13", ready="Unknown", ago=60.0)
+    path = f"{ORDERS}/edge-13"
+    tried = mend("operator", "run", "edge-13", "--reason", "bad disk", "--dry-run")
+    unchanged = mend.cluster.plane.api.find(path)
+    given = mend("operator", "run", "edge-13", "--reason", "bad disk", typed="y\n")
+    stands = mend.cluster.plane.api.get(path)["spec"]
+    explained = mend("viewer", "explain", "edge-13")
+    replaced = mend("overrider", "run", "edge-13", "--reason", "me too", "--yes", "-o", "json")
+    taken = mend("operator", "run", "edge-13", "--withdraw")
+    again = mend("operator", "run", "edge-13", "--withdraw")
+
+    assert (tried.returncode, unchanged) == (0, None), tried.stderr
+    assert given.returncode == 0, given.stderr
+    assert stands == {"by": mend.name("operator"), "reason": "bad disk", "nodeUID": uid}
+    assert f"ordered by {mend.name('operator')}: the remediation of edge-13, now: bad disk" in given.stdout
+    assert "It is held for now. The RemediationPolicy says DryRun" in given.stdout
+    ordered = next(line for line in explained.stdout.splitlines() if "ordered by a person" in line)
+    assert f"{mend.name('operator')}, " in ordered
+    assert json.loads(replaced.stdout)["order"]["beforeBy"] == mend.name("operator")
+    assert (taken.returncode, again.returncode) == (0, 1)
+    assert f"withdrawn: the order of {mend.name('overrider')}" in taken.stdout
+    assert mend.cluster.plane.api.find(path) is None
+
+
+@pytest.mark.parametrize(
+    ("person", "arguments", "typed", "told"),
+    [
+        ("viewer", ("run", "edge-14"), "y\n", "may not order remediations"),
+        ("operator", ("run", "edge-00"), "y\n", "edge-00 is Ready, and nhc/workers finds nothing wrong"),
+        ("operator", ("run", "edge-14"), "n\n", "Aborted."),
+        ("operator", ("override", "edge-14"), "y\n", "may not override the guard"),
+        (
+            "overrider",
+            ("override", "edge-14"),
+            "y\n",
+            "An override does not pass this: The RemediationPolicy",
+        ),
+    ],
+)
+def test_an_order_is_refused(
+    mend: Mend, person: str, arguments: tuple[str, ...], typed: str, told: str
+) -> None:
+    if mend.cluster.plane.api.find(f"{NODES}/edge-14") is None:
+        make_node(mend.cluster, "edge-14", ready="Unknown", ago=60.0)
+    shown = mend(person, *arguments, "--reason", "bad disk", typed=typed)
+
+    assert shown.returncode == 1
+    assert told in shown.stderr
+    assert mend.cluster.plane.api.find(f"{ORDERS}/edge-14") is None
+
+
+def test_an_override_is_ordered_past_a_closed_guard(mend: Mend) -> None:
+    make_node(mend.cluster, "edge-15", ready="Unknown", ago=60.0)
+    mend.cluster.plane.api.patch(POLICY, {"spec": {"mode": "Act", "maxUnhealthy": 1}})
+    try:
+        shown = mend("overrider", "override", "edge-15", "--reason", "really dead", typed="y\n")
+    finally:
+        mend.cluster.plane.api.patch(POLICY, {"spec": {"mode": "DryRun", "maxUnhealthy": "40%"}})
+
+    assert shown.returncode == 0, shown.stderr
+    assert (
+        "It would be let past what the guard says:\n  Too many are unhealthy in the cluster" in shown.stdout
+    )
+    stands = mend.cluster.plane.api.get(f"{ORDERS}/edge-15")["spec"]
+    assert (stands["by"], stands["pastGuard"]) == (mend.name("overrider"), True)
+    mend("overrider", "override", "edge-15", "--withdraw")
 
 
 def test_stopping_one_and_all(mend: Mend) -> None:

@@ -10,13 +10,14 @@ from tests.refusals.bad_specs import BAD_SPECS, bad_specs
 from tests.refusals.believing import believing
 from tests.refusals.installed_cluster import Cluster, installed_cluster
 from tests.refusals.nodes import nodes
+from tests.refusals.orders import orders
 from tests.refusals.rights import rights
 from tests.refusals.statuses import statuses
 from tests.refusals.trial import Trial
 from tests.refusals.words import words
 
 # `nodes` ends with our accounts made cluster admins; after `believing` a real leader has written everywhere.
-CHAPTERS = (words, statuses, rights, bad_specs, nodes, believing)
+CHAPTERS = (words, statuses, rights, orders, bad_specs, nodes, believing)
 
 
 def try_all(cluster: Cluster) -> Trial:

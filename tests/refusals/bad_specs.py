@@ -50,6 +50,17 @@ _REMEDIATION: Final = {
     "metadata": {"name": "node-1", "namespace": "default"},
     "spec": {"instructions": "Pull both plugs."},
 }
+_ORDER: Final = {
+    "apiVersion": _VERSION,
+    "kind": "RemediationOrder",
+    "metadata": {"name": "node-1"},
+    "spec": {
+        "by": "system:serviceaccount:people:chief",
+        "reason": "bad disk",
+        "nodeUID": "a",
+        "pastGuard": True,
+    },
+}
 _WORD: Final = {"by": "a", "reason": "b", "nodeUID": "c", "bootID": "d", "lastRenewTime": "e"}
 
 
@@ -59,7 +70,7 @@ def bad_specs(cluster: Cluster, trial: Trial) -> None:
     query = {"dryRun": "All", "fieldValidation": "Strict"}
     # The cluster's policy exists by now, and a name that is taken is refused before anything else.
     cluster.plane.api.delete("/apis/nodemend.io/v1alpha1/remediationpolicies/cluster")
-    for good in (CHECK, POLICY, _TEMPLATE, _REMEDIATION):
+    for good in (CHECK, POLICY, _TEMPLATE, _REMEDIATION, _ORDER):
         trial.accepts(
             f"a good {good['kind']}",
             partial(chief.request, "POST", collection(good), good, query=query),
@@ -236,5 +247,24 @@ _REMEDIATIONS: Final = (
     BadSpec(_REMEDIATION, "spec.instructions", 7, ("spec.instructions", "must be of type string")),
     BadSpec(_REMEDIATION, "spec.confirmed", True, ('unknown field "spec.confirmed"',)),
 )
+_ORDERS: Final = (
+    BadSpec(_ORDER, "spec", ABSENT, ("spec", _REQUIRED)),
+    *(BadSpec(_ORDER, f"spec.{f}", ABSENT, (f"spec.{f}", _REQUIRED)) for f in ("by", "reason", "nodeUID")),
+    *(
+        BadSpec(_ORDER, f"spec.{f}", "", (f"spec.{f}", "at least 1 chars long"))
+        for f in ("by", "reason", "nodeUID")
+    ),
+    BadSpec(_ORDER, "spec.reason", "x" * 1025, ("spec.reason", "may not be more than 1024")),
+    BadSpec(_ORDER, "spec.pastGuard", "yes", ("spec.pastGuard", "must be of type boolean")),
+    BadSpec(_ORDER, "spec.until", "12:00", ('unknown field "spec.until"',)),
+)
 
-BAD_SPECS: Final = (*_CHECKS, *_SELECTORS, *_TEMPLATES_NAMED, *_POLICIES, *_TEMPLATES, *_REMEDIATIONS)
+BAD_SPECS: Final = (
+    *_CHECKS,
+    *_SELECTORS,
+    *_TEMPLATES_NAMED,
+    *_POLICIES,
+    *_TEMPLATES,
+    *_REMEDIATIONS,
+    *_ORDERS,
+)

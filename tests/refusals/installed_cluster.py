@@ -1,6 +1,6 @@
 """A real API server with Nodemend's own manifests in it, and the accounts that they and their users have."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from nodemend.api.keys import SYSTEM_NAMESPACE
 REMEDIATIONS: Final = "/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations"
 POLICY: Final = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
 CHECKS: Final = "/apis/nodemend.io/v1alpha1/nodehealthchecks"
+ORDERS: Final = "/apis/nodemend.io/v1alpha1/remediationorders"
 NODES: Final = "/api/v1/nodes"
 PEOPLE: Final = "people"
 _ACTIVE_WITHIN: Final = 30.0
@@ -24,6 +25,7 @@ _BINDINGS: Final = {
     # Everybody is a service account, so that tokens are real. The last two have roles that we do not ship.
     "viewer": "nodemend-viewer",
     "operator": "nodemend-operator",
+    "overrider": "nodemend-overrider",
     "anna": "nodemend-confirmer",
     "berta": "nodemend-confirmer",
     "chief": "cluster-admin",
@@ -97,6 +99,15 @@ def health_check(name: str) -> dict[str, Any]:
     }
 
 
+def order(name: str, **spec: object) -> dict[str, Any]:
+    return {
+        "apiVersion": "nodemend.io/v1alpha1",
+        "kind": "RemediationOrder",
+        "metadata": {"name": name},
+        "spec": {"reason": "its disk is failing", "nodeUID": "5f0c1d3e-0b6a-4c8e-9a53-6d2f1be3a7c4", **spec},
+    }
+
+
 def node(name: str, **spec: object) -> dict[str, Any]:
     metadata = {"name": name, "labels": {"rack": "7"}, "annotations": {"team": "storage"}}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec}
@@ -144,14 +155,19 @@ def _await_policies(cluster: Cluster) -> None:
         ("nodemend-settings", operator, POLICY, {"spec": {"mode": "Act"}}),
     )
     for name, api, path, change in probes:
-        wait_until(f"{name} is active", partial(_refused_by, name, api, path, change), within=_ACTIVE_WITHIN)
+        attempt = partial(api.request, "PATCH", path, change, content_type=MERGE, query={"dryRun": "All"})
+        wait_until(f"{name} is active", partial(_refused_by, name, attempt), within=_ACTIVE_WITHIN)
+    another_s = partial(chief.request, "POST", ORDERS, order("probe", by="x"), query={"dryRun": "All"})
+    wait_until(
+        "nodemend-orders is active", partial(_refused_by, "nodemend-orders", another_s), within=_ACTIVE_WITHIN
+    )
     cluster.plane.api.delete(f"{REMEDIATIONS}/probe")
     cluster.plane.api.delete(f"{NODES}/probe")
 
 
-def _refused_by(policy: str, api: Api, path: str, change: dict[str, Any]) -> bool:
+def _refused_by(policy: str, attempt: Callable[[], object]) -> bool:
     try:
-        api.request("PATCH", path, change, content_type=MERGE, query={"dryRun": "All"})
+        attempt()
     except ApiError as error:
         return f"ValidatingAdmissionPolicy '{policy}'" in str(error)
     return False

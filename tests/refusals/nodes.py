@@ -7,7 +7,7 @@ from controlplane.api import Api
 from controlplane.waiting import wait_until
 from installed.manifests import bind
 from nodemend.api.keys import SYSTEM_NAMESPACE
-from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, node
+from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, node, order
 from tests.refusals.trial import Attempt, Trial
 
 _OURS: Final = {"key": "node.kubernetes.io/out-of-service", "value": "nodemend", "effect": "NoExecute"}
@@ -113,6 +113,10 @@ def _whatever_is_bound(trial: Trial, cluster: Cluster) -> None:
             ("a node deleted", partial(api.delete, _PATH)),
         ):
             trial.refuses(f"{what} by the {name} as cluster admin", attempt, says)
+        own = order("made-up", by=f"system:serviceaccount:{SYSTEM_NAMESPACE}:nodemend-{name}")
+        trial.refuses(
+            f"an order by the {name} as cluster admin", partial(api.create, own), "ordered by a person, never"
+        )
     trial.refuses(
         "a taint by the checker as cluster admin",
         _tainted(cluster.checker, *_THEIRS, _OURS),

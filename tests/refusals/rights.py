@@ -49,7 +49,7 @@ def _changes(cluster: Cluster, trial: Trial) -> None:
         "spec.instructions",
         "cannot be changed",
     )
-    tied = ("say which check asked", "cannot be changed")
+    tied = ("say which check or person asked", "cannot be changed")
     trial.refuses(
         "another check's label", opened.change("anna", metadata={"labels": {"nodemend.io/check": "x"}}), *tied
     )

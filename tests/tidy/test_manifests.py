@@ -32,6 +32,7 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
     assert rights_of("nodemend-checker") == {
         "nodes": read,
         "nodehealthchecks": read,
+        "remediationorders": read | {"delete"},
         "nodehealthchecks/status": {"patch"},
         "remediationpolicies": read,
         "remediationpolicies/status": {"patch"},
@@ -69,7 +70,7 @@ def test_operators_and_confirmers_see_what_viewers_see_and_change_only_this() ->
             for resource, verbs in rights_of(role).items()
             for verb in verbs - {"get", "list", "watch"}
         }
-        for role in ("nodemend-operator", "nodemend-confirmer")
+        for role in ("nodemend-operator", "nodemend-overrider", "nodemend-confirmer")
     }
 
     assert changes == {
@@ -77,6 +78,13 @@ def test_operators_and_confirmers_see_what_viewers_see_and_change_only_this() ->
             ("remediationpolicies", "patch"),
             ("nodehealthchecks", "patch"),
             ("manualremediations", "delete"),
+            ("remediationorders", "create"),
+            ("remediationorders", "delete"),
+        },
+        "nodemend-overrider": {
+            ("remediationorders", "create"),
+            ("remediationorders", "delete"),
+            ("remediationorders", "override"),
         },
         "nodemend-confirmer": {("manualremediations", "patch"), ("manualremediations", "confirm")},
     }
@@ -100,11 +108,12 @@ def test_no_role_is_added_to_kubernetes_own() -> None:
         assert not [label for label in role["metadata"].get("labels", {}) if "aggregate-to" in label]
 
 
-def test_only_the_confirmers_role_may_confirm_and_none_may_configure_request_or_abandon() -> None:
+def test_one_role_may_confirm_one_may_override_and_none_may_configure_request_or_abandon() -> None:
     may_confirm = {role for role, rule in RULES if "confirm" in rule["verbs"]}
+    may_override = {role for role, rule in RULES if "override" in rule["verbs"]}
     other = {role for role, rule in RULES if {"configure", "request", "abandon"} & set(rule["verbs"])}
 
-    assert (may_confirm, other) == ({"nodemend-confirmer"}, set())
+    assert (may_confirm, may_override, other) == ({"nodemend-confirmer"}, {"nodemend-overrider"}, set())
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy["metadata"]["name"])
@@ -121,7 +130,8 @@ def test_a_policy_fails_closed_is_bound_and_says_why(policy: dict[str, Any]) -> 
 
 def test_the_policies_speak_of_the_keys_that_the_code_uses() -> None:
     text = "".join(file.read_text() for file in (CHART / "templates").glob("policy-*.yaml"))
-    ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED}
+    of_orders = {keys.ORDER, keys.ORDERED_BY, keys.ORDERED_BECAUSE, keys.PAST_GUARD}
+    ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED} | of_orders
 
     assert set(re.findall(r"nodemend\.io/[a-z-]+", text)) == ours
     assert f"'{keys.OUT_OF_SERVICE}'" in text

@@ -22,6 +22,12 @@ def guard_page() -> Iterator[str]:
     )
     yield ""
     yield from (f"1. {question}" for question in _QUESTIONS)
+    yield ""
+    yield (
+        "`kubectl mend run NODE` asks them all, and only waits for no threshold. `kubectl mend override NODE`"
+        " passes those that count, or measure the time between two: too many unhealthy, settling, too"
+        " many at once, the pace; see [run and override](../how-to/run_and_override.md)."
+    )
     yield from ("", "A limit closes at, not above: with `maxUnhealthy: 2` two unhealthy nodes close it.", "")
     yield (
         "Suspects, nodes that cannot be judged and nodes under remediation count as unhealthy. A share"

@@ -10,6 +10,7 @@ from nodemend.api.group_versions import Resource
 from nodemend.api.machine_health_check import MachineHealthCheck
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationTemplate
 from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.wire import Wire
 
@@ -77,6 +78,17 @@ CUSTOM_RESOURCES: Final = (
             Column("At-Once", ".spec.maxConcurrent", "How many remediations may run at once.", "integer"),
             Column("Paused", ".spec.pause.reason", "Why it is paused, if it is."),
             Column("Paused-By", ".spec.pause.by", "Who paused it.", wide=True),
+            _AGE,
+        ),
+    ),
+    CustomResource(
+        resource=group_versions.REMEDIATION_ORDER,
+        type=RemediationOrder,
+        short_names=("rord",),
+        columns=(
+            Column("By", ".spec.by", "Who orders it."),
+            Column("Past-Guard", ".spec.pastGuard", "Whether past the limits of the guard.", "boolean"),
+            Column("Reason", ".spec.reason", "Why."),
             _AGE,
         ),
     ),

@@ -41,6 +41,9 @@ NODE_HEALTH_CHECK: Final = Resource(
 REMEDIATION_POLICY: Final = Resource(
     OUR_GROUP, "v1alpha1", "RemediationPolicy", "remediationpolicies", namespaced=False
 )
+REMEDIATION_ORDER: Final = Resource(
+    OUR_GROUP, "v1alpha1", "RemediationOrder", "remediationorders", namespaced=False
+)
 MANUAL_REMEDIATION: Final = Resource(OUR_GROUP, "v1alpha1", "ManualRemediation", "manualremediations")
 MANUAL_REMEDIATION_TEMPLATE: Final = Resource(
     OUR_GROUP, "v1alpha1", "ManualRemediationTemplate", "manualremediationtemplates"

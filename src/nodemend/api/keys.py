@@ -22,6 +22,18 @@ CHECK_UID: Final = "nodemend.io/check-uid"
 TEMPLATE: Final = "nodemend.io/template"
 """Annotation on a remediation: the template that it was made from."""
 
+ORDER: Final = "nodemend.io/order"
+"""Annotation on a remediation that a person ordered: the UID of the order, which is thereby used."""
+
+ORDERED_BY: Final = "nodemend.io/ordered-by"
+"""Annotation beside it: who."""
+
+ORDERED_BECAUSE: Final = "nodemend.io/ordered-because"
+"""Annotation beside it: why."""
+
+PAST_GUARD: Final = "nodemend.io/past-guard"
+"""Annotation beside it, where it was let past the guard: the holds that it passed, or "nothing"."""
+
 EXCLUDE: Final = "nodemend.io/exclude"
 """Label or annotation on a Node: leave it alone. Any value but "false" says so."""
 

@@ -23,12 +23,21 @@ def spell_met(finding: Finding) -> str:
             return spell_finding(finding)
 
 
+def spell_so_far(finding: Finding) -> str:
+    """What is met, and for how long it has been."""
+    match finding:
+        case Match(age=age):
+            return f"{finding.type}={finding.status} for {spell_seconds(age)}"
+        case NeverStarted(age=age):
+            return f"no node for {spell_seconds(age)}"
+        case NodeGone() | AskedFor() | PhaseFailed():
+            return spell_finding(finding)
+
+
 def spell_age(finding: Finding) -> str:
     """What is met, for how long, and how long it may last."""
     match finding:
-        case Match(age=age, period=period):
-            return f"{finding.type}={finding.status} for {spell_seconds(age)}, limit {spell_seconds(period)}"
-        case NeverStarted(age, period):
-            return f"no node for {spell_seconds(age)}, limit {spell_seconds(period)}"
+        case Match(period=period) | NeverStarted(period=period):
+            return f"{spell_so_far(finding)}, limit {spell_seconds(period)}"
         case NodeGone() | AskedFor() | PhaseFailed():
             return spell_finding(finding)

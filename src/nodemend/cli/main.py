@@ -16,6 +16,8 @@ COMMANDS: Final = {
     "explain": ("nodemend.cli.explain.command", "Say why a node is or is not remediated."),
     "simulate": ("nodemend.cli.simulate.command", "Say what would be done if nodes failed."),
     "confirm": ("nodemend.cli.confirm.command", "Vouch that a node is down, so that its workloads move."),
+    "run": ("nodemend.cli.run.command", "Order the remediation of a node now, through the guard."),
+    "override": ("nodemend.cli.run.override_command", "Order it past the limits of the guard."),
     "pause": ("nodemend.cli.pause.command", "Stop new actions at once: everywhere, or for one check."),
     "resume": ("nodemend.cli.pause.resume_command", "End a pause."),
     "stop": ("nodemend.cli.stop.command", "End remediations at their next safe point."),

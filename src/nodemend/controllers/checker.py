@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from nodemend.api import keys
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY
 from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.remedies import Asked
@@ -81,11 +82,13 @@ class Checker:
         self.machines = (
             MachineChecking(runtime, transport, timings, shared, machines) if machines is not None else None
         )
+        self._orders = self._reflect(whole(REMEDIATION_ORDER, RemediationOrder))
         self.view = View(
             self._nodes.cache,
             self._checks.cache,
             self._remedies.remedies,
             self._policies.cache,
+            self._orders.cache,
             self.machines,
         )
 
@@ -109,6 +112,7 @@ class Checker:
                 "checks": self._keep(self._checks, self._checks_changed),
                 "remedies": self._remedies.run(),
                 "policies": self._keep(self._policies, self._policies_changed),
+                "orders": self._keep(self._orders, self._orders_changed),
                 "election": lead(
                     self._runtime, self._transport, self._election, self._work, self._observers.election
                 ),
@@ -149,6 +153,7 @@ class Checker:
         yield PolicyKey()
         yield from self._every_check()
         yield from (TargetKey(node.name) for node in self.view.nodes.all())
+        yield from (TargetKey(order.metadata.name) for order in self.view.orders.all())
 
     def _every_check(self) -> Iterator[Key]:
         return (CheckKey(check.metadata.name) for check in self.view.checks.all())
@@ -198,3 +203,9 @@ class Checker:
             self._ask_for(*self._everything())
             if self.machines is not None:
                 self.machines.policies_changed()
+
+    def _orders_changed(self, changes: Sequence[Change[RemediationOrder]]) -> None:
+        now = self._runtime.monotonic()
+        for change in changes:
+            self._seen.note_order(change, now)
+            self._ask_for(TargetKey(change.key))

@@ -13,6 +13,7 @@ from nodemend.decide.guard_holds import (
     InMaintenance,
     NobodyActs,
     NotUnderstood,
+    OrderVoid,
     OtherRemediation,
     Pacing,
     Paused,
@@ -27,7 +28,7 @@ from nodemend.decide.guard_holds import (
 
 def explain_guard(reason: GuardHold) -> Explanation:
     match reason:
-        case DryRun() | CheckDryRun() | Paused() | Excluded() | InMaintenance():
+        case DryRun() | CheckDryRun() | Paused() | Excluded() | InMaintenance() | OrderVoid():
             return _explain_wish(reason)
         case TooManyUnhealthy() | TooFewUnhealthy() | Settling() | ApiUnsettled():
             return _explain_storm(reason)
@@ -46,7 +47,9 @@ def explain_guard(reason: GuardHold) -> Explanation:
             assert_never(reason)
 
 
-def _explain_wish(reason: DryRun | CheckDryRun | Paused | Excluded | InMaintenance) -> Explanation:
+def _explain_wish(
+    reason: DryRun | CheckDryRun | Paused | Excluded | InMaintenance | OrderVoid,
+) -> Explanation:
     """What somebody has asked for."""
     match reason:
         case DryRun(policy_exists):
@@ -68,6 +71,11 @@ def _explain_wish(reason: DryRun | CheckDryRun | Paused | Excluded | InMaintenan
         case InMaintenance(by):
             return Explanation(
                 f"The node is in maintenance: {by}.", "It goes on when the maintenance has ended."
+            )
+        case OrderVoid(by, why):
+            return Explanation(
+                f"The order of {by} counts no longer: {why}.",
+                "`kubectl mend run NODE --reason ...` orders it anew.",
             )
         case _:
             assert_never(reason)

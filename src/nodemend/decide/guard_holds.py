@@ -135,6 +135,14 @@ class NotUnderstood:
     what: str
 
 
+@dataclass(frozen=True, slots=True)
+class OrderVoid:
+    """The person's order that this rests on counts no longer."""
+
+    by: str
+    why: str
+
+
 GuardHold = (
     DryRun
     | CheckDryRun
@@ -153,4 +161,5 @@ GuardHold = (
     | RemediesExhausted
     | NobodyActs
     | NotUnderstood
+    | OrderVoid
 )

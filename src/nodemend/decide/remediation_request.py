@@ -20,6 +20,8 @@ class Open:
     committed: bool
     finished: bool
     trying: Trying
+    # The UID of the person's order that it came from; empty where the check asked by itself.
+    order: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,14 @@ class Wishes:
     healthy_delay: float
 
 
-def decide(health: NodeHealth, existing: Open | None, guarded: Go | Hold, wishes: Wishes) -> Request:
+def decide(
+    health: NodeHealth, existing: Open | None, guarded: Go | Hold, wishes: Wishes, *, ordered: bool = False
+) -> Request:
+    """`ordered`: a person asks for it now, and their order stands."""
     if existing is None:
-        return _without(health, guarded)
+        return _without(health, guarded, ordered=ordered)
     if not existing.ours:
-        return _without(health, Hold(OtherRemediation(existing.holder)))
+        return _without(health, Hold(OtherRemediation(existing.holder)), ordered=ordered)
     if existing.ending:
         return Leave()
     return _with(health, existing, wishes)
@@ -74,7 +79,9 @@ def decide_orphan(existing: Open) -> Withdraw | Leave:
     return Withdraw()
 
 
-def _without(health: NodeHealth, guarded: Go | Hold) -> Request:
+def _without(health: NodeHealth, guarded: Go | Hold, *, ordered: bool) -> Request:
+    if ordered:
+        return guarded if isinstance(guarded, Hold) else Create()
     match health:
         case Unhealthy():
             return guarded if isinstance(guarded, Hold) else Create()

@@ -39,9 +39,9 @@ class Go:
 Question = Callable[[GuardFacts, PolicyFacts], HoldReason | None]
 
 
-def guard(facts: GuardFacts) -> Go | Hold:
-    """The first reason to hold, or Go."""
-    return next((Hold(reason) for reason in reasons(facts)), Go())
+def guard(facts: GuardFacts, passing: tuple[type[HoldReason], ...] = ()) -> Go | Hold:
+    """The first reason to hold, or Go. Reasons of the types `passing` hold nothing up."""
+    return next((Hold(reason) for reason in reasons(facts) if not isinstance(reason, passing)), Go())
 
 
 def reasons(facts: GuardFacts) -> Iterator[HoldReason]:

@@ -39,6 +39,7 @@ def build(around: Surroundings) -> Checker:
     readings.follow_cache("nodehealthchecks", lambda: view.checks.age(now()))
     readings.follow_cache("remediations", lambda: view.remedies.age(now()))
     readings.follow_cache("remediationpolicies", lambda: view.policies.age(now()))
+    readings.follow_cache("remediationorders", lambda: view.orders.age(now()))
     readings.follow_queue("node_health_check", lambda: checker.waiting)
     if checker.machines is not None:
         machines = checker.machines

@@ -35,6 +35,24 @@ MACHINE_UNHEALTHY: Final = EventReason(
 MACHINE_HEALTHY: Final = EventReason(
     "MachineHealthy", EventType.NORMAL, "Judge", "Nothing that its check watches is wrong with the Machine."
 )
+REMEDIATION_ORDERED: Final = EventReason(
+    "RemediationOrdered",
+    EventType.NORMAL,
+    "Order",
+    "A person ordered the remediation of the node now (`kubectl mend run` or `override`).",
+)
+OVERRIDE_USED: Final = EventReason(
+    "OverrideUsed",
+    EventType.WARNING,
+    "Order",
+    "A remediation began past the limits of the guard; the note says who let it, past what, and why.",
+)
+ORDER_LAPSED: Final = EventReason(
+    "OrderLapsed",
+    EventType.WARNING,
+    "Order",
+    "A person's order ended unused; the note says why.",
+)
 REMEDIATION_STARTED: Final = EventReason(
     "RemediationStarted", EventType.NORMAL, "Request", "A health check asked for a remediation of the node."
 )
@@ -96,6 +114,9 @@ EVENT_REASONS: Final = (
     NODE_HEALTHY,
     MACHINE_UNHEALTHY,
     MACHINE_HEALTHY,
+    REMEDIATION_ORDERED,
+    OVERRIDE_USED,
+    ORDER_LAPSED,
     REMEDIATION_STARTED,
     REMEDIATION_WITHDRAWN,
     REMEDIATION_ESCALATED,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from nodemend.kube.api_request import Content
 from tests.simulation.differential.json_patches import json_patches
-from tests.simulation.differential.our_samples import CHECKS, POLICIES, REMEDIATIONS, TEMPLATES
+from tests.simulation.differential.our_samples import CHECKS, ORDERS, POLICIES, REMEDIATIONS, TEMPLATES
 from tests.simulation.differential.samples import (
     ATTACHMENTS,
     EVENTS,
@@ -37,7 +37,7 @@ LONG: Final = "3600"
 
 KINDS: Final = (
     *(NODES, NODES, LEASES, LEASES, PODS, PODS, ATTACHMENTS, EVENTS, WIDGETS, WIDGETS),
-    *(REMEDIATIONS, REMEDIATIONS, REMEDIATIONS, POLICIES, CHECKS, TEMPLATES),
+    *(REMEDIATIONS, REMEDIATIONS, REMEDIATIONS, POLICIES, CHECKS, TEMPLATES, ORDERS),
 )
 
 
@@ -377,6 +377,8 @@ class Generator:
         name = metadata.get("name") or f"sentinel-{len(self._steps)}"
         if sample is POLICIES:
             name = "cluster"
+        if sample is ORDERS:
+            rest["spec"]["by"] = "admin"
         labels = {**metadata.get("labels", {}), "sentinel": f"s{len(self._steps)}"}
         document = sample.document(name, without_nulls({**rest, "metadata": {"labels": labels}}))
         return {"path": sample.collection(namespace), "body": document}

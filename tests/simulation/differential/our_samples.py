@@ -206,6 +206,36 @@ def _bad_check(random: Random) -> Document:
     )
 
 
+def _order(random: Random) -> Document:
+    spec: Document = {
+        "by": random.choice(("admin", "admin", "ann", "carol")),
+        "reason": random.choice(("bad disk", "CHG-7")),
+        "nodeUID": random.choice(("u1", "u2")),
+    }
+    if random.random() < 0.5:
+        spec["pastGuard"] = random.choice((True, True, False))
+    return {"spec": spec}
+
+
+def _order_change(random: Random) -> Document:
+    field = random.choice(("by", "reason", "pastGuard"))
+    if random.random() < 0.5:
+        return {"spec": {field: _order(random)["spec"].get(field)}}
+    return {"metadata": metadata_change(random)}
+
+
+def _bad_order(random: Random) -> Document:
+    return random.choice(
+        (
+            {"spec": {"reason": ""}},
+            {"spec": {"pastGuard": "yes"}},
+            {"spec": {"nodeUID": 7}},
+            {"spec": "now"},
+            {"metadata": random.choice(BAD_METADATA)},
+        )
+    )
+
+
 def _template(random: Random) -> Document:
     instructions = {"instructions": random.choice(("look", "pull the plug"))}
     return {"spec": random.choice(({"template": {"spec": instructions}}, {"template": {}}, {}))}
@@ -268,4 +298,15 @@ TEMPLATES = Sample(
     _template,
     None,
     _bad_template,
+)
+ORDERS = Sample(
+    "/apis/nodemend.io/v1alpha1/remediationorders",
+    GROUP,
+    "RemediationOrder",
+    ("n1", "n2"),
+    _order,
+    _order_change,
+    None,
+    _bad_order,
+    users=("admin", "admin", "writer", "confirmer", "checker"),
 )

@@ -4,7 +4,7 @@ import time
 from typing import Any, Final
 
 from tests.simulation.differential.generating import NAMESPACES
-from tests.simulation.differential.our_samples import POLICIES, REMEDIATIONS, definitions, policies
+from tests.simulation.differential.our_samples import ORDERS, POLICIES, REMEDIATIONS, definitions, policies
 from tests.simulation.differential.running import SAMPLES, VERBS
 from tests.simulation.differential.sides import RealSide
 from tests.simulation.differential.steps import Step
@@ -48,10 +48,12 @@ def _grant(real: RealSide, group: str, verbs: list[str]) -> None:
 def _wait_for_policies(real: RealSide) -> None:
     """Each is in force when it refuses something."""
     remediation = REMEDIATIONS.document("probe", {})
+    order = ORDERS.document("probe", {"spec": {"by": "x", "reason": "x", "nodeUID": "x"}})
     probes = (
         Step("probe", "POST", "/api/v1/nodes", {}, {"metadata": {"name": "probe"}}, user="checker"),
         Step("probe", "POST", REMEDIATIONS.collection(NAMESPACES[0]), {}, remediation, user="writer"),
         Step("probe", "POST", POLICIES.path, {}, POLICIES.document("cluster", {}), user="writer"),
+        Step("probe", "POST", ORDERS.path, {}, order, user="writer"),
     )
     until = time.monotonic() + SECONDS_TO_SERVE
     for probe in probes:

@@ -12,7 +12,14 @@ from nodemend.testing.api_server.our_rules import our_rules
 from nodemend.testing.api_server.policies import CHECKER, REMEDIATOR
 from tests.simulation.differential.comparing import Comparison, Run, compare
 from tests.simulation.differential.generating import NAMESPACES
-from tests.simulation.differential.our_samples import CHECKS, POLICIES, REMEDIATIONS, TEMPLATES, definitions
+from tests.simulation.differential.our_samples import (
+    CHECKS,
+    ORDERS,
+    POLICIES,
+    REMEDIATIONS,
+    TEMPLATES,
+    definitions,
+)
 from tests.simulation.differential.samples import ATTACHMENTS, EVENTS, LEASES, NODES, PODS, Sample
 from tests.simulation.differential.sides import Event, RealSide, Side, SimulatedSide
 from tests.simulation.differential.steps import Outcome, Step, resolve
@@ -20,14 +27,17 @@ from tests.simulation.differential.widgets import DEFINITION, WIDGETS
 
 SAMPLES: Final[tuple[Sample, ...]] = (
     *(NODES, LEASES, PODS, ATTACHMENTS, EVENTS, WIDGETS),
-    *(REMEDIATIONS, POLICIES, CHECKS, TEMPLATES),
+    *(REMEDIATIONS, POLICIES, CHECKS, TEMPLATES, ORDERS),
 )
 VERBS: Final = {
     "differential:writers": frozenset(
         {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
     ),
     "differential:confirmers": frozenset(
-        {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "confirm"}
+        {
+            *("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
+            *("confirm", "override"),
+        }
     ),
     "differential:readers": frozenset({"get", "list", "watch"}),
 }

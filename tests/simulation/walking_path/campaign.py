@@ -55,6 +55,7 @@ def _report(runs: list[Run], seconds: float) -> int:
     print(
         f"{len(runs)} seeds, {faults.total()} faults, {sum(run.releases for run in runs)} releases, "
         f"{share:.0%} of seeds reached one (at least {WANTED_SHARE:.0%} wanted), "
+        f"{sum(run.followed for run in runs)} orders followed, "
         f"{len(broken)} violations of I1-I5, I8, I11, I14"
     )
     return 1 if broken or share < WANTED_SHARE else 0

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_ORDER, REMEDIATION_POLICY
 from nodemend.kube.api_request import Request
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.replicas import Replica
@@ -116,7 +116,15 @@ class Faults:
     def _disturb(self) -> None:
         replica = self._chance.choice(self._world.replicas)
         disturbance = self._chance.choice(
-            (self._pause, self._cut, self._step_clock, self._compact, self._pause_policy, self._touch_nodes)
+            (
+                self._pause,
+                self._cut,
+                self._step_clock,
+                self._compact,
+                self._pause_policy,
+                self._touch_nodes,
+                self._order,
+            )
         )
         self.counts[disturbance.__name__.strip("_").replace("_", " ")] += 1
         self._world.scheduler.note(f"fault: {disturbance.__name__} {replica.name}")
@@ -151,6 +159,16 @@ class Faults:
             label = {"metadata": {"labels": {"touched": str(self._chance.randrange(10**6))}}}
             self._world.admin_api.patch(NODE, name, label)
 
+    def _order(self, _replica: Replica) -> None:
+        """Somebody orders the remediation of a node that looks sick, or of any; half of it past the guard."""
+        api = self._world.admin_api
+        unready = [node for node in api.list(NODE) if not _is_ready(node)] or api.list(NODE)
+        node = self._chance.choice(unready)["metadata"]
+        past_guard = self._chance.random() < 0.5
+        spec = {"by": "admin", "reason": "it looks sick", "nodeUID": node["uid"], "pastGuard": past_guard}
+        if api.get(REMEDIATION_ORDER, node["name"]) is None:
+            api.create(REMEDIATION_ORDER, {"metadata": {"name": node["name"]}, "spec": spec})
+
     def _cease(self) -> None:
         for replica in self._world.replicas:
             replica.quality = GOOD_LINK
@@ -160,3 +178,8 @@ class Faults:
                 self.counts[f"request {fate.name.lower()}"] += times
         for machine in self._world.machines.values():
             self._heal(machine)
+
+
+def _is_ready(node: dict[str, Any]) -> bool:
+    conditions = node.get("status", {}).get("conditions", ())
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

@@ -9,7 +9,14 @@ from typing import Any
 import msgspec
 
 from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, NODE, POD, REMEDIATION_POLICY
+from nodemend.api.group_versions import (
+    LEASE,
+    MANUAL_REMEDIATION,
+    NODE,
+    POD,
+    REMEDIATION_ORDER,
+    REMEDIATION_POLICY,
+)
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request, Selection
 from nodemend.testing.cluster.machines import Machine
@@ -29,6 +36,8 @@ class Invariants:
     def __init__(self) -> None:
         self.releases = 0
         self.starts: Counter[str] = Counter()
+        self.followed = 0
+        self._orders: Counter[str] = Counter()
         self._released_words: Counter[str] = Counter()
         self._allowed: list[tuple[float, bool]] = []
         self._world: World | None = None
@@ -64,11 +73,25 @@ class Invariants:
 
     def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
         self._has_preconditions(request)
+        if request.method is Method.POST and request.path.endswith("/manualremediations"):
+            self._saw_beginning(msgspec.json.decode(answer.body))
         if request.method is Method.PATCH and request.path.startswith("/api/v1/nodes/"):
             node = msgspec.json.decode(answer.body)
             body = msgspec.json.decode(request.body)
             if _asks_for_our_taint(body) and _our_taint_is_on(node):
                 self._saw_release(node)
+
+    def _saw_beginning(self, remediation: dict[str, Any]) -> None:
+        """I5 at the beginning too, order or not; and I11: one order, one remediation."""
+        metadata = remediation["metadata"]
+        self._was_allowed(metadata["name"])
+        order = metadata["annotations"].get(keys.ORDER)
+        if order is None:
+            return
+        self.followed += 1
+        self._orders[order] += 1
+        if self._orders[order] > 1:
+            raise InvariantBrokenError(f"I11: the order for {metadata['name']} was followed twice")
 
     def _has_preconditions(self, request: Request) -> None:
         """I3: whatever changes a Node, or deletes anything, names the object and its version."""
@@ -112,7 +135,7 @@ class Invariants:
         before = [allowed for when, allowed in self._allowed if when <= oldest][-1:]
         since = [allowed for when, allowed in self._allowed if when > oldest]
         if not any((*before, *since)):
-            raise InvariantBrokenError(f"I5: {node} was released while that was not allowed")
+            raise InvariantBrokenError(f"I5: something began on {node} while that was not allowed")
 
     def _only_once(self, remediation: dict[str, Any]) -> None:
         """I11: one word, one release, however often we crashed on the way."""
@@ -128,6 +151,8 @@ class Invariants:
         if left:
             said = [(one.get("status") or {}).get("message") for one in left]
             raise InvariantBrokenError(f"I14: {_names(left)} not closed: {said}")
+        if orders := world.admin_api.list(REMEDIATION_ORDER):
+            raise InvariantBrokenError(f"I8: orders left behind: {_names(orders)}")
         for node in world.admin_api.list(NODE):
             self._is_clean(node)
         locks = [

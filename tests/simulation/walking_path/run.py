@@ -19,6 +19,8 @@ class Run:
     seed: int
     broken: str
     releases: int
+    followed: int
+    """Remediations that began on a person's order."""
     faults: Counter[str]
     digest: str
     steps: int
@@ -51,6 +53,7 @@ def play(seed: int, *, keep_trace: bool = False, until: float | None = None) -> 
         seed,
         broken,
         invariants.releases,
+        invariants.followed,
         faults.counts,
         trace.digest,
         world.scheduler.steps,

@@ -19,7 +19,7 @@ from nodemend.testing.transport import SimulatedTransport
 
 T = TypeVar("T")
 
-EVERYTHING = ("list", "get", "patch", "delete", "confirm", "configure")
+EVERYTHING = ("list", "get", "patch", "create", "delete", "confirm", "configure", "override")
 
 
 class Front:

@@ -46,6 +46,10 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     ),
     (guard_holds.RemediesExhausted(1), "1 remedy was tried, and it is still unhealthy."),
     (guard_holds.RemediesExhausted(3), "3 remedies were tried, and it is still unhealthy."),
+    (
+        guard_holds.OrderVoid("anna", "it was taken back"),
+        "The order of anna counts no longer: it was taken back.",
+    ),
     (guard_holds.Pacing(4), "Another remediation has only just begun."),
     (
         guard_holds.ControlPlaneBusy("cp-2"),

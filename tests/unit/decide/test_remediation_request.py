@@ -93,3 +93,28 @@ def test_what_no_check_answers_for_goes_unless_something_was_released(
     existing: Open, expected: Withdraw | Leave
 ) -> None:
     assert decide_orphan(existing) == expected
+
+
+@pytest.mark.parametrize(
+    ("health", "existing", "guarded", "expected"),
+    [
+        (SICK, None, Go(), Create()),
+        (SUSPECT, None, Go(), Create()),
+        (SUSPECT, None, HELD, HELD),
+        (Healthy(None), None, Go(), Create()),
+        (Unjudged("x"), None, Go(), Create()),
+        (
+            SUSPECT,
+            replace(OURS, ours=False),
+            Go(),
+            Hold(guard_holds.OtherRemediation("ManualRemediation n1")),
+        ),
+        # What is there goes on as ever.
+        (SUSPECT, OURS, Go(), Leave(200)),
+        (SUSPECT, replace(OURS, ending=True), Go(), Leave()),
+    ],
+)
+def test_an_order_takes_the_place_of_a_threshold(
+    health: NodeHealth, existing: Open | None, guarded: Go | Hold, expected: Request
+) -> None:
+    assert decide(health, existing, guarded, WISHES, ordered=True) == expected

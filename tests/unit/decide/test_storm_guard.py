@@ -233,3 +233,15 @@ def test_how_many_at_once(total: int, most: int) -> None:
 )
 def test_how_many_are_a_storm(total: int, closes: int) -> None:
     assert closes_at(ACTING, total) == closes
+
+
+def test_reasons_that_are_passed_hold_nothing_up_and_the_next_speaks() -> None:
+    facts = replace(CALM, of_cluster=Census(20, 8, 0), settling=7.0, since_last_start=0.0)
+    storm = guard_holds.TooManyUnhealthy
+
+    assert guard(facts, (storm,)) == Hold(guard_holds.Settling(7.0))
+    assert guard(facts, (storm, guard_holds.Settling, guard_holds.Pacing)) == Go()
+    busy = replace(facts, control_plane=ControlPlane(3, 1, ""))
+    assert guard(busy, (storm, guard_holds.Settling, guard_holds.Pacing)) == Hold(
+        guard_holds.QuorumAtRisk(1, 3)
+    )

@@ -22,6 +22,7 @@ OLDEST_SERVER: Final = (1, 33)
 ADMISSION_POLICIES: Final = (
     "nodemend-confirmation",
     "nodemend-nodes",
+    "nodemend-orders",
     "nodemend-remediations",
     "nodemend-settings",
 )

@@ -8,6 +8,7 @@ from nodemend.api.group_versions import (
     MANUAL_REMEDIATION,
     NODE,
     NODE_HEALTH_CHECK,
+    REMEDIATION_ORDER,
     REMEDIATION_POLICY,
     Resource,
 )
@@ -49,6 +50,8 @@ ABILITIES: Final = {
     "view": (("list", NODE_HEALTH_CHECK), ("list", MANUAL_REMEDIATION), ("list", NODE), ("get", LEASE)),
     "pause": (("patch", REMEDIATION_POLICY),),
     "stop": (("delete", MANUAL_REMEDIATION),),
+    "run": (("create", REMEDIATION_ORDER),),
+    "override": (("create", REMEDIATION_ORDER), ("override", REMEDIATION_ORDER)),
     "confirm": (("patch", MANUAL_REMEDIATION), ("confirm", MANUAL_REMEDIATION)),
     "configure": (("patch", REMEDIATION_POLICY), ("configure", REMEDIATION_POLICY)),
 }

@@ -6,9 +6,16 @@ from typing import TypeVar
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION,
+    NODE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_ORDER,
+    REMEDIATION_POLICY,
+)
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.cluster import Cluster, must_have
@@ -56,6 +63,7 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
         checks=_cache(whole(NODE_HEALTH_CHECK, NodeHealthCheck), checks),
         remedies=await look_at_remedies(cluster, checks),
         policies=_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
+        orders=_cache(whole(REMEDIATION_ORDER, RemediationOrder), await _orders(cluster)),
     )
     node = nodes.project(wire, None)
     mine = sorted(
@@ -71,6 +79,11 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
         leaders=await look_at_leaders(cluster),
         now=cluster.now,
     )
+
+
+async def _orders(cluster: Cluster) -> list[RemediationOrder]:
+    orders = await cluster.all(REMEDIATION_ORDER, RemediationOrder)
+    return [] if isinstance(orders, Absent) else must_have(orders, "list of orders")
 
 
 def conditions_by_writing(node: NodeRecord, now: datetime) -> tuple[ConditionSeen, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from nodemend.api import keys
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.explain.facts import ExplainFacts
@@ -11,6 +12,7 @@ from nodemend.cli.explain.view import Answer, Question
 from nodemend.cli.finding_words import spell_age
 from nodemend.cli.words import spell_seconds
 from nodemend.controllers.node_health_check.gather import Target
+from nodemend.controllers.node_health_check.orders import Weighed
 from nodemend.decide import guard_holds, holds
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Unreadable
@@ -19,6 +21,7 @@ from nodemend.decide.hold_explanations import explain
 from nodemend.decide.human_word import Believed, weigh
 from nodemend.decide.manual_remediation import HeldBy, ManualFacts
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.remediation_order import GOOD_FOR, Lapsed, Stands, Used
 from nodemend.decide.storm_guard import guard, most_at_once
 
 QUESTION_OF: Final[dict[type, str]] = {
@@ -37,6 +40,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     guard_holds.ApiUnsettled: "allowed",
     guard_holds.NotUnderstood: "allowed",
     guard_holds.NobodyActs: "remediating",
+    guard_holds.OrderVoid: "ordered",
     guard_holds.RemediesExhausted: "remediating",
     guard_holds.OtherRemediation: "locked",
     holds.BootUnknown: "locked",
@@ -88,9 +92,31 @@ def ask_unhealthy(health: NodeHealth) -> Question:
     return Question(key="unhealthy", asked="unhealthy for long enough", answer=answer, because=because)
 
 
-def ask_allowed(facts: GuardFacts) -> Question:
+def ask_ordered(weighed: Weighed) -> Question:
+    """Only where there is an order: that nobody has ordered anything is no answer to anything."""
+    order, answer, why = weighed.order, Answer.NO, ""
+    if order is None:
+        raise ValueError("there is no order to ask about")
+    match weighed.verdict:
+        case Stands():
+            left = spell_seconds(GOOD_FOR - order.age)
+            answer, why = Answer.YES, f"good for {left} more{', past the guard' if order.past_guard else ''}"
+        case Used():
+            why = "the remediation that it began is there"
+        case Lapsed(said):
+            why = said
+        case None:
+            pass
+        case _:
+            assert_never(weighed.verdict)
+    because = f"{order.by}, {spell_seconds(order.age)} ago: {order.reason}; {why}"
+    return Question(key="ordered", asked="ordered by a person", answer=answer, because=because)
+
+
+def ask_allowed(facts: GuardFacts, weighed: Weighed) -> Question:
     asked = "allowed by the cluster"
-    guarded = guard(facts)
+    warrant = weighed.warrant(facts)
+    guarded = guard(facts, warrant.passing if warrant else ())
     if isinstance(guarded, holds.Hold):
         return Question(
             key="allowed", asked=asked, answer=Answer.NO, because=explain(guarded.reason).sentence
@@ -99,6 +125,8 @@ def ask_allowed(facts: GuardFacts) -> Question:
     total = facts.of_cluster.total
     most = most_at_once(facts.policy.value, total) if isinstance(facts.policy, Present) else 0
     because = f"mode Act, no pause, {spell_count(others, 'other node')} under remediation of {most} at once"
+    if warrant is not None and warrant.passed:
+        because = f"{warrant.order.by} lets it past {warrant.passed_by_name}"
     return Question(key="allowed", asked=asked, answer=Answer.YES, because=because)
 
 
@@ -110,6 +138,8 @@ def ask_remediating(facts: ExplainFacts) -> Question:
     age = (facts.now - parse_time(metadata.creation_timestamp)).total_seconds()
     phase = "Ending" if metadata.deleting else status.phase
     because = f"{metadata.namespace}/{metadata.name}, {phase}, for {spell_seconds(age)}"
+    if by := metadata.annotations.get(keys.ORDERED_BY):
+        because += f"; ordered by {by}: {metadata.annotations.get(keys.ORDERED_BECAUSE, '')}"
     return Question(key="remediating", asked=asked, answer=Answer.YES, because=because)
 
 

@@ -7,18 +7,17 @@ from typing import Final, assert_never
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.cli.explain import questions as ask
 from nodemend.cli.explain.facts import ExplainFacts
+from nodemend.cli.explain.judging import Judged, judge_node
 from nodemend.cli.explain.step_words import spell_step
-from nodemend.cli.explain.survey import guard_facts
 from nodemend.cli.explain.view import Answer, ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.words import first_sentence, spell_list, spell_seconds
 from nodemend.controllers.node_health_check import gather
-from nodemend.controllers.node_health_check.gather import Target
 from nodemend.decide import manual_remediation, remediation_request
-from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
-from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged, judge
+from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.remediation_order import MEASURES
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Request, Withdraw
 from nodemend.decide.storm_guard import guard
 
@@ -26,41 +25,37 @@ HOW_AGES_COUNT: Final = (
     "Ages are counted from the times written in the objects, by the API server's clock. The controllers count"
     " only what they have seen themselves, and may be later."
 )
+_OVERRIDABLE: Final = frozenset(measure.__name__ for measure in MEASURES)
 
 
 def explain_node(facts: ExplainFacts) -> ExplainView:
-    target = gather.find_target(facts.view, facts.node.name)
-    health = judge(target.check.spec.thresholds, facts.conditions) if target else None
-    # Every node is judged for it: once is enough.
-    guarding = guard_facts(facts, target) if target else None
-    rows = list(_rows(facts, target, health, guarding))
-    verdict, held = _verdict(facts, target, health, guarding)
+    judged = judge_node(facts)
+    rows = list(_rows(facts, judged))
+    verdict, held = _verdict(facts, judged)
     return ExplainView(
         node=facts.node.name,
-        health=type(health).__name__ if health else "Unwatched",
+        health=type(judged.health).__name__ if judged else "Unwatched",
         headline=f"{facts.node.name} {verdict}",
         questions=tuple(_with_hold(rows, held)),
         held=held,
         notes=tuple(_notes(facts, held)),
-        next_step=held.next_step if held else _next_step(facts, target, health),
+        next_step=held.next_step if held else _next_step(facts, judged),
     )
 
 
-def _rows(
-    facts: ExplainFacts, target: Target | None, health: NodeHealth | None, guarding: GuardFacts | None
-) -> Iterator[Question]:
-    yield ask.ask_watched(target)
-    if health is not None and guarding is not None:
-        yield ask.ask_unhealthy(health)
-        yield ask.ask_allowed(guarding)
+def _rows(facts: ExplainFacts, judged: Judged | None) -> Iterator[Question]:
+    yield ask.ask_watched(judged.target if judged else None)
+    if judged is not None:
+        yield ask.ask_unhealthy(judged.health)
+        if judged.weighed.order is not None:
+            yield ask.ask_ordered(judged.weighed)
+        yield ask.ask_allowed(judged.guarding, judged.weighed)
     yield ask.ask_remediating(facts)
     if facts.open_ is not None:
         yield from ask.ask_of_remediation(facts.open_)
 
 
-def _verdict(
-    facts: ExplainFacts, target: Target | None, health: NodeHealth | None, guarding: GuardFacts | None
-) -> tuple[str, HeldView | None]:
+def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView | None]:
     """What completes "NODE ...", and the hold if there is one."""
     if facts.open_ is not None and not _is_over(facts.open_.remediation):
         step = manual_remediation.decide(facts.open_)
@@ -68,20 +63,35 @@ def _verdict(
             held = _held(step, facts.node.name)
             return f"is under remediation, and held. {held.sentence}", held
         return f"is under remediation. Next, the remediator {spell_step(step)}.", None
-    if target is None or health is None or guarding is None:
+    if judged is None:
         return "is watched by no check. Nothing will be done about it.", None
-    found = gather.find_remediation(facts.view, target)
+    warrant = judged.weighed.warrant(judged.guarding)
     request = remediation_request.decide(
-        health,
-        # A command has not watched it: no time of it has passed.
-        gather.as_open(found, target, facts.view, 0.0) if found is not None else None,
-        guard(guarding),
-        gather.wishes_of(target),
+        judged.health,
+        judged.existing,
+        guard(judged.guarding, warrant.passing if warrant else ()),
+        gather.wishes_of(judged.target),
+        ordered=warrant is not None,
     )
     if isinstance(request, Hold):
         held = _held(request, facts.node.name)
-        return f"is unhealthy, and its remediation is held. {held.sentence}", held
-    return _unheld(health, request), None
+        whose = f"the remediation that {warrant.order.by} ordered" if warrant else "its remediation"
+        return f"{_state(judged.health)}, and {whose} is held. {held.sentence}", held
+    return _unheld(judged.health, request), None
+
+
+def _state(health: NodeHealth) -> str:
+    match health:
+        case Healthy():
+            return "meets no threshold"
+        case Suspect():
+            return "is suspect"
+        case Unhealthy():
+            return "is unhealthy"
+        case Unjudged():
+            return "cannot be judged"
+        case _:
+            assert_never(health)
 
 
 def _unheld(health: NodeHealth, request: Request) -> str:
@@ -135,6 +145,8 @@ def _notes(facts: ExplainFacts, held: HeldView | None) -> Iterator[str]:
     said = first_sentence(facts.open_.remediation.status.message) if facts.open_ else ""
     if said and (held is None or said != held.sentence):
         yield f"The remediator last said: {said}"
+    if held is not None and held.reason in _OVERRIDABLE:
+        yield f"Who may override lets it past this: kubectl mend override {facts.node.name} --reason ..."
     if facts.elsewhere:
         yield f"There are other remediations of this node: {spell_list(facts.elsewhere)}."
     for leader in facts.leaders:
@@ -142,12 +154,12 @@ def _notes(facts: ExplainFacts, held: HeldView | None) -> Iterator[str]:
             yield f"Nothing of this happens before the {leader.component} runs. {leader.sentence}."
 
 
-def _next_step(facts: ExplainFacts, target: Target | None, health: NodeHealth | None) -> str:
+def _next_step(facts: ExplainFacts, judged: Judged | None) -> str:
     if any(leader.state not in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in facts.leaders):
         return "kubectl mend check"
-    if target is None:
+    if judged is None:
         return "write a NodeHealthCheck that selects it, if it should be watched."
-    if isinstance(health, Healthy) and facts.open_ is None:
+    if isinstance(judged.health, Healthy) and facts.open_ is None:
         return "nothing."
     return "nothing for you to do; look again in a while."
 

@@ -36,6 +36,8 @@ class World:
             checks=_cache({one.metadata.name: one for one in snapshot.checks}, lambda one: one.metadata.uid),
             remedies=remedies_of(snapshot.kinds, snapshot.remediations),
             policies=_cache(policies, lambda one: one.metadata.uid),
+            # Nobody orders anything in a simulation.
+            orders=_cache({}, lambda one: one.metadata.uid),
         )
         self.seen = Observations()
         self.remediations = Remediations(self.view.remedies, self.seen)

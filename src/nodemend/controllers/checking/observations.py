@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from nodemend.api.remediation_order import RemediationOrder
 from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.kube.node_record import NodeRecord
@@ -15,6 +16,9 @@ class Observations:
     roll: ControlPlaneRoll = field(default_factory=ControlPlaneRoll)
     remediations: dict[str, float] = field(default_factory=dict)
     """When we first saw each, by UID: for how long a remedy is tried is counted from then."""
+
+    orders: dict[str, float] = field(default_factory=dict)
+    """When we first saw each, by UID: an order grows old from then, if not from earlier."""
 
     def note(self, change: Change[NodeRecord], now: float) -> None:
         """Must be told of every change of a record."""
@@ -30,6 +34,12 @@ class Observations:
             self.remediations.setdefault(change.new.uid, now)
         elif change.old is not None:
             self.remediations.pop(change.old.uid, None)
+
+    def note_order(self, change: Change[RemediationOrder], now: float) -> None:
+        if change.new is not None:
+            self.orders.setdefault(change.new.metadata.uid, now)
+        elif change.old is not None:
+            self.orders.pop(change.old.metadata.uid, None)
 
 
 def reported(node: NodeRecord) -> tuple[Reported, ...]:

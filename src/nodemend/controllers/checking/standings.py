@@ -32,6 +32,8 @@ class Entry:
     message: str = field(default="", compare=False)
     remedy: int = 0
     """Which of its remedies a target has come to, counted from 1; 0 before the first."""
+    ordered_by: str = ""
+    """Who ordered its remediation; empty where the check asks by itself."""
 
 
 HEALTHY = Entry(Standing.HEALTHY)

@@ -12,7 +12,7 @@ from nodemend.controllers.machine_health_check.clusters import ClusterNodes
 from nodemend.controllers.machine_health_check.fleet import MachineKey, cluster_of
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.view import MachineView
-from nodemend.controllers.node_exclusion import excluded_by
+from nodemend.controllers.node_exclusion import record_excluded_by
 from nodemend.decide.facts import PolicyFacts
 from nodemend.decide.guard_facts import CheckFacts, ControlPlane, Sight
 from nodemend.decide.limits import Reading
@@ -33,7 +33,7 @@ def ward_of(view: MachineView, target: Target, policy: PolicyFacts | None) -> Wa
         labels=zone | (node.labels if node is not None else {}),
         check=check_facts(view, target.check, str(target.check_key), machine, policy),
         cluster=cluster_of(machine),
-        excluded_by=excluded_by(node) if node is not None else "",
+        excluded_by=record_excluded_by(node) if node is not None else "",
     )
 
 

@@ -4,30 +4,49 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.api.group_versions import (
+    NODE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_ORDER,
+    REMEDIATION_POLICY,
+    Resource,
+)
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.node_health_check.gather import Target
-from nodemend.kube.api_request import Request, apply, create
+from nodemend.kube.api_request import Precondition, Request, apply, create, delete
 
 FIELD_MANAGER: Final = "nodemend-checker"
 
 
-def create_remediation(target: Target, kind: RemedyKind, index: int, spec: Mapping[str, Any]) -> Request:
-    """Named like the node and owned by it; it says which check asked, and which of its remedies this is."""
+def create_remediation(
+    target: Target, kind: RemedyKind, index: int, spec: Mapping[str, Any], annotations: Mapping[str, str]
+) -> Request:
+    """Named like the node and owned by it; it says which check asked, and from which template it was made."""
     resource, name = kind.remediation, target.node.name
     owner = {"apiVersion": NODE.api_version, "kind": NODE.kind, "name": name, "uid": target.node.uid}
     remedy = target.check.spec.remedies[index].template
     metadata = {
         "name": name,
         "labels": {keys.CHECK: target.check.metadata.name},
-        "annotations": {keys.CHECK_UID: target.check.metadata.uid, keys.TEMPLATE: remedy.name},
+        "annotations": {
+            **annotations,
+            keys.CHECK_UID: target.check.metadata.uid,
+            keys.TEMPLATE: remedy.name,
+        },
         "ownerReferences": [owner],
     }
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
     return create(resource, body, remedy.namespace, manager=FIELD_MANAGER)
+
+
+def end_order(order: RemediationOrder) -> Request:
+    metadata = order.metadata
+    only_if = Precondition(metadata.uid, metadata.resource_version)
+    return delete(REMEDIATION_ORDER, metadata.name, only_if=only_if)
 
 
 def report_policy(policy: RemediationPolicy, status: Mapping[str, Any]) -> Request:

@@ -17,6 +17,8 @@ from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
+from nodemend.controllers.node_health_check.order_ends import Lapses, OrderEnds
+from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.orphans import OrphanRecorder, Orphans
 from nodemend.controllers.node_health_check.reporter import Counts, Reporter
 from nodemend.controllers.node_health_check.rungs import Rungs
@@ -59,25 +61,32 @@ class HeldKey:
 Key = TargetKey | CheckKey | PolicyKey | HeldKey
 
 
-class Recorder(Counts, OrphanRecorder, Protocol):
+class Recorder(Counts, OrphanRecorder, Lapses, Protocol):
     """Told of verdicts and of what was done, for events, logs and metrics."""
 
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None: ...
 
-    def asked(self, target: Target, request: Create | Withdraw | Escalate, what: ObjectReference) -> None:
-        """`what` was created, or is to go."""
+    def asked(
+        self,
+        target: Target,
+        request: Create | Withdraw | Escalate,
+        what: ObjectReference,
+        warrant: Warrant | None,
+    ) -> None:
+        """`what` was created, on somebody's order where there is a `warrant`; or it is to go."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A target, where it is counted, and the remediation that is there for it."""
+    """A target, where it is counted, the remediation that is there for it, and what a person has ordered."""
 
     target: Target
     place: Place
     found: Found | None
     before: Stood | None
     rung: int
+    warrant: Warrant | None
 
 
 class NodeHealthCheckController:
@@ -107,8 +116,10 @@ class NodeHealthCheckController:
         # When the last leadership began its last remediation is not known: it may have been just now.
         weather = Weather(stormy_before=stormy(view.policies), now=now)
         self._guarding = Guarding(NodeSurroundings(view, seen.roll), weather, last_start=now)
-        self._second_look = SecondLook(reader, view, self._guarding)
+        self._orders = Orders(view, seen.orders, reader)
+        self._second_look = SecondLook(reader, view, self._guarding, self._orders)
         self._writer = Writer(client, reader.runtime)
+        self._order_ends = OrderEnds(view, self._orders, self._writer, recorder)
         self._reporter = Reporter(view, self._guarding, self._writer, recorder)
         self._orphans = Orphans(view, reader, self._writer, recorder)
 
@@ -128,7 +139,10 @@ class NodeHealthCheckController:
         target = gather.find_target(self._view, name)
         if target is None:
             self._strike(name)
-            return await self._orphans.withdraw(name, None) or Done()
+            withdrawn = await self._orphans.withdraw(name, None)
+            if withdrawn is not None:
+                return withdrawn
+            return await self._order_ends.end_stray(name, self._reader.runtime.monotonic())
         await self._count_everybody()
         withdrawn = await self._orphans.withdraw(name, target)
         if withdrawn is not None:
@@ -140,19 +154,26 @@ class NodeHealthCheckController:
         ward = ward_of(target, moment.wall)
         place = self._guarding.place_of(ward, moment)
         before = self._guarding.standings.stood(name)
-        self._count_in(name, place, health)
+        weighed = self._orders.weigh(target, health, existing, moment.now)
+        ordered = weighed.stands
+        self._count_in(name, place, health, ordered=ordered)
         self._guarding.look_around(ward, place, moment)
-        asks = existing is None and isinstance(health, Unhealthy)
-        guarded = guard(self._guarding.facts_of(ward, place, moment)) if asks else Go()
-        request = decide(health, existing, guarded, gather.wishes_of(target))
+        asks = existing is None and (ordered or isinstance(health, Unhealthy))
+        facts = self._guarding.facts_of(ward, place, moment) if asks else None
+        warrant = weighed.warrant(facts)
+        guarded = guard(facts, warrant.passing if warrant else ()) if facts else Go()
+        request = decide(health, existing, guarded, gather.wishes_of(target), ordered=ordered)
         ours = found if existing is not None and existing.ours else None
         rung = self._rungs.note(target, health, ours, request)
-        case = Case(target, place, found, before, rung)
+        case = Case(target, place, found, before, rung, warrant)
         if not isinstance(request, Create):
             hold = request if isinstance(request, Hold) else None
             # The book is written before the deed: a deed that fails is tried again, the book still stands.
             self._enter(case, entry_of(health, hold, remediating=ours is not None))
-        return await self._act(case, request)
+        outcome = await self._act(case, request)
+        # One write a pass, and what heals goes first.
+        writes = isinstance(request, Create | Withdraw | Escalate)
+        return outcome if writes else await self._order_ends.end(target, weighed) or outcome
 
     async def _count_everybody(self) -> None:
         """Before anybody is judged by new rules: a storm is a share of all, not of the first few."""
@@ -200,14 +221,14 @@ class NodeHealthCheckController:
         what = gather.would_create(target, index)
         # The guard counts what is open: two creations at once could both find room for one.
         async with self._turn.taken():
-            write = await self._second_look.before_create(target, case.place, index)
+            write = await self._second_look.before_create(target, case.place, index, case.warrant)
             if isinstance(write, Hold):
                 self._enter(case, held_entry(write))
                 return self._hold(target)
             outcome = await self._writer.write(write)
             self._enter_begun(case, what, outcome)
         if outcome == Done():
-            self._recorder.asked(target, request, what)
+            self._recorder.asked(target, request, what, case.warrant)
         return outcome
 
     async def _withdraw(self, case: Case, request: Withdraw | Escalate) -> Outcome:
@@ -218,7 +239,7 @@ class NodeHealthCheckController:
             return self._hold(case.target)
         outcome = await self._writer.write(write)
         if outcome == Done():
-            self._recorder.asked(case.target, request, gather.reference_to(case.found.record))
+            self._recorder.asked(case.target, request, gather.reference_to(case.found.record), None)
         return outcome
 
     def _enter_begun(self, case: Case, what: ObjectReference, outcome: Outcome) -> None:
@@ -239,16 +260,18 @@ class NodeHealthCheckController:
             self._ask_for(TargetKey(name), 0.0)
         return RequeueAfter(waiting_room.EVERY) if self._waiting else Done()
 
-    def _count_in(self, name: str, place: Place, health: NodeHealth) -> None:
+    def _count_in(self, name: str, place: Place, health: NodeHealth, *, ordered: bool) -> None:
         """Count a target among the unwell before the guard is asked about it, if it is one."""
         known = self._guarding.standings.find(name)
-        if isinstance(health, Healthy) or (known is not None and known.standing is not Standing.HEALTHY):
+        healthy = isinstance(health, Healthy) and not ordered
+        if healthy or (known is not None and known.standing is not Standing.HEALTHY):
             return
         self._guarding.standings.enter(name, place, Entry(Standing.UNHEALTHY))
 
     def _enter(self, case: Case, written: Entry) -> None:
         target, place, before = case.target, case.place, case.before
-        entry = replace(written, remedy=case.rung)
+        ordered_by = case.warrant.order.by if case.warrant else ""
+        entry = replace(written, remedy=case.rung, ordered_by=ordered_by)
         self._guarding.standings.enter(target.node.name, place, entry)
         if before == (place, entry):
             return

@@ -10,6 +10,7 @@ from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import OUR_GROUP
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.quantities import parse_duration
+from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.controllers.checking.observations import reported
@@ -41,16 +42,18 @@ class View:
     checks: ObjectCache[NodeHealthCheck]
     remedies: Remedies
     policies: ObjectCache[RemediationPolicy]
+    orders: ObjectCache[RemediationOrder]
     machines: MachinesBehind | None = None
 
     @property
     def synced(self) -> bool:
-        caches = (self.nodes, self.checks, self.policies)
+        caches = (self.nodes, self.checks, self.policies, self.orders)
         return self.remedies.synced and all(cache.synced_at is not None for cache in caches)
 
     def age(self, now: float) -> float:
         """Of the oldest of them."""
-        return max(self.nodes.age(now), self.checks.age(now), self.remedies.age(now), self.policies.age(now))
+        caches = (self.nodes, self.checks, self.remedies, self.policies, self.orders)
+        return max(cache.age(now) for cache in caches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,7 @@ def _open(found: Found, seconds: float, *, ours: bool) -> Open:
         # Ours succeed when the node is back. Others' may say so when a reboot was asked for.
         finished=succeeded == ConditionStatus.TRUE and record.resource.group == OUR_GROUP,
         trying=Trying(found.index, seconds, failed=succeeded == ConditionStatus.FALSE),
+        order=record.annotations.get(keys.ORDER, ""),
     )
 
 

@@ -7,6 +7,8 @@ from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.node_health_check.gather import Target, reference_to
+from nodemend.controllers.node_health_check.orders import Warrant
+from nodemend.decide.remediation_order import Order
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.kube.node_record import NodeRecord
@@ -39,15 +41,24 @@ class NodeHealthCheckRecorder:
         for reason, note in _news(target, before, now):
             self._record(_happening(target.node, reason, note))
 
-    def asked(self, target: Target, request: Create | Withdraw | Escalate, what: ObjectReference) -> None:
+    def asked(
+        self,
+        target: Target,
+        request: Create | Withdraw | Escalate,
+        what: ObjectReference,
+        warrant: Warrant | None = None,
+    ) -> None:
         name = type(request).__name__
         self._metrics.decisions.labels(_CONTROLLER, name).inc()
         self._log.info("asked", request=name, kind=what.kind, namespace=what.namespace, **_named(target))
+        if warrant is not None and isinstance(request, Create):
+            self._followed(target, warrant, what)
         said, where = f"nhc/{target.check.metadata.name}", f"{what.kind} in {what.namespace}"
         told: tuple[EventReason, str]
         match request:
             case Create():
-                told = event_reasons.REMEDIATION_STARTED, f"{said} asked for a {where}."
+                order = f" Ordered by {warrant.order.by}: {warrant.order.reason}" if warrant else ""
+                told = event_reasons.REMEDIATION_STARTED, f"{said} asked for a {where}.{order}"
             case Withdraw():
                 told = event_reasons.REMEDIATION_WITHDRAWN, f"{said} needs its {where} no longer."
             case Escalate(to):
@@ -63,6 +74,30 @@ class NodeHealthCheckRecorder:
         self._log.info("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
         note = f"No check answers for its {what.kind} in {what.namespace} any more."
         self._record(_happening(node, event_reasons.REMEDIATION_WITHDRAWN, note, related=what))
+
+    def _followed(self, target: Target, warrant: Warrant, what: ObjectReference) -> None:
+        """Who ordered it and why: the line in the log is the lasting record of that."""
+        order, past = warrant.order, warrant.order.past_guard
+        verdict, passed = ("Override", warrant.passed_by_name) if past else ("Order", "")
+        self._metrics.decisions.labels(_CONTROLLER, verdict).inc()
+        self._log.info(
+            "followed an order",
+            order=order.uid,
+            by=order.by,
+            reason=order.reason,
+            past_guard=past,
+            passed=passed,
+            **_named(target),
+        )
+        if past:
+            note = f"{order.by} let it past the guard ({passed}): {order.reason}"
+            self._record(_happening(target.node, event_reasons.OVERRIDE_USED, note, related=what))
+
+    def order_lapsed(self, target: Target, order: Order, why: str) -> None:
+        self._metrics.decisions.labels(_CONTROLLER, "OrderLapsed").inc()
+        self._log.info("order lapsed", order=order.uid, by=order.by, why=why, **_named(target))
+        note = f"The order of {order.by} ends unused: {why}."
+        self._record(_happening(target.node, event_reasons.ORDER_LAPSED, note))
 
     def counted(self, check: str, tally: Tally | None) -> None:
         for standing in Standing:
@@ -80,7 +115,11 @@ def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventR
     was_unwell = before is not None and before.standing in _UNWELL
     # A new leader finds remediations open: that alone does not say that the node is unhealthy now.
     found_open = before is None and now.standing is Standing.REMEDIATING
-    if now.standing in _UNWELL and not was_unwell and not found_open:
+    if now.ordered_by and (before is None or before.ordered_by != now.ordered_by):
+        news.append(
+            (event_reasons.REMEDIATION_ORDERED, f"{now.ordered_by} ordered the remediation of {name}.")
+        )
+    elif now.standing in _UNWELL and not was_unwell and not found_open:
         news.append((event_reasons.NODE_UNHEALTHY, f"{name} is unhealthy by {check}."))
     match now.standing:
         case Standing.SUSPECT:

@@ -5,7 +5,7 @@ from datetime import datetime
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.controllers.checking.ward import Ward
-from nodemend.controllers.node_exclusion import excluded_by
+from nodemend.controllers.node_exclusion import record_excluded_by
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.guard_facts import CheckFacts
@@ -17,7 +17,7 @@ def ward_of(target: Target, wall: datetime) -> Ward:
         name=target.node.name,
         labels=target.node.labels,
         check=check_facts(target.check, wall),
-        excluded_by=excluded_by(target.node),
+        excluded_by=record_excluded_by(target.node),
         maintained_by=maintained_by(target),
     )
 

@@ -1,7 +1,7 @@
 """Nodemend's own admission rules, as functions: what the CRDs and policies in deploy/ say in CEL.
 
-Only those that decide correctness are here: epoch, ownership, confirmation, evidence, settings. Runs against
-a real server with the real policies hold each function to its rule.
+Only those that decide correctness are here: epoch, ownership, confirmation, evidence, settings, orders. Runs
+against a real server with the real policies hold each function to its rule.
 """
 
 from nodemend.api.group_versions import (
@@ -9,16 +9,23 @@ from nodemend.api.group_versions import (
     MANUAL_REMEDIATION_TEMPLATE,
     NODE,
     NODE_HEALTH_CHECK,
+    REMEDIATION_ORDER,
     REMEDIATION_POLICY,
 )
 from nodemend.testing.api_server.admission import AdmissionRules
 from nodemend.testing.api_server.policies import (
     confirmation_policy,
     nodes_policy,
+    orders_policy,
     remediations_policy,
     settings_policy,
 )
-from nodemend.testing.api_server.remediation_rules import policy_rules, remediation_rules, template_rules
+from nodemend.testing.api_server.remediation_rules import (
+    order_rules,
+    policy_rules,
+    remediation_rules,
+    template_rules,
+)
 
 
 def our_rules() -> AdmissionRules:
@@ -28,5 +35,6 @@ def our_rules() -> AdmissionRules:
         MANUAL_REMEDIATION_TEMPLATE: (template_rules,),
         REMEDIATION_POLICY: (policy_rules, settings_policy),
         NODE_HEALTH_CHECK: (settings_policy,),
+        REMEDIATION_ORDER: (order_rules, orders_policy),
         NODE: (nodes_policy,),
     }

@@ -4,13 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, Resource
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, REMEDIATION_ORDER, Resource
 from nodemend.api.keys import (
     CHECK,
     CHECK_UID,
     NO_EXECUTE,
+    ORDER,
+    ORDERED_BECAUSE,
+    ORDERED_BY,
     OUR_TAINT_VALUE,
     OUT_OF_SERVICE,
+    PAST_GUARD,
     RELEASE_VOIDED,
     SAFE_END,
 )
@@ -18,6 +22,7 @@ from nodemend.testing.api_server.admission import Attempt, Operation, PolicyDeni
 
 CHECKER: Final = "system:serviceaccount:nodemend-system:nodemend-checker"
 REMEDIATOR: Final = "system:serviceaccount:nodemend-system:nodemend-remediator"
+RECORD: Final = (CHECK_UID, ORDER, ORDERED_BY, ORDERED_BECAUSE, PAST_GUARD)
 MOVES_BY_ITSELF: Final = ("managedFields", "resourceVersion", "generation")
 
 Part = Mapping[str, Any]
@@ -217,9 +222,10 @@ def _loses_our_finalizer(write: Write) -> bool:
     return SAFE_END in before and SAFE_END not in after
 
 
-def _ties(object_: Part) -> tuple[Any, Any]:
+def _ties(object_: Part) -> list[Any]:
     metadata = object_["metadata"]
-    return _of(metadata, "labels").get(CHECK), _of(metadata, "annotations").get(CHECK_UID)
+    annotations = _of(metadata, "annotations")
+    return [_of(metadata, "labels").get(CHECK), *(annotations.get(key) for key in RECORD)]
 
 
 REMEDIATIONS: Final[tuple[Demand, ...]] = (
@@ -268,9 +274,9 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
         lambda write: _ties(write.new) == _ties(write.old),
         INVALID,
         (
-            "metadata: the label nodemend.io/check and the annotation nodemend.io/check-uid "
-            "say which check asked for "
-            "this remediation, and cannot be changed"
+            "metadata: the label nodemend.io/check and the annotations nodemend.io/check-uid, order, "
+            "ordered-by, ordered-because and past-guard say which check or person asked for this "
+            "remediation, and cannot be changed"
         ),
     ),
 )
@@ -313,3 +319,35 @@ def settings_policy(attempt: Attempt) -> list[PolicyDenial]:
     if attempt.new is None or attempt.subresource:
         return []
     return _first_failed("nodemend-settings", SETTINGS, Write(attempt, attempt.new, attempt.old or NOTHING))
+
+
+ORDERS: Final[tuple[Demand, ...]] = (
+    (
+        lambda write: write.user not in {CHECKER, REMEDIATOR},
+        FORBIDDEN,
+        "a remediation is ordered by a person, never by a controller of Nodemend",
+    ),
+    (
+        lambda write: bool(write.new["spec"]["by"] == write.user),
+        FORBIDDEN,
+        "spec.by must be your own user name, {user}: nobody orders in the name of another",
+    ),
+    (
+        lambda write: (
+            not write.new["spec"].get("pastGuard")
+            or write.may("override", REMEDIATION_ORDER, name=write.new["metadata"]["name"])
+        ),
+        FORBIDDEN,
+        (
+            'spec.pastGuard needs the right to override: the verb "override" on remediationorders, as in the '
+            "ClusterRole nodemend-overrider"
+        ),
+    ),
+)
+
+
+def orders_policy(attempt: Attempt) -> list[PolicyDenial]:
+    """An order is given by a person, in their own name; past the guard by a right of its own."""
+    if attempt.new is None or attempt.operation is not Operation.CREATE:
+        return []
+    return _first_failed("nodemend-orders", ORDERS, Write(attempt, attempt.new, NOTHING))

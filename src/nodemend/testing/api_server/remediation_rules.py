@@ -167,3 +167,9 @@ def policy_rules(attempt: Attempt) -> list[RuleViolation]:
         return []
     why = "a cluster has one RemediationPolicy: metadata.name must be cluster"
     return [RuleViolation("", why)]
+
+
+def order_rules(attempt: Attempt) -> list[RuleViolation]:
+    if attempt.new is None or attempt.old is None or attempt.new.get("spec") == attempt.old.get("spec"):
+        return []
+    return [RuleViolation("spec", "cannot be changed: take the order back, then give it anew")]

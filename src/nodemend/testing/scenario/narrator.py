@@ -38,6 +38,8 @@ class Narrator:
         kind = request.path.split("/")
         if "manualremediations" in kind:
             self._heard_remediation(request, msgspec.json.decode(answer.body))
+        elif "remediationorders" in kind and request.method is Method.DELETE:
+            self.tell(f"the order for {kind[-1]} ends")
         elif "nodes" in kind:
             self._heard_node(msgspec.json.decode(answer.body))
         elif "nodehealthchecks" in kind:
@@ -46,7 +48,7 @@ class Narrator:
     def _heard_remediation(self, request: Request, now: Object) -> None:
         name = request.path.rstrip("/").removesuffix("/status").rpartition("/")[2]
         if request.method is Method.POST:
-            self.tell(f"remediation of {now['metadata']['name']} is asked for")
+            self.tell(f"remediation of {now['metadata']['name']} is asked for{_whose(now)}")
         elif request.method is Method.DELETE:
             self.tell(f"remediation of {name} is withdrawn")
         else:
@@ -74,3 +76,12 @@ class Narrator:
         if self._said.get(about) != said:
             self._said[about] = said
             self.tell(f"{about}: {said}")
+
+
+def _whose(remediation: Object) -> str:
+    """By whose order it began, and past what."""
+    annotations = remediation["metadata"].get("annotations", {})
+    if keys.ORDERED_BY not in annotations:
+        return ""
+    past = annotations.get(keys.PAST_GUARD)
+    return f", ordered by {annotations[keys.ORDERED_BY]}" + (f" past {past}" if past else "")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_ORDER, REMEDIATION_POLICY
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import Account, Shape, World
@@ -108,6 +108,22 @@ def _resume(stage: Stage, _nothing: str) -> None:
     stage.anna.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": None}})
 
 
+def _order(stage: Stage, node: str, *, past_guard: bool = False) -> None:
+    """As `kubectl mend run` does, but for what that refuses by itself."""
+    found = stage.anna.get(NODE, node)
+    uid = found["metadata"]["uid"] if found else ""
+    spec = {"by": "anna", "reason": "it is really dead", "nodeUID": uid, "pastGuard": past_guard}
+    stage.anna.create(REMEDIATION_ORDER, {"metadata": {"name": node}, "spec": spec})
+
+
+def _override(stage: Stage, node: str) -> None:
+    _order(stage, node, past_guard=True)
+
+
+def _take_back_order(stage: Stage, node: str) -> None:
+    stage.anna.delete(REMEDIATION_ORDER, node)
+
+
 _DEEDS: Final[tuple[tuple[re.Pattern[str], Deed], ...]] = (
     (re.compile(r"(\S+) is cut off"), _cut_off),
     (re.compile(r"(\S+) is connected again"), _connect),
@@ -115,6 +131,9 @@ _DEEDS: Final[tuple[tuple[re.Pattern[str], Deed], ...]] = (
     (re.compile(r"(?:anna switches )?(\S+) (?:on|is switched on)"), _power_on),
     (re.compile(r"anna vouches for (\S+)"), _vouch),
     (re.compile(r"anna takes back her word for (\S+)"), _withdraw),
+    (re.compile(r"anna orders the remediation of (\S+)"), _order),
+    (re.compile(r"anna lets (\S+) past the guard"), _override),
+    (re.compile(r"anna takes back her order for (\S+)"), _take_back_order),
     (re.compile(r"anna deletes the Node (\S+)"), _delete_node),
     (re.compile(r"the mode is (DryRun|Act)"), _set_mode),
     (re.compile(r"anna pauses everything: (.+)"), _pause),

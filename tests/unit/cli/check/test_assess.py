@@ -49,7 +49,7 @@ def cluster(**changes: Any) -> Any:
         (
             {"served": Present(frozenset({"nodehealthchecks", "remediationpolicies", "manualremediations"}))},
             FAIL,
-            "manualremediationtemplates of nodemend.io/v1alpha1 are not served",
+            "manualremediationtemplates and remediationorders of nodemend.io/v1alpha1 are not served",
         ),
         (
             {"served": Unreadable("no")},

@@ -26,6 +26,8 @@ def test_what_somebody_may_is_what_the_api_server_says() -> None:
         "view": True,
         "pause": True,
         "stop": False,
+        "run": False,
+        "override": False,
         "confirm": False,
         "configure": False,
     }

@@ -14,6 +14,8 @@ from nodemend.cli.explain.facts import gather
 from nodemend.cli.explain.questions import QUESTION_OF
 from nodemend.cli.explain.reasoning import explain_node
 from nodemend.cli.explain.view import Answer, ExplainView
+from nodemend.cli.run.writing import order
+from nodemend.cli.run.writing import prepare as prepare_order
 from nodemend.decide.holds import HoldReason
 from nodemend.testing.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
@@ -195,3 +197,35 @@ def test_a_node_that_is_to_be_left_alone_says_by_what() -> None:
     assert view.held is not None
     assert view.held.sentence == "The node is to be left alone: it has nodemend.io/exclude."
     assert not world.admin_api.list(MANUAL_REMEDIATION)
+
+
+def test_an_order_is_explained_while_it_is_held_and_once_it_is_followed() -> None:
+    with world_of() as (world, caller):
+        world.run(10.0)
+        world.admin_api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"maxUnhealthy": 1}})
+        world.machines[SICK].connected = False
+        world.run(75.0)
+        plain = caller.run(lambda cluster: prepare_order(cluster, SICK, "bad disk", past_guard=False))
+        caller.run(lambda cluster: order(cluster, plain, dry_run=False))
+        world.run(90.0)
+        held = explained(caller)
+        past = caller.run(lambda cluster: prepare_order(cluster, SICK, "bad disk", past_guard=True))
+        world.replicas[0].process.pause(5.0)
+        world.replicas[1].process.pause(5.0)
+        caller.run(lambda cluster: order(cluster, past, dry_run=False))
+        let_past = explained(caller)
+        world.run(105.0)
+        begun = explained(caller)
+
+    limit = "Too many are unhealthy in the cluster: 1 of 3, and the limit is 1."
+    assert held.headline == f"node-1 is suspect, and the remediation that anna ordered is held. {limit}"
+    assert (answers(held)["ordered"], answers(held)["allowed"]) == (Answer.YES, Answer.HOLD)
+    assert "Who may override lets it past this: kubectl mend override node-1 --reason ..." in held.notes
+    assert let_past.headline.endswith("Next, the checker asks for its remediation.")
+    rows = {question.key: question.because for question in let_past.questions}
+    assert rows["ordered"].startswith("anna, 0s ago: bad disk; good for ")
+    assert rows["ordered"].endswith(" more, past the guard")
+    assert rows["allowed"] == "anna lets it past TooManyUnhealthy"
+    assert "ordered" not in answers(begun)
+    under = next(question for question in begun.questions if question.key == "remediating")
+    assert under.because.endswith("; ordered by anna: bad disk")

@@ -27,7 +27,7 @@ from nodemend.controllers.checking.guarding import (
 from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing
 from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.checking.weather import Weather
-from nodemend.controllers.node_exclusion import excluded_by
+from nodemend.controllers.node_exclusion import record_excluded_by
 from nodemend.controllers.node_health_check.gather import Target, View
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
 from nodemend.controllers.node_health_check.wards import anybody_under, maintained_by, ward_of
@@ -186,12 +186,12 @@ def test_a_pause_of_the_policy_ends_by_itself() -> None:
     ],
 )
 def test_who_is_to_be_left_alone(node: NodeRecord, by: str) -> None:
-    assert excluded_by(node) == by
+    assert record_excluded_by(node) == by
 
 
 def test_an_annotation_says_so_too() -> None:
     annotated = a_node("n1", annotations=(("nodemend.io/exclude", "until the disk is in"),))
-    assert excluded_by(annotated) == "nodemend.io/exclude"
+    assert record_excluded_by(annotated) == "nodemend.io/exclude"
 
 
 @pytest.mark.conforms("N15", "N21")

@@ -37,10 +37,11 @@ def a_view(*, nodes: tuple[NodeRecord, ...] = (), policy: RemediationPolicy | No
         checks=ObjectCache(lambda check: check.metadata.uid),
         remedies=Remedies(),
         policies=ObjectCache(lambda found: found.metadata.uid),
+        orders=ObjectCache(lambda order: order.metadata.uid),
     )
     view.nodes.replace({node.name: node for node in nodes}, [])
     view.policies.replace({"cluster": policy} if policy else {}, [])
     view.remedies.add(MANUAL_REMEDIATION, [], 0.0)
-    for cache in (view.nodes, view.checks, view.policies):
+    for cache in (view.nodes, view.checks, view.policies, view.orders):
         cache.synced_at = cache.last_contact = 0.0
     return view

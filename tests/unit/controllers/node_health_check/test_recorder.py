@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -14,7 +15,10 @@ from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing, Standings
 from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.controllers.node_health_check.gather import Target
+from nodemend.controllers.node_health_check.orders import Warrant
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
+from nodemend.decide.guard_holds import Pacing, TooManyUnhealthy
+from nodemend.decide.remediation_order import Order
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.kube.remediation_record import RemediationWire, as_record
@@ -115,9 +119,9 @@ def test_what_was_asked_for_relates_to_the_remediation() -> None:
     what = ObjectReference(
         api_version="nodemend.io/v1alpha1", kind="ManualRemediation", namespace="default", name="edge-07"
     )
-    told.recorder.asked(TARGET, Create(), what)
-    told.recorder.asked(TARGET, Withdraw(), what)
-    told.recorder.asked(TARGET, Escalate(1), what)
+    told.recorder.asked(TARGET, Create(), what, None)
+    told.recorder.asked(TARGET, Withdraw(), what, None)
+    told.recorder.asked(TARGET, Escalate(1), what, None)
 
     assert [(event.reason, event.note) for event in told.events] == [
         ("RemediationStarted", "nhc/workers asked for a ManualRemediation in default."),
@@ -145,3 +149,52 @@ def test_targets_are_counted_by_where_they_stand_until_the_check_is_gone() -> No
     assert counted == {"healthy": 2, "held": 1, "suspect": 0}
     assert told.nodes("healthy") is None
     told.recorder.counted("never-seen", None)
+
+
+ORDER = Order("order-1", "uid-edge-07", "anna", "its disk is failing", past_guard=False, age=2.0)
+
+
+def test_what_a_person_ordered_is_told_with_their_name_and_reason() -> None:
+    told = Told()
+    what = ObjectReference(
+        api_version="nodemend.io/v1alpha1", kind="ManualRemediation", namespace="default", name="edge-07"
+    )
+    told.recorder.asked(TARGET, Create(), what, Warrant(ORDER))
+    passed = (TooManyUnhealthy("the cluster", 3, 6, "40%", 2), Pacing(4.0))
+    told.recorder.asked(TARGET, Create(), what, Warrant(replace(ORDER, past_guard=True), passed))
+
+    started = "nhc/workers asked for a ManualRemediation in default. Ordered by anna: its disk is failing"
+    assert [(event.reason, event.note) for event in told.events] == [
+        ("RemediationStarted", started),
+        ("OverrideUsed", "anna let it past the guard (TooManyUnhealthy, Pacing): its disk is failing"),
+        ("RemediationStarted", started),
+    ]
+    lines = [line for line in told.lines if line["event"] == "followed an order"]
+    assert [(line["by"], line["reason"], line["passed"]) for line in lines] == [
+        ("anna", "its disk is failing", ""),
+        ("anna", "its disk is failing", "TooManyUnhealthy, Pacing"),
+    ]
+    for verdict in ("Order", "Override"):
+        labels = {"controller": "node_health_check", "verdict": verdict}
+        assert told.registry.get_sample_value("nodemend_decisions_total", labels) == 1
+
+
+def test_an_ordered_node_is_not_said_to_be_unhealthy() -> None:
+    told = Told()
+    ordered = replace(HELD, ordered_by="anna")
+    told.recorder.judged(TARGET, SUSPECT, ordered)
+    told.recorder.judged(TARGET, ordered, replace(REMEDIATING, ordered_by="anna"))
+
+    assert [(event.reason, event.note) for event in told.events] == [
+        ("RemediationOrdered", "anna ordered the remediation of edge-07."),
+        ("RemediationHeld", HELD.message),
+    ]
+
+
+def test_an_order_that_ends_unused_is_told() -> None:
+    told = Told()
+    told.recorder.order_lapsed(TARGET, ORDER, "it is 901 s old, and is good for 900 s")
+
+    assert [(event.reason, event.note) for event in told.events] == [
+        ("OrderLapsed", "The order of anna ends unused: it is 901 s old, and is good for 900 s.")
+    ]

@@ -14,6 +14,7 @@ from nodemend.controllers.checking.guarding import Guarding
 from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.node_health_check.gather import Target, View, find_target
+from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.second_look import SecondLook
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
@@ -38,7 +39,7 @@ class Stage:
     def change(self, **spec: Any) -> None:
         self.world.admin_api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": spec})
 
-    def before_create(self) -> Request | Hold:
+    def before_create(self, warrant: Warrant | None = None) -> Request | Hold:
         target = find_target(self.view, SICK)
         assert isinstance(target, Target)
 
@@ -46,12 +47,13 @@ class Stage:
             around = NodeSurroundings(self.view, ControlPlaneRoll())
             guarding = Guarding(around, Weather(stormy_before=False, now=0.0), last_start=-inf)
             # The view was complete at moment 0 of a clock that has gone on since: only here it is not stale.
-            for cache in (self.view.nodes, self.view.checks, self.view.policies):
+            for cache in (self.view.nodes, self.view.checks, self.view.policies, self.view.orders):
                 cache.last_contact = cluster.runtime.monotonic()
             for remediations in self.view.remedies.caches.values():
                 remediations.last_contact = cluster.runtime.monotonic()
-            second_look = SecondLook(cluster.reader, self.view, guarding)
-            return await second_look.before_create(target, Place(CHECK), 0)
+            orders = Orders(self.view, {}, cluster.reader)
+            second_look = SecondLook(cluster.reader, self.view, guarding, orders)
+            return await second_look.before_create(target, Place(CHECK), 0, warrant)
 
         return self.caller.run(look)
 

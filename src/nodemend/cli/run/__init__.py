@@ -1,0 +1,1 @@
+"""Writes and takes back a person's order to remediate a node now."""
