@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any
 
+import msgspec
 import pytest
 
-from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK
+from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.explain.facts import gather
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
@@ -17,7 +18,9 @@ from nodemend.controllers.node_health_check.gather import Target, View, find_tar
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.second_look import SecondLook
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
+from nodemend.decide.guard_holds import OrderVoid
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
+from nodemend.decide.remediation_order import Order
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
@@ -94,3 +97,48 @@ def test_a_node_that_is_well_again_is_left_alone(stage: Stage) -> None:
 def test_a_node_that_is_gone_is_left_alone(stage: Stage) -> None:
     stage.world.admin_api.delete(NODE, SICK)
     assert stage.before_create() == Hold(CannotRead("the Node", "it is gone"))
+
+
+def given(stage: Stage, node: str = SICK) -> Warrant:
+    """Somebody orders it, and the checker's cache has it."""
+    found = stage.world.admin_api.get(NODE, node)
+    assert found is not None
+    spec = {"by": "admin", "reason": "bad disk", "nodeUID": found["metadata"]["uid"]}
+    made = stage.world.admin_api.create(REMEDIATION_ORDER, {"metadata": {"name": node}, "spec": spec})
+    order = Order(made["metadata"]["uid"], spec["nodeUID"], "admin", "bad disk", past_guard=False, age=1.0)
+    return Warrant(order)
+
+
+def test_an_order_that_stands_is_written_on_the_remediation(stage: Stage) -> None:
+    warrant = given(stage)
+    write = stage.before_create(warrant)
+    assert isinstance(write, Request)
+    annotations = msgspec.json.decode(write.body)["metadata"]["annotations"]
+    assert warrant.annotations.items() <= annotations.items()
+
+
+def test_an_order_that_was_taken_back_just_now_begins_nothing(stage: Stage) -> None:
+    warrant = given(stage)
+    stage.world.admin_api.delete(REMEDIATION_ORDER, SICK)
+    taken_back = Hold(OrderVoid("admin", "it was taken back"))
+    assert stage.before_create(warrant) == taken_back
+    given(stage)
+    assert stage.before_create(warrant) == taken_back
+
+
+def test_an_order_is_as_old_as_the_api_server_says(stage: Stage) -> None:
+    warrant = given(stage)
+    stage.world.run(stage.world.scheduler.now + 890.0)
+    assert isinstance(stage.before_create(warrant), Request)
+    stage.world.run(stage.world.scheduler.now + 15.0)
+    refused = stage.before_create(warrant)
+    assert isinstance(refused, Hold)
+    assert isinstance(refused.reason, OrderVoid)
+    assert refused.reason.why.endswith("s old, and is good for 900 s")
+
+
+def test_a_node_that_is_well_again_is_left_alone_whatever_was_ordered(stage: Stage) -> None:
+    warrant = given(stage)
+    stage.world.machines[SICK].power_on()
+    stage.world.run(330.0)
+    assert stage.before_create(warrant) == Hold(NodeReady(SICK))
