@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.refusals import check_refusals
 from tests.refusals.__main__ import try_all
 from tests.refusals.bad_specs import BAD_SPECS
 from tests.refusals.installed_cluster import installed_cluster
@@ -16,3 +17,9 @@ def test_the_api_server_refuses_what_it_must_and_nothing_else() -> None:
 
     assert trial.misses == []
     assert len(BAD_SPECS) >= 50
+
+
+@pytest.mark.conforms("A03", "A04", "A05", "A06", "A07", "A08", "A09", "A10", "A11", "A12", "A13", "A15")
+@pytest.mark.conforms("A16", "A18", "A19", "A20")
+def test_bad_policies_and_checks_are_refused_and_good_ones_are_not() -> None:
+    assert check_refusals.try_all().misses == []

@@ -48,6 +48,7 @@ class FailureDomains(Wire):
 class LimitReading(StrEnum):
     STOPS_AT = "StopsAt"
     STOPS_ABOVE = "StopsAbove"
+    SPARES_ONE = "SparesOne"
 
 
 class MachinePolicy(Wire):
@@ -57,7 +58,8 @@ class MachinePolicy(Wire):
         LimitReading,
         about(
             "What maxUnhealthy of a MachineHealthCheck means when it is just met. StopsAt: nothing begins any"
-            " more. StopsAbove: it still does, as Cluster API and OpenShift read it."
+            " more. StopsAbove: it still does, as Cluster API and OpenShift read it. SparesOne: as StopsAt,"
+            " but a share never stops for one machine alone, so that small groups are healed."
         ),
     ] = LimitReading.STOPS_AT
     delete_machines: Annotated[

@@ -33,7 +33,11 @@ V = TypeVar("V")
 READ_WITHIN = 5.0
 WRITE_WITHIN = 5.0
 
-_READINGS = {LimitReading.STOPS_AT: Reading.STOPS_AT, LimitReading.STOPS_ABOVE: Reading.STOPS_ABOVE}
+_READINGS = {
+    LimitReading.STOPS_AT: Reading.STOPS_AT,
+    LimitReading.STOPS_ABOVE: Reading.STOPS_ABOVE,
+    LimitReading.SPARES_ONE: Reading.SPARES_ONE,
+}
 
 
 class Reader:

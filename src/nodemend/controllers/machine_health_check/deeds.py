@@ -25,7 +25,7 @@ from nodemend.decide.storm_guard import Go
 from nodemend.kube.api_request import Request as Write
 from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.ports import Runtime
-from nodemend.kube.reconcile_loop import Done, Outcome
+from nodemend.kube.reconcile_loop import Done, Outcome, Retry
 from nodemend.kube.remediation_record import RemediationRecord
 
 Beginning = Ask | Create | Delete
@@ -97,7 +97,7 @@ class Deeds:
                 tell(machine, record)
         return Done()
 
-    async def tell(self, case: Case, request: Request) -> Outcome | Hold:
+    async def tell(self, case: Case, request: Request) -> Outcome:
         """Write down on the machine what was found, if it is not there already."""
         target = case.target
         shown = target.machine.marks
@@ -107,7 +107,7 @@ class Deeds:
             return Done()
         fresh = await self._second_look.machine(target)
         if isinstance(fresh, Hold):
-            return fresh
+            return Retry(explain(fresh.reason).sentence)
         health = await self._second_look.with_reasons(case.health, fresh.machine)
         wanted = marks_for(health, case.way, fresh.machine.marks, case.guarded, request)
         return await self._mark(target, fresh, wanted)

@@ -141,6 +141,33 @@ def test_max_unhealthy_is_read_as_the_policy_says(
     assert ("OwnerRemediated" in world.marks("m1")) is asked
 
 
+@pytest.mark.conforms("F19", "L05")
+@pytest.mark.parametrize(("reading", "asked"), [("StopsAt", False), ("SparesOne", True)])
+def test_a_small_group_is_healed_where_the_policy_says_so(
+    new_world: NewWorld, reading: str, *, asked: bool
+) -> None:
+    world = new_world(version="v1beta1", machines={"limitReading": reading})
+    world.add_pool(3)
+    world.add_check(maxUnhealthy="20%")
+    world.start()
+    silence(world, "m1")
+    world.run(65)
+    assert ("OwnerRemediated" in world.marks("m1")) is asked
+
+
+@pytest.mark.conforms("E06")
+def test_twenty_that_fail_at_once_are_told_within_two_seconds_of_their_deadline(
+    new_world: NewWorld,
+) -> None:
+    world = new_world()
+    names = world.add_pool(20)
+    world.add_check(remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": 0}})
+    world.start()
+    silence(world, *names)
+    world.run(62)
+    assert {world.marks(name)["HealthCheckSucceeded"] for name in names} == {FAILED}
+
+
 def test_in_a_dry_run_nothing_is_written_on_any_machine(new_world: NewWorld) -> None:
     world = new_world(mode="DryRun")
     world.add_pool(3)

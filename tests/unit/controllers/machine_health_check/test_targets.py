@@ -112,7 +112,7 @@ def test_a_selector_that_cannot_be_read_matches_nobody(new_world: NewWorld) -> N
     assert world.marks("m1") == {}
 
 
-@pytest.mark.conforms("B13", "B14", "E02")
+@pytest.mark.conforms("B13", "B14", "E02", "E03")
 def test_what_concerns_nobody_is_answered_by_no_write(world: MachineWorld) -> None:
     world.writes.clear()
     for beat in range(5):

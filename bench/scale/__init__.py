@@ -1,0 +1,1 @@
+"""The checker at scale, on a real API server."""

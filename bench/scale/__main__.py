@@ -1,0 +1,245 @@
+"""`python -m bench.scale sample|normal|full`: the checker with few and with many real Nodes, in one run."""
+
+import asyncio
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.clients.__main__ import Cores, run_client
+from bench.clients.node_generator import node_name
+from bench.scale.load import Load, condition, heartbeat, load_on
+from controlplane.run import ControlPlane
+from controlplane.settings import API_SERVER_ALONE
+from installed.manifests import install
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION,
+    MANUAL_REMEDIATION_TEMPLATE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_POLICY,
+)
+
+FEW = 1_000
+EVENTS = 2_000
+DEADLINES = 40
+PERIOD = 5.0
+
+MOST_TIMES_FEW = 1.3
+MOST_TIMES_BARE_READ = 1.3
+MOST_SECONDS_TO_VERDICT = 1.0
+MOST_TIMES_CREATE = 3.0
+MOST_BYTES_A_NODE = 2048
+SIZES = {"sample": 3_000, "normal": 10_000, "full": 100_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Of a checker that watches so many nodes."""
+
+    nodes: int
+    start: float
+    times_bare_read: float
+    cpu_per_event: float
+    heartbeat_decisions: int
+    resident: int
+
+
+class Child:
+    """The checker's process, and what it tells."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.told: dict[str, Any] = {}
+
+    def wait_for(self, key: str, value: object = None) -> Any:
+        """What it says next of that; of `value`, if that is given."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.told |= msgspec.json.decode(line)
+            if key in self.told and (value is None or self.told.get("targets") == value):
+                return self.told.pop(key)
+        raise RuntimeError(f"the checker ended before it told of {key}")
+
+    def ask(self, what: str, key: str) -> Any:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{what}\n")
+        self._process.stdin.flush()
+        return self.wait_for(key)
+
+
+@contextmanager
+def checker(cores: Cores, kubeconfig: Path) -> Iterator[Child]:
+    command = ["taskset", "-c", str(cores.client), sys.executable, "-m", "bench.scale.watched_checker"]
+    with subprocess.Popen(
+        [*command, str(kubeconfig)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield Child(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(timeout=60)
+
+
+async def measure(cores: Cores, plane: ControlPlane, load: Load, nodes: int) -> Costs:
+    bare = min(_bare_read(cores, plane) for _ in range(3))
+    with checker(cores, plane.kubeconfig) as child:
+        start = _started(child, nodes)
+        before = child.ask("cost", "cpu"), child.told["decisions"]
+        await load.write_all(condition(number % nodes, "DiskPressure", "True") for number in _some(nodes))
+        await asyncio.sleep(2)
+        cpu = child.ask("cost", "cpu") - before[0]
+        decided = child.told["decisions"]
+        await load.write_all(heartbeat(number % nodes, 7) for number in _some(nodes))
+        await asyncio.sleep(2)
+        child.ask("cost", "cpu")
+        await load.write_all(condition(number % nodes, "DiskPressure", "False") for number in _some(nodes))
+        return Costs(
+            nodes=nodes,
+            start=start,
+            times_bare_read=start / bare,
+            cpu_per_event=cpu / len(_some(nodes)),
+            heartbeat_decisions=child.told["decisions"] - decided,
+            resident=child.told["resident"],
+        )
+
+
+def _some(nodes: int) -> range:
+    return range(0, nodes, max(1, nodes // EVENTS))
+
+
+def _bare_read(cores: Cores, plane: ControlPlane) -> float:
+    result = run_client(cores, sys.executable, "bench.clients.start", "bare", str(plane.kubeconfig))
+    return float(result["seconds"])
+
+
+def _started(child: Child, nodes: int) -> float:
+    """Seconds of reading and of counting; that it waits to lead in between is not its work."""
+    began = child.wait_for("began")
+    synced = child.wait_for("synced")
+    leads = child.wait_for("leads")
+    counted = child.wait_for("counted", nodes)
+    return float(synced - began + counted - max(leads, synced))
+
+
+async def storm(cores: Cores, plane: ControlPlane, load: Load, nodes: int) -> float:
+    """Seconds from the failure that closes the guard until the checker has judged it."""
+    failing = min(10_000, nodes * 6 // 10)
+    with checker(cores, plane.kubeconfig) as child:
+        _started(child, nodes)
+        answered = await load.write_all(condition(number, "Ready", "Unknown") for number in range(failing))
+        await asyncio.sleep(5)
+        judged = child.ask("judged", "judged")
+        await load.write_all(condition(number, "Ready", "True") for number in range(failing))
+        await asyncio.sleep(2)
+    late = sorted(judged.get(name, math.inf) - at for name, at in answered.items())
+    print(f"{failing:,} fail at once: judged after {late[len(late) // 2]:.2f} s, the last {late[-1]:.2f} s")
+    return float(late[-1])
+
+
+async def deadlines(cores: Cores, plane: ControlPlane, load: Load, nodes: int) -> tuple[float, float]:
+    """p99 of the time from a deadline to its remediation, and of a bare creation, in seconds."""
+    creations = []
+    for number in range(DEADLINES):
+        began = time.monotonic()
+        body = {"metadata": {"name": f"bare-{number}", "labels": {"nodemend.io/check": "none"}}, "spec": {}}
+        creations.append(await load.make(MANUAL_REMEDIATION, body, "default") - began)
+    plane.api.delete("/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations")
+    late = []
+    with checker(cores, plane.kubeconfig) as child:
+        _started(child, nodes)
+        await asyncio.sleep(25)
+        for number in range(DEADLINES):
+            failed = await load.write(condition(number, "Ready", "Unknown")[1])
+            late.append(await _appears(plane, node_name(number)) - failed - PERIOD)
+            await load.write(condition(number, "Ready", "True")[1])
+    return _p99(late), _p99(creations)
+
+
+async def _appears(plane: ControlPlane, name: str) -> float:
+    path = f"/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations/{name}"
+    until = time.monotonic() + 30
+    await asyncio.sleep(PERIOD - 0.2)
+    while time.monotonic() < until:
+        if plane.api.find(path) is not None:
+            return time.monotonic()
+        await asyncio.sleep(0.001)
+    raise TimeoutError(f"{name} never appeared")
+
+
+def _p99(values: list[float]) -> float:
+    return sorted(values)[min(len(values) - 1, math.ceil(len(values) * 0.99) - 1)]
+
+
+async def set_up(load: Load) -> None:
+    template = {"metadata": {"name": "call"}, "spec": {"template": {"spec": {}}}}
+    await load.make(MANUAL_REMEDIATION_TEMPLATE, template, "default")
+    policy = {"mode": "Act", "minInterval": "1s", "settleTime": "1s", "maxConcurrent": 1000}
+    await load.make(REMEDIATION_POLICY, {"metadata": {"name": "cluster"}, "spec": policy})
+    reference = {
+        "apiVersion": MANUAL_REMEDIATION_TEMPLATE.api_version,
+        "kind": MANUAL_REMEDIATION_TEMPLATE.kind,
+        "name": "call",
+        "namespace": "default",
+    }
+    spec = {
+        "selector": {},
+        "thresholds": [
+            {"type": "Ready", "status": "Unknown", "period": f"{PERIOD:.0f}s", "acceptShortPeriod": True}
+        ],
+        "remedies": [{"template": reference}],
+    }
+    await load.make(NODE_HEALTH_CHECK, {"metadata": {"name": "all"}, "spec": spec})
+
+
+async def run_all(size: str) -> int:
+    cores, many = Cores(), SIZES[size]
+    os.sched_setaffinity(0, {cores.server})
+    with ControlPlane(API_SERVER_ALONE) as plane:
+        os.sched_setaffinity(0, set(cores.available))
+        install(plane)
+        async with load_on(plane.kubeconfig) as load:
+            await set_up(load)
+            await load.make_nodes(range(FEW))
+            few = await measure(cores, plane, load, FEW)
+            print(few)
+            await load.make_nodes(range(FEW, many))
+            all_ = await measure(cores, plane, load, many)
+            print(all_)
+            verdict = await storm(cores, plane, load, many)
+            late, created = await deadlines(cores, plane, load, many)
+    return report(few, all_, verdict, late, created)
+
+
+def report(few: Costs, many: Costs, verdict: float, late: float, created: float) -> int:
+    times_few = many.cpu_per_event / few.cpu_per_event
+    a_node = (many.resident - few.resident) / (many.nodes - few.nodes)
+    print(
+        f"scale: {many.nodes:,} Nodes: CPU an event {times_few:.2f} times that with {few.nodes:,}"
+        f" (bar {MOST_TIMES_FEW}); {many.heartbeat_decisions} decisions by heartbeats; verdict on a storm"
+        f" after {verdict:.2f} s (bar {MOST_SECONDS_TO_VERDICT:.0f} s); {a_node:.0f} bytes a Node"
+        f" (bar {MOST_BYTES_A_NODE}); start {many.times_bare_read:.2f} times the bare read"
+        f" (bar {MOST_TIMES_BARE_READ}); from deadline to remediation p99 {late * 1e3:.0f} ms,"
+        f" {late / created:.1f} times a bare create (bar {MOST_TIMES_CREATE:.0f})"
+    )
+    within = (
+        times_few <= MOST_TIMES_FEW
+        and few.heartbeat_decisions == many.heartbeat_decisions == 0
+        and verdict <= MOST_SECONDS_TO_VERDICT
+        and a_node <= MOST_BYTES_A_NODE
+        and many.times_bare_read <= MOST_TIMES_BARE_READ
+        and late <= MOST_TIMES_CREATE * created
+    )
+    return 0 if within else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(run_all(sys.argv[1] if len(sys.argv) > 1 else "normal")))

@@ -1,0 +1,104 @@
+"""The shipped checker in a process of its own, watched from outside.
+
+`python -m bench.scale.watched_checker KUBECONFIG` prints one line of JSON when it is in sync, when it leads
+and when it has counted; then one for each line that it reads: `cost` for what it has used and decided so far,
+`judged` for when each node was last judged. Times are those of the machine's monotonic clock.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from typing import Any
+
+from bench.clients.measure import cpu_seconds, resident_bytes
+from nodemend.controllers.checker import Checker, CheckerObservers
+from nodemend.controllers.checking.standings import Tally
+from nodemend.controllers.node_health_check.controller import Key, TargetKey
+from nodemend.kube.asyncio_shell import AsyncioRuntime, run
+from nodemend.kube.credentials_shell import LiveCredentials, find_connection
+from nodemend.kube.http_shell import HttpTransport
+from nodemend.kube.leader_loop import ElectionSettings
+from nodemend.kube.leader_record import LeaseAddress
+from nodemend.kube.reconcile_loop import Outcome
+
+
+def tell(**what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+class Watched:
+    """Election, loop and recorder in one: notes what a bench asks for."""
+
+    def __init__(self) -> None:
+        self.decisions = 0
+        self.judged_at: dict[str, float] = {}
+        self._counted = 0
+
+    def began(self, _epoch: int) -> None:
+        tell(leads=time.monotonic())
+
+    def renewed(self, _left: float) -> None: ...
+
+    def ended(self, _epoch: int, _why: str) -> None: ...
+
+    def stumbled(self, why: str) -> None:
+        print(why, file=sys.stderr)
+
+    def took(self, _key: Key, _late: float) -> None: ...
+
+    def finished(self, key: Key, _outcome: Outcome, _seconds: float) -> None:
+        if isinstance(key, TargetKey):
+            self.decisions += 1
+            self.judged_at[key.node] = time.monotonic()
+
+    def crashed(self, key: Key, error: Exception, _seconds: float) -> None:
+        raise AssertionError(f"reconcile of {key} raised") from error
+
+    def overflowed(self) -> None: ...
+
+    def judged(self, *_: object) -> None: ...
+
+    def asked(self, *_: object) -> None: ...
+
+    def withdrew_orphan(self, *_: object) -> None: ...
+
+    def order_lapsed(self, *_: object) -> None: ...
+
+    def counted(self, _check: str, tally: Tally | None) -> None:
+        if tally is not None and len(tally) != self._counted:
+            self._counted = len(tally)
+            tell(counted=time.monotonic(), targets=self._counted)
+
+
+async def watch(kubeconfig: str) -> None:
+    runtime = AsyncioRuntime()
+    transport = HttpTransport(LiveCredentials(find_connection({}, kubeconfig), runtime), runtime)
+    watched = Watched()
+    election = ElectionSettings(lease=LeaseAddress("bench", "default"), candidate="bench")
+    checker = Checker(runtime, transport, election, CheckerObservers(watched, watched, watched))
+    tell(began=time.monotonic())
+    working = asyncio.create_task(checker.run())
+    telling = asyncio.create_task(_tell_sync(checker))
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while line := (await reader.readline()).strip():
+        if line == b"judged":
+            tell(judged=watched.judged_at)
+        else:
+            tell(cpu=cpu_seconds(), resident=resident_bytes(), decisions=watched.decisions)
+    telling.cancel()
+    working.cancel()
+    await asyncio.wait({working, telling})
+    await transport.close()
+
+
+async def _tell_sync(checker: Checker) -> None:
+    while not checker.synced:  # noqa: ASYNC110 - a bench looks from outside
+        await asyncio.sleep(0.01)
+    tell(synced=time.monotonic())
+
+
+if __name__ == "__main__":
+    run(watch(sys.argv[1]))
