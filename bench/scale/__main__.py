@@ -31,6 +31,8 @@ FEW = 1_000
 EVENTS = 2_000
 DEADLINES = 40
 PERIOD = 5.0
+LONG = 300.0
+"""So that a storm is over before its first deadline."""
 
 MOST_TIMES_FEW = 1.3
 MOST_TIMES_BARE_READ = 1.3
@@ -62,11 +64,12 @@ class Child:
     def wait_for(self, key: str, value: object = None) -> Any:
         """What it says next of that; of `value`, if that is given."""
         assert self._process.stdout is not None
-        for line in self._process.stdout:
+        while key not in self.told or value not in (None, self.told.get("targets")):
+            line = self._process.stdout.readline()
+            if not line:
+                raise RuntimeError(f"the checker ended before it told of {key}")
             self.told |= msgspec.json.decode(line)
-            if key in self.told and (value is None or self.told.get("targets") == value):
-                return self.told.pop(key)
-        raise RuntimeError(f"the checker ended before it told of {key}")
+        return self.told.pop(key)
 
     def ask(self, what: str, key: str) -> Any:
         assert self._process.stdin is not None
@@ -122,12 +125,13 @@ def _bare_read(cores: Cores, plane: ControlPlane) -> float:
 
 
 def _started(child: Child, nodes: int) -> float:
-    """Seconds of reading and of counting; that it waits to lead in between is not its work."""
+    """Seconds until it decides; that it waits to lead in between is not its work."""
     began = child.wait_for("began")
     synced = child.wait_for("synced")
     leads = child.wait_for("leads")
-    counted = child.wait_for("counted", nodes)
-    return float(synced - began + counted - max(leads, synced))
+    decides = child.wait_for("decides")
+    child.wait_for("counted", nodes)
+    return float(synced - began + decides - max(leads, synced))
 
 
 async def storm(cores: Cores, plane: ControlPlane, load: Load, nodes: int) -> float:
@@ -154,6 +158,7 @@ async def deadlines(cores: Cores, plane: ControlPlane, load: Load, nodes: int) -
         creations.append(await load.make(MANUAL_REMEDIATION, body, "default") - began)
     plane.api.delete("/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations")
     late = []
+    plane.api.patch("/apis/nodemend.io/v1alpha1/nodehealthchecks/all", {"spec": _thresholds(PERIOD)})
     with checker(cores, plane.kubeconfig) as child:
         _started(child, nodes)
         await asyncio.sleep(25)
@@ -179,6 +184,11 @@ def _p99(values: list[float]) -> float:
     return sorted(values)[min(len(values) - 1, math.ceil(len(values) * 0.99) - 1)]
 
 
+def _thresholds(seconds: float) -> dict[str, Any]:
+    threshold = {"type": "Ready", "status": "Unknown", "period": f"{seconds:.0f}s", "acceptShortPeriod": True}
+    return {"thresholds": [threshold]}
+
+
 async def set_up(load: Load) -> None:
     template = {"metadata": {"name": "call"}, "spec": {"template": {"spec": {}}}}
     await load.make(MANUAL_REMEDIATION_TEMPLATE, template, "default")
@@ -190,13 +200,7 @@ async def set_up(load: Load) -> None:
         "name": "call",
         "namespace": "default",
     }
-    spec = {
-        "selector": {},
-        "thresholds": [
-            {"type": "Ready", "status": "Unknown", "period": f"{PERIOD:.0f}s", "acceptShortPeriod": True}
-        ],
-        "remedies": [{"template": reference}],
-    }
+    spec = {"selector": {}, "remedies": [{"template": reference}], **_thresholds(LONG)}
     await load.make(NODE_HEALTH_CHECK, {"metadata": {"name": "all"}, "spec": spec})
 
 

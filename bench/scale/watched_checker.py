@@ -1,8 +1,9 @@
 """The shipped checker in a process of its own, watched from outside.
 
-`python -m bench.scale.watched_checker KUBECONFIG` prints one line of JSON when it is in sync, when it leads
-and when it has counted; then one for each line that it reads: `cost` for what it has used and decided so far,
-`judged` for when each node was last judged. Times are those of the machine's monotonic clock.
+`python -m bench.scale.watched_checker KUBECONFIG` prints one line of JSON when it is in sync, when it leads,
+when it has decided for the first time and when it has counted; then one for each line that it reads: `cost`
+for what it has used and decided so far, `judged` for when each node was last judged. Times are those of the
+machine's monotonic clock.
 """
 
 import asyncio
@@ -49,6 +50,8 @@ class Watched:
 
     def finished(self, key: Key, _outcome: Outcome, _seconds: float) -> None:
         if isinstance(key, TargetKey):
+            if not self.decisions:
+                tell(decides=time.monotonic())
             self.decisions += 1
             self.judged_at[key.node] = time.monotonic()
 
