@@ -34,10 +34,11 @@ class Dialect:
     """Whether the owners of its machines replace one that our marks ask for."""
     has_clusters: bool
     """Whether its machines belong to Cluster objects."""
+    reasons: Mapping[str, str]
     failed_is_unhealthy: bool = False
-    reasons: Mapping[str, str] = MappingProxyType({})
 
 
+_OUR_REASONS: Final[Mapping[str, str]] = MappingProxyType({})
 _OLD_REASONS: Final = MappingProxyType(
     {
         "UnhealthyNode": "UnhealthyNodeCondition",
@@ -58,6 +59,7 @@ CLUSTER_API_V1BETA2: Final = Dialect(
     _CONTROL_PLANE,
     owners_read_conditions=True,
     has_clusters=True,
+    reasons=_OUR_REASONS,
 )
 CLUSTER_API_V1BETA1: Final = Dialect(
     CLUSTER_API,
