@@ -25,12 +25,7 @@ async def run_together(runtime: Runtime, works: Mapping[str, Coroutine[Any, Any,
     finally:
         for task in tasks:
             task.cancel()
-        try:
-            await join_all(tasks)
-        finally:
-            # A task that was cancelled before it began has never looked at its work.
-            for work in works.values():
-                work.close()
+        await join_all(tasks)
 
 
 async def join_all(tasks: list[Task]) -> None:
