@@ -5,7 +5,7 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import yaml
@@ -24,79 +24,9 @@ from nodemend.kube.credentials import (
     checked,
 )
 from nodemend.kube.exec_plugin import GROUP, VERSIONS, ExecPlugin, PluginCluster
+from nodemend.kube.kubeconfig_wire import Cluster, Exec, KubeconfigFile, User
 
 T = TypeVar("T")
-
-
-class _Extension(msgspec.Struct):
-    name: str = ""
-    extension: Any = None
-
-
-class _Cluster(msgspec.Struct, rename="kebab"):
-    server: str = ""
-    tls_server_name: str = ""
-    insecure_skip_tls_verify: bool = False
-    certificate_authority: str = ""
-    certificate_authority_data: str = ""
-    proxy_url: str = ""
-    extensions: list[_Extension] | None = None
-
-
-class _EnvironmentVariable(msgspec.Struct):
-    name: str
-    value: str
-
-
-class _Exec(msgspec.Struct, rename="camel"):
-    command: str = ""
-    api_version: str = ""
-    args: list[str] | None = None
-    env: list[_EnvironmentVariable] | None = None
-    install_hint: str = ""
-    provide_cluster_info: bool = False
-    interactive_mode: str = ""
-
-
-class _User(msgspec.Struct, rename="kebab"):
-    token: str = ""
-    token_file: str = msgspec.field(name="tokenFile", default="")
-    client_certificate: str = ""
-    client_certificate_data: str = ""
-    client_key: str = ""
-    client_key_data: str = ""
-    username: str = ""
-    as_: str = msgspec.field(name="as", default="")
-    exec_: _Exec | None = msgspec.field(name="exec", default=None)
-    auth_provider: Any = None
-
-
-class _Context(msgspec.Struct):
-    cluster: str = ""
-    user: str = ""
-    namespace: str = ""
-
-
-class _NamedCluster(msgspec.Struct):
-    name: str
-    cluster: _Cluster
-
-
-class _NamedUser(msgspec.Struct):
-    name: str
-    user: _User
-
-
-class _NamedContext(msgspec.Struct):
-    name: str
-    context: _Context
-
-
-class _File(msgspec.Struct, rename="kebab"):
-    current_context: str = ""
-    clusters: list[_NamedCluster] | None = None
-    users: list[_NamedUser] | None = None
-    contexts: list[_NamedContext] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +37,29 @@ class Source:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A context, and what it names. Relative paths start at the directories. No `user`: none is named."""
+
+    cluster: Cluster
+    cluster_directory: str
+    user: User | None
+    user_directory: str
+    user_name: str
+    namespace: str
+
+
 def choose(sources: Sequence[Source], context: str = "") -> Connection:
     """The named context, or the current one. Of several files the first to name a thing wins.
 
     Raises CredentialsError, with a message for the person who wrote the file.
     """
     files = [(posixpath.dirname(source.path), _parse(source)) for source in sources]
+    return connection_of(find_context(files, context))
+
+
+def find_context(files: Sequence[tuple[str, KubeconfigFile]], context: str = "") -> Chosen:
+    """The files with their directories. Raises CredentialsError where one names what none of them has."""
     wanted = context or next((file.current_context for _, file in files if file.current_context), "")
     if not wanted:
         raise CredentialsError("no context is named and no kubeconfig file has a current-context")
@@ -122,26 +69,34 @@ def choose(sources: Sequence[Source], context: str = "") -> Connection:
         (name.name, name.cluster, directory) for directory, file in files for name in file.clusters or ()
     )
     cluster, cluster_directory = _first(clusters, chosen.cluster, f"cluster of context {wanted!r}")
-    endpoint = _endpoint(cluster, cluster_directory)
     if not chosen.user:
-        return checked(Connection(endpoint, namespace=chosen.namespace))
+        return Chosen(cluster, cluster_directory, None, "", "", chosen.namespace)
     users = ((name.name, name.user, directory) for directory, file in files for name in file.users or ())
     user, user_directory = _first(users, chosen.user, f"user of context {wanted!r}")
-    _refuse_unsupported(user, chosen.user)
+    return Chosen(cluster, cluster_directory, user, user_directory, chosen.user, chosen.namespace)
+
+
+def connection_of(chosen: Chosen) -> Connection:
+    """Raises CredentialsError for what we do not support, and for what would leak or cannot work."""
+    cluster, user, directory = chosen.cluster, chosen.user, chosen.user_directory
+    endpoint = _endpoint(cluster, chosen.cluster_directory)
+    if user is None:
+        return checked(Connection(endpoint, namespace=chosen.namespace))
+    _refuse_unsupported(user, chosen.user_name)
     return checked(
         Connection(
             endpoint,
-            _bearer(user, user_directory, cluster, endpoint),
-            _client(user, user_directory, chosen.user),
+            _bearer(user, directory, cluster, endpoint),
+            _client(user, directory, chosen.user_name),
             chosen.namespace,
         )
     )
 
 
-def _parse(source: Source) -> _File:
+def _parse(source: Source) -> KubeconfigFile:
     try:
         loaded = yaml.safe_load(source.text)
-        return msgspec.convert({} if loaded is None else loaded, _File)
+        return msgspec.convert({} if loaded is None else loaded, KubeconfigFile)
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         raise CredentialsError(f"{source.path} is not a kubeconfig: {error}") from error
 
@@ -153,7 +108,7 @@ def _first(named: Iterable[tuple[str, T, str]], wanted: str, what: str) -> tuple
     raise CredentialsError(f"no kubeconfig file has the {what}: {wanted!r}")
 
 
-def _endpoint(cluster: _Cluster, directory: str) -> Endpoint:
+def _endpoint(cluster: Cluster, directory: str) -> Endpoint:
     if cluster.proxy_url:
         raise CredentialsError(f"proxy-url {cluster.proxy_url!r} is not supported")
     authority = _pem(
@@ -166,7 +121,7 @@ def _endpoint(cluster: _Cluster, directory: str) -> Endpoint:
     )
 
 
-def _refuse_unsupported(user: _User, name: str) -> None:
+def _refuse_unsupported(user: User, name: str) -> None:
     unsupported = {
         "auth-provider (removed from Kubernetes in 1.26; use exec)": user.auth_provider is not None,
         "username (removed from Kubernetes in 1.19)": bool(user.username),
@@ -177,7 +132,7 @@ def _refuse_unsupported(user: _User, name: str) -> None:
             raise CredentialsError(f"user {name!r} has {what}, which is not supported")
 
 
-def _client(user: _User, directory: str, name: str) -> ClientCertificate | None:
+def _client(user: User, directory: str, name: str) -> ClientCertificate | None:
     certificate = _pem(user.client_certificate_data, user.client_certificate, directory, "client-certificate")
     key = _pem(user.client_key_data, user.client_key, directory, "client-key")
     if certificate is None and key is None:
@@ -187,7 +142,7 @@ def _client(user: _User, directory: str, name: str) -> ClientCertificate | None:
     return ClientCertificate(certificate, key)
 
 
-def _bearer(user: _User, directory: str, cluster: _Cluster, endpoint: Endpoint) -> Bearer:
+def _bearer(user: User, directory: str, cluster: Cluster, endpoint: Endpoint) -> Bearer:
     """A file beats a token in the text, and either beats a plugin, as kubectl has it."""
     if user.token_file:
         return TokenFile(_absolute(user.token_file, directory))
@@ -198,7 +153,7 @@ def _bearer(user: _User, directory: str, cluster: _Cluster, endpoint: Endpoint) 
     return _plugin(user.exec_, directory, cluster, endpoint)
 
 
-def _plugin(spec: _Exec, directory: str, cluster: _Cluster, endpoint: Endpoint) -> ExecPlugin:
+def _plugin(spec: Exec, directory: str, cluster: Cluster, endpoint: Endpoint) -> ExecPlugin:
     if not spec.command:
         raise CredentialsError("the exec plugin has no command")
     if spec.api_version not in VERSIONS:
@@ -217,7 +172,7 @@ def _plugin(spec: _Exec, directory: str, cluster: _Cluster, endpoint: Endpoint) 
     )
 
 
-def _told(cluster: _Cluster, endpoint: Endpoint) -> PluginCluster:
+def _told(cluster: Cluster, endpoint: Endpoint) -> PluginCluster:
     extension = next(
         (entry.extension for entry in cluster.extensions or () if entry.name == f"{GROUP}/exec"), None
     )
