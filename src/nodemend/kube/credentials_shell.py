@@ -1,10 +1,12 @@
 """Credentials kept fresh: files read again, plugins run again, TLS made anew when any of it changed."""
 
+import os
 import ssl
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from nodemend.kube.credentials import (
     Connection,
@@ -158,12 +160,20 @@ def tls_context(
 
 
 def _load_client_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    # OpenSSL as Python has it reads these from files only. The file is ours alone and gone at once.
-    with tempfile.NamedTemporaryFile(prefix="nodemend-") as file:
+    # OpenSSL as Python has it reads these from files only. Ours is in memory where the system can do that: a
+    # pod has no folder that it may write to, and a key belongs on no disk.
+    with _memory_file() or tempfile.NamedTemporaryFile(prefix="nodemend-") as file:
         file.write(certificate.rstrip() + b"\n" + key)
         file.flush()
+        name = f"/proc/self/fd/{file.fileno()}" if isinstance(file.name, int) else file.name
         # Without an answer of ours OpenSSL would ask the terminal for the password of an encrypted key.
-        context.load_cert_chain(file.name, password=lambda: "")
+        context.load_cert_chain(name, password=lambda: "")
+
+
+def _memory_file() -> BinaryIO | None:
+    """A file that has no name in any folder; None where the system has none such (macOS)."""
+    create = getattr(os, "memfd_create", None)
+    return None if create is None else os.fdopen(create("nodemend"), "wb")
 
 
 def _read_pem(pem: Pem) -> bytes:

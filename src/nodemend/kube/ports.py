@@ -86,3 +86,26 @@ class Transport(Protocol):
     async def open(self, request: Request, deadline: float) -> Stream | Reply:
         """A stream once the server answered 200 by `deadline`, else what it answered."""
         ...
+
+
+class OwnedTransport(Transport, Protocol):
+    """A Transport that whoever opened it closes."""
+
+    async def close(self) -> None:
+        """End every connection. Requests under way end as unanswered."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CannotConnect:
+    """There is no way to the cluster by what we were given. `why` shows none of it but names."""
+
+    why: str
+
+
+class Connector(Protocol):
+    """Opens the way to clusters other than the one that we run in."""
+
+    async def connect(self, kubeconfig: str) -> OwnedTransport | CannotConnect:
+        """`kubeconfig` is a text that somebody else wrote. Nothing is sent yet."""
+        ...

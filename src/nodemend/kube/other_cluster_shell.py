@@ -1,0 +1,31 @@
+"""The way to other clusters by HTTP: the Connector port as production has it."""
+
+from typing import Final
+
+from nodemend.kube.credentials import CredentialsError
+from nodemend.kube.credentials_shell import LiveCredentials
+from nodemend.kube.foreign_kubeconfig import read_foreign_kubeconfig
+from nodemend.kube.http_shell import HttpTransport, Unpresentable
+from nodemend.kube.ports import CannotConnect, Runtime
+
+CONNECTIONS: Final = 4
+"""To one cluster: a watch, a list, and reads beside them."""
+
+
+class HttpConnector:
+    """Every transport has connections of its own, so that one cluster's trouble is nobody else's."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def connect(self, kubeconfig: str) -> HttpTransport | CannotConnect:
+        try:
+            connection = read_foreign_kubeconfig(kubeconfig)
+        except CredentialsError as error:
+            return CannotConnect(str(error))
+        credentials = LiveCredentials(connection, self._runtime)
+        presented = await credentials.present()
+        if isinstance(presented, Unpresentable):
+            await credentials.close()
+            return CannotConnect(presented.why)
+        return HttpTransport(credentials, self._runtime, connections=CONNECTIONS)
