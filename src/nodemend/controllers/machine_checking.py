@@ -17,7 +17,7 @@ from nodemend.controllers.machine_health_check.controller import (
     MachineRecorder,
 )
 from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of
-from nodemend.controllers.machine_health_check.gather import MachineObservations, reported_by
+from nodemend.controllers.machine_health_check.gather import MachineObservations
 from nodemend.controllers.machine_health_check.keys import Key
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
 from nodemend.controllers.machine_health_check.view import MachineView
@@ -150,7 +150,7 @@ class MachineChecking:
                 if change.old is not None:
                     self._seen.forget(change.old.uid)
                 continue
-            self._seen.ages.observe(change.new.uid, reported_by(change.new), now)
+            self._seen.ages.observe(change.new.uid, change.new.conditions, now)
             if self._clusters.learn(change.new):
                 self._ask_for(self._fleet.in_cluster(cluster_of(change.new)))
 

@@ -1,19 +1,23 @@
-"""Since when each node condition has stood, by our own clock and nobody else's."""
+"""Since when each condition has stood, by our own clock and nobody else's."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Protocol
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.decide.node_health import ConditionSeen
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """A condition as the node's record has it. `transition` names its last change, and is no clock to us."""
+class Shown(Protocol):
+    """A condition as a record has it. The time names its last change, and is no clock to us."""
 
-    type: str
-    status: str
-    transition: object
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def last_transition_time(self) -> object: ...
 
 
 class ConditionAges:
@@ -24,33 +28,34 @@ class ConditionAges:
     """
 
     def __init__(self) -> None:
-        self._since: dict[str, dict[str, tuple[Reported, float]]] = {}
+        # The conditions themselves are the record's own: beside them a node costs us a few numbers.
+        self._since: dict[str, tuple[Sequence[Shown], tuple[float, ...]]] = {}
 
-    def observe(self, uid: str, conditions: Iterable[Reported], now: float) -> None:
+    def observe(self, uid: str, conditions: Sequence[Shown], now: float) -> None:
         """Must be told of every change of a record."""
-        known = self._since.get(uid, {})
-        self._since[uid] = {
-            condition.type: (condition, _since(known.get(condition.type), condition, now))
-            for condition in conditions
-        }
+        self._since[uid] = conditions, self._times(uid, conditions, now)
 
     def forget(self, uid: str) -> None:
         self._since.pop(uid, None)
 
-    def ages(self, uid: str, conditions: Iterable[Reported], now: float) -> tuple[ConditionSeen, ...]:
-        known = self._since.get(uid, {})
+    def ages(self, uid: str, conditions: Sequence[Shown], now: float) -> tuple[ConditionSeen, ...]:
+        times = self._times(uid, conditions, now)
         return tuple(
-            ConditionSeen(
-                type=condition.type,
-                status=_status(condition.status),
-                seen_for=now - _since(known.get(condition.type), condition, now),
-            )
-            for condition in conditions
+            ConditionSeen(condition.type, _status(condition.status), now - since)
+            for condition, since in zip(conditions, times, strict=True)
         )
 
+    def _times(self, uid: str, conditions: Sequence[Shown], now: float) -> tuple[float, ...]:
+        """Since when each of these has stood; `now` for what we had not seen."""
+        shown, since = self._since.get(uid, ((), ()))
+        if shown is conditions:
+            return since
+        known = {_transition(condition): time for condition, time in zip(shown, since, strict=True)}
+        return tuple([known.get(_transition(condition), now) for condition in conditions])
 
-def _since(known: tuple[Reported, float] | None, condition: Reported, now: float) -> float:
-    return known[1] if known is not None and known[0] == condition else now
+
+def _transition(condition: Shown) -> tuple[str, str, object]:
+    return condition.type, condition.status, condition.last_transition_time
 
 
 def _status(said: str) -> ConditionStatus:

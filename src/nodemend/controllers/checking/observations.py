@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from nodemend.api.remediation_order import RemediationOrder
-from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
+from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import Change
@@ -23,7 +23,7 @@ class Observations:
     def note(self, change: Change[NodeRecord], now: float) -> None:
         """Must be told of every change of a record."""
         if change.new is not None:
-            self.ages.observe(change.new.uid, reported(change.new), now)
+            self.ages.observe(change.new.uid, change.new.conditions, now)
             self.roll.observe(change.new)
         elif change.old is not None:
             self.ages.forget(change.old.uid)
@@ -40,10 +40,3 @@ class Observations:
             self.orders.setdefault(change.new.metadata.uid, now)
         elif change.old is not None:
             self.orders.pop(change.old.metadata.uid, None)
-
-
-def reported(node: NodeRecord) -> tuple[Reported, ...]:
-    return tuple(
-        Reported(condition.type, condition.status, condition.last_transition_time)
-        for condition in node.conditions
-    )

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.group_versions import OUR_GROUP
-from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
-from nodemend.controllers.checking.observations import reported
+from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of, key_of
@@ -111,7 +110,7 @@ def see_node(view: MachineView, machine: MachineRecord, now: float) -> NodeSeen:
         return NodeMissing(machine.node)
     if machine.provider_id and node.provider_id and machine.provider_id != node.provider_id:
         return NodeUnseen(f"the Node {node.name} has the provider ID of another machine")
-    return NodeFound(where.seen.ages.ages(node.uid, reported(node), now))
+    return NodeFound(where.seen.ages.ages(node.uid, node.conditions, now))
 
 
 def way_of(view: MachineView, target: Target, policy: PolicyFacts | None, now: float) -> Way:
@@ -194,15 +193,8 @@ def _not_yet(view: MachineView, target: Target) -> str:
 
 
 def _machine_conditions(machine: MachineRecord, ages: ConditionAges, now: float) -> tuple[ConditionSeen, ...]:
-    shown = ages.ages(machine.uid, reported_by(machine), now)
+    shown = ages.ages(machine.uid, machine.conditions, now)
     return tuple(
         replace(seen, reason=condition.reason)
         for seen, condition in zip(shown, machine.conditions, strict=True)
-    )
-
-
-def reported_by(machine: MachineRecord) -> tuple[Reported, ...]:
-    return tuple(
-        Reported(condition.type, condition.status, condition.last_transition_time)
-        for condition in machine.conditions
     )

@@ -13,7 +13,6 @@ from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.condition_ages import ConditionAges
-from nodemend.controllers.checking.observations import reported
 from nodemend.controllers.checking.remedies import Remedies, RemedyKind
 from nodemend.decide.escalation import Trying
 from nodemend.decide.label_match import matches
@@ -97,7 +96,7 @@ def rules_in_force(view: View) -> object:
 
 
 def judge_target(target: Target, ages: ConditionAges, now: float) -> NodeHealth:
-    return judge(target.check.spec.thresholds, ages.ages(target.node.uid, reported(target.node), now))
+    return judge(target.check.spec.thresholds, ages.ages(target.node.uid, target.node.conditions, now))
 
 
 def find_remediation(view: View, target: Target) -> Found | None:

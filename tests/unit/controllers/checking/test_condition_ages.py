@@ -1,17 +1,21 @@
 """A condition's age is how long we have seen just that transition."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from nodemend.api.conditions import ConditionStatus
-from nodemend.controllers.checking.condition_ages import ConditionAges, Reported
+from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.decide.node_health import ConditionSeen
+from nodemend.kube.node_record import NodeCondition
 
-UNKNOWN = Reported("Ready", "Unknown", "12:00")
-BACK = Reported("Ready", "True", "12:05")
-UNKNOWN_AGAIN = Reported("Ready", "Unknown", "12:06")
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+UNKNOWN = NodeCondition("Ready", "Unknown", NOON)
+BACK = NodeCondition("Ready", "True", NOON + timedelta(minutes=5))
+UNKNOWN_AGAIN = NodeCondition("Ready", "Unknown", NOON + timedelta(minutes=6))
 
 
-def age(ages: ConditionAges, condition: Reported, now: float) -> float:
+def age(ages: ConditionAges, condition: NodeCondition, now: float) -> float:
     (seen,) = ages.ages("uid", [condition], now)
     return seen.seen_for
 
@@ -49,5 +53,5 @@ def test_what_we_have_not_seen_has_no_age() -> None:
 
 
 def test_a_status_nobody_has_heard_of_is_unknown() -> None:
-    (seen,) = ConditionAges().ages("uid", [Reported("Ready", "Perhaps", "x")], 1.0)
+    (seen,) = ConditionAges().ages("uid", [NodeCondition("Ready", "Perhaps")], 1.0)
     assert seen == ConditionSeen("Ready", ConditionStatus.UNKNOWN, 0.0)
