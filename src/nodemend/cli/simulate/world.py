@@ -13,7 +13,7 @@ from nodemend.cli.simulate.invention import Symptom
 from nodemend.cli.simulate.remediations import Remediations, remedies_of
 from nodemend.cli.simulate.snapshot import Snapshot
 from nodemend.controllers.checking.guarding import Moment
-from nodemend.controllers.checking.observations import Observations, reported
+from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Target, View
 from nodemend.kube.node_record import NodeCondition, NodeRecord
@@ -58,7 +58,7 @@ class World:
     def remember(self, node: NodeRecord) -> None:
         """Its conditions have stood since the times written in them, as for a checker that has watched."""
         since = {one.type: -_age(one.last_transition_time, self._taken_at) for one in node.conditions}
-        told = reported(node)
+        told = node.conditions
         for begin in sorted(set(since.values())):
             self.seen.ages.observe(node.uid, [one for one in told if since[one.type] <= begin], begin)
 
