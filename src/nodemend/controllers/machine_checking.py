@@ -16,7 +16,7 @@ from nodemend.controllers.machine_health_check.controller import (
     MachineHealthCheckController,
     MachineRecorder,
 )
-from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of
+from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of, says_other
 from nodemend.controllers.machine_health_check.gather import MachineObservations
 from nodemend.controllers.machine_health_check.keys import Key
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
@@ -159,9 +159,9 @@ class MachineChecking:
         for change in changes:
             key = self._fleet.note_check(group, change)
             self._ask_for((key,))
-            if _says(change.old) != _says(change.new):
-                everybody = self._fleet.machine_keys()
-                self._ask_for(machine for machine in everybody if machine.namespace == key.namespace)
+            if says_other(change):
+                for check in (change.old, change.new):
+                    self._ask_for(self._fleet.in_reach(check) if check is not None else ())
         self._want_kinds()
 
     def clusters_changed(self, changes: Sequence[Change[WorkloadClusterRecord]]) -> None:
@@ -206,8 +206,3 @@ class MachineChecking:
     def _ask_for(self, keys: Iterable[Key]) -> None:
         for key in keys:
             self._ask_later(key, 0.0)
-
-
-def _says(check: MachineCheckRecord | None) -> object:
-    """All but its status."""
-    return (check.uid, check.rules, check.claimed, check.paused) if check is not None else None

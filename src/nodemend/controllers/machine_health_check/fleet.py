@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from nodemend.api.group_versions import Resource
 from nodemend.kube.machine_check_record import MachineCheckRecord
@@ -53,6 +54,10 @@ class CheckBook:
     only_claimed: bool
 
 
+_Reach = tuple[str, str]
+"""How far a check looks: its namespace, and there one cluster, or all where it names none."""
+
+
 @dataclass(slots=True)
 class Fleet:
     realms: dict[str, Realm] = field(default_factory=dict)
@@ -63,7 +68,9 @@ class Fleet:
     _in_cluster: defaultdict[str, set[MachineKey]] = field(default_factory=lambda: defaultdict(set))
     _by_uid: dict[str, MachineKey] = field(default_factory=dict)
     _asked: set[MachineKey] = field(default_factory=set)
-    _checks_at: defaultdict[str, set[MachineCheckKey]] = field(default_factory=lambda: defaultdict(set))
+    _checks_at: defaultdict[_Reach, set[MachineCheckKey]] = field(default_factory=lambda: defaultdict(set))
+    rules: int = 0
+    """Counts the changes of what checks say."""
 
     @property
     def settled(self) -> bool:
@@ -91,7 +98,8 @@ class Fleet:
 
     def checks_for(self, machine: MachineRecord) -> Iterator[tuple[MachineCheckKey, MachineCheckRecord]]:
         """Those in its namespace that are ours to serve, whomever they select."""
-        for key in self._checks_at.get(machine.namespace, ()):
+        reaches = {(machine.namespace, machine.cluster), (machine.namespace, "")}
+        for key in chain.from_iterable(self._checks_at.get(reach, ()) for reach in reaches):
             check = self.check(key)
             if check is not None and self.serves(key) and self.books[key.group].of == machine.resource.group:
                 yield key, check
@@ -107,6 +115,12 @@ class Fleet:
 
     def in_cluster(self, cluster: str) -> Collection[MachineKey]:
         return self._in_cluster.get(cluster, ())
+
+    def in_reach(self, check: MachineCheckRecord) -> Collection[MachineKey]:
+        """Those that a check could select."""
+        if check.rules.cluster:
+            return self.in_cluster(f"{check.namespace}/{check.rules.cluster}")
+        return [key for key in self._by_uid.values() if key.namespace == check.namespace]
 
     def by_uid(self, uid: str) -> MachineKey | None:
         return self._by_uid.get(uid)
@@ -131,10 +145,12 @@ class Fleet:
         """Must be told of every change of a check."""
         namespace, _, name = change.key.partition("/")
         key = MachineCheckKey(group, namespace, name)
+        if change.old is not None:
+            self._checks_at[namespace, change.old.rules.cluster].discard(key)
         if change.new is not None:
-            self._checks_at[namespace].add(key)
-        else:
-            self._checks_at[namespace].discard(key)
+            self._checks_at[namespace, change.new.rules.cluster].add(key)
+        if says_other(change):
+            self.rules += 1
         return key
 
     def _remember(self, key: MachineKey, machine: MachineRecord) -> None:
@@ -156,6 +172,15 @@ class Fleet:
             del self._in_cluster[cluster]
         if not self._naming[machine.node]:
             del self._naming[machine.node]
+
+
+def says_other(change: Change[MachineCheckRecord]) -> bool:
+    """Whether more has changed than the status of a check."""
+    return _says(change.old) != _says(change.new)
+
+
+def _says(check: MachineCheckRecord | None) -> object:
+    return None if check is None else (check.uid, check.rules, check.claimed, check.paused)
 
 
 def key_of(machine: MachineRecord) -> MachineKey:

@@ -40,11 +40,8 @@ class MachineView:
 
     def rules_in_force(self) -> object:
         """Changes whenever who is whose target, or in which domain, may have changed for many at once."""
-        checks = sorted(
-            (check.uid, check.generation, check.claimed, book.only_claimed)
-            for book in self.fleet.books.values()
-            for check in book.checks.all()
-        )
+        books = sorted((book.group, book.of, book.only_claimed) for book in self.fleet.books.values())
         policy = self.policies.get(keys.POLICY_NAME)
         domains = policy.spec.failure_domains if policy is not None else None
-        return tuple(checks), sorted(self.fleet.realms), domains.key if domains is not None else ""
+        domain = domains.key if domains is not None else ""
+        return self.fleet.rules, tuple(books), tuple(sorted(self.fleet.realms)), domain
