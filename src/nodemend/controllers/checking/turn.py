@@ -1,4 +1,7 @@
-"""One at a time: whoever begins a remediation counts first, and nobody else begins in between."""
+"""One at a time, or so many at once: the others wait.
+
+Whoever begins a remediation counts first, and nobody else may begin in between.
+"""
 
 from collections import deque
 from collections.abc import AsyncIterator
@@ -8,11 +11,11 @@ from nodemend.kube.ports import Runtime, Signal
 
 
 class Turn:
-    """First come, first served. Held only for as long as our own API server takes to answer."""
+    """First come, first served. What is done in a turn has an end of its own."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, at_once: int = 1) -> None:
         self._runtime = runtime
-        self._taken = False
+        self._free = at_once
         self._waiting: deque[Signal] = deque()
 
     @asynccontextmanager
@@ -24,8 +27,8 @@ class Turn:
             self._pass_on()
 
     async def _take(self) -> None:
-        if not self._taken:
-            self._taken = True
+        if self._free:
+            self._free -= 1
             return
         called = self._runtime.signal()
         self._waiting.append(called)
@@ -43,4 +46,4 @@ class Turn:
         if self._waiting:
             self._waiting.popleft().set()
         else:
-            self._taken = False
+            self._free += 1
