@@ -106,7 +106,8 @@ class Reflector(Generic[W, R]):
         self._state: State[W, R] = Waiting(Relist())
 
     def start(self, now: float) -> Command:
-        """The first command."""
+        """The first command. After it was stopped, it may be started anew: it lists, and keeps its cache."""
+        self.trouble = ""
         return self._pursue(Relist(), now)
 
     def step(self, event: Event, now: float) -> Step[R]:

@@ -298,6 +298,16 @@ def test_until_the_new_list_is_complete_the_cache_stays_as_it_was() -> None:
     assert story.cached == {"a": 0}
 
 
+def test_one_that_was_stopped_and_is_started_anew_lists_and_yields_what_went_meanwhile() -> None:
+    story = following(thing("a", 9), thing("b", 10)).tell(CUT)
+    assert story.reflector.trouble
+    story.command = story.reflector.start(story.now)
+    assert (story.next, story.reflector.trouble) == ("page", "")
+    assert story.cached == {"a": 0, "b": 0}
+    story.tell(page(thing("b", 10), version=30), Opened())
+    assert (story.changes, story.cached) == (["a uid-a:0 > -"], {"b": 0})
+
+
 def test_garbage_ends_the_stream_and_it_resumes_from_the_last_good_line() -> None:
     story = following().tell(line("ADDED", thing("a", 15)) + b"<html>\n" + line("DELETED", thing("a", 16)))
     assert story.next == "close"
