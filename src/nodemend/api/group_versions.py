@@ -24,6 +24,7 @@ class Resource(msgspec.Struct, frozen=True):
 
 NODE: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
 POD: Final = Resource("", "v1", "Pod", "pods")
+SECRET: Final = Resource("", "v1", "Secret", "secrets")
 NAMESPACE: Final = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
 LEASE: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases")
 EVENT: Final = Resource("events.k8s.io", "v1", "Event", "events")

@@ -14,7 +14,7 @@ from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
-from nodemend.controllers.machine_checking import MachineChecking, MachineObservers, Shared
+from nodemend.controllers.machine_checking import MachineChecking, MachineDuty, Shared
 from nodemend.controllers.node_health_check.controller import (
     CheckKey,
     Key,
@@ -64,9 +64,9 @@ class Checker:
         observers: CheckerObservers,
         timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
         *,
-        machines: MachineObservers | None = None,
+        machines: MachineDuty | None = None,
     ) -> None:
-        """`machines` are the observers of MachineHealthChecks, where these are served too."""
+        """`machines` where MachineHealthChecks are served too."""
         self._runtime = runtime
         self._transport = transport
         self._election = election
@@ -74,11 +74,12 @@ class Checker:
         self._timings = timings
         self._seen = Observations()
         self._loop: ReconcileLoop[Key] | None = None
-        self._nodes = self._reflect(node_records(annotations=(keys.EXCLUDE,)))
+        as_records = node_records(annotations=(keys.EXCLUDE,))
+        self._nodes = self._reflect(as_records)
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
         self._remedies = RemedyWatch(runtime, transport, timings, self._remediations_changed)
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
-        shared = Shared(self._nodes.cache, self._seen, self._remedies, self._policies.cache)
+        shared = Shared(self._nodes.cache, as_records, self._seen, self._remedies, self._policies.cache)
         self.machines = (
             MachineChecking(runtime, transport, timings, shared, machines) if machines is not None else None
         )

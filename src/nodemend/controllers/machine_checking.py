@@ -1,8 +1,8 @@
 """The part of the checker that serves MachineHealthCheck: what wakes it, and what it runs on."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.observations import Observations
@@ -17,24 +17,31 @@ from nodemend.controllers.machine_health_check.controller import (
     MachineRecorder,
 )
 from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of, says_other
-from nodemend.controllers.machine_health_check.gather import MachineObservations
+from nodemend.controllers.machine_health_check.gather import MachineObservations, needs_nodes
 from nodemend.controllers.machine_health_check.keys import Key
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
 from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.controllers.machine_health_check.workload_cluster import Access, WorkloadCluster
+from nodemend.controllers.machine_health_check.workload_cluster_recorder import ClusterRecorder
+from nodemend.controllers.machine_health_check.workload_clusters import WorkloadClusters
 from nodemend.decide.facts import Unreadable
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import MachineRecord
-from nodemend.kube.node_record import NodeRecord
+from nodemend.kube.node_record import NodeRecord, NodeWire
 from nodemend.kube.object_cache import Change, ObjectCache
-from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.ports import Connector, Runtime, Transport
+from nodemend.kube.projection import Projection
 from nodemend.kube.reconcile_loop import LoopObserver, ReconcileLoop
 from nodemend.kube.reflector_steps import ReflectorTimings
 from nodemend.kube.remediation_record import RemediationRecord
+from nodemend.kube.running_together import run_together
 from nodemend.kube.workload_cluster_record import WorkloadClusterRecord
 
 WORKERS: Final = 8
 """One slow cluster keeps one of them waiting, not all."""
+OPENED_AT_ONCE: Final = 20
+"""Workload clusters. One that hangs keeps a place for the few seconds of its first question."""
 _LOOK_FOR_SYNC_EVERY: Final = 0.1
 _READ_AGAIN_AFTER: Final = 1.0
 _ASKER: Final = "machine health checks"
@@ -46,6 +53,15 @@ class MachineObservers:
 
     loop: LoopObserver[Key]
     recorder: MachineRecorder
+    clusters: ClusterRecorder
+
+
+@dataclass(frozen=True, slots=True)
+class MachineDuty:
+    """That MachineHealthChecks are served. With a connector, also those of Machines in other clusters."""
+
+    observers: MachineObservers
+    connector: Connector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,8 @@ class Shared:
     """What it has in common with the rest of the checker."""
 
     nodes: ObjectCache[NodeRecord]
+    projection: Projection[NodeWire, NodeRecord]
+    """How Nodes become records: shared, as many have much in common."""
     seen: Observations
     remedies: RemedyWatch
     policies: ObjectCache[RemediationPolicy]
@@ -67,16 +85,34 @@ class MachineChecking:
         transport: Transport,
         timings: ReflectorTimings,
         shared: Shared,
-        observers: MachineObservers,
+        duty: MachineDuty,
     ) -> None:
         self._runtime = runtime
-        self._observers = observers
+        self._observers = duty.observers
         self._remedies = shared.remedies
         self._seen = MachineObservations()
         self._loop: ReconcileLoop[Key] | None = None
         self._fleet = Fleet()
-        self._clusters = Clusters(ClusterNodes(shared.nodes, shared.seen))
         self._watch = MachineWatch(runtime, transport, timings, self._fleet, self)
+        self.workload = (
+            WorkloadClusters(
+                Access(
+                    runtime=runtime,
+                    client=ApiClient(transport, runtime),
+                    connector=duty.connector,
+                    opening=Turn(runtime, OPENED_AT_ONCE),
+                    projection=shared.projection,
+                    timings=timings,
+                ),
+                self._fleet,
+                lambda cluster: needs_nodes(self.view, cluster),
+                self,
+            )
+            if duty.connector is not None
+            else None
+        )
+        others = self.workload.by_name if self.workload is not None else {}
+        self._clusters = Clusters(ClusterNodes(shared.nodes, shared.seen), others)
         self.view = MachineView(
             self._fleet,
             self._clusters,
@@ -95,7 +131,10 @@ class MachineChecking:
         return self._loop.status().waiting if self._loop is not None else 0
 
     async def watch(self) -> None:
-        await self._watch.run()
+        works: dict[str, Coroutine[Any, Any, None]] = {"machines": self._watch.run()}
+        if self.workload is not None:
+            works["workload clusters"] = self.workload.run()
+        await run_together(self._runtime, works)
 
     async def work(self, reader: Reader, client: ApiClient, turn: Turn) -> None:
         """For one leadership, from when everything is in sight."""
@@ -143,16 +182,17 @@ class MachineChecking:
             key = self._fleet.note_machine(change)
             self._ask_for((key,))
             for record in (change.old, change.new):
-                if record is not None and record.node:
+                if record is not None:
+                    self._reconsider(cluster_of(record))
                     # Whoever names the same node must know that it is not alone any more, or is again.
-                    self._ask_for(self._fleet.naming(record.node))
+                    self._ask_for(self._fleet.naming(record.node) if record.node else ())
             if change.new is None:
                 if change.old is not None:
                     self._seen.forget(change.old.uid)
                 continue
             self._seen.ages.observe(change.new.uid, change.new.conditions, now)
             if self._clusters.learn(change.new):
-                self._ask_for(self._fleet.in_cluster(cluster_of(change.new)))
+                self._found_own(cluster_of(change.new))
 
     def checks_changed(self, group: str, changes: Sequence[Change[MachineCheckRecord]]) -> None:
         """Who is whose target may have changed, unless only the status did."""
@@ -161,11 +201,15 @@ class MachineChecking:
             self._ask_for((key,))
             if says_other(change):
                 for check in (change.old, change.new):
-                    self._ask_for(self._fleet.in_reach(check) if check is not None else ())
+                    reached = self._fleet.in_reach(check) if check is not None else ()
+                    self._ask_for(reached)
+                    for cluster in self._fleet.clusters_of(reached):
+                        self._reconsider(cluster)
         self._want_kinds()
 
     def clusters_changed(self, changes: Sequence[Change[WorkloadClusterRecord]]) -> None:
         for change in changes:
+            self._reconsider(change.key)
             self._ask_for(self._fleet.in_cluster(change.key))
 
     def nodes_changed(self, changes: Sequence[Change[NodeRecord]]) -> None:
@@ -173,7 +217,20 @@ class MachineChecking:
             self._ask_for(self._fleet.naming(change.key))
             if change.new is not None:
                 for cluster in self._clusters.learn_from_node(self._fleet, change.new):
-                    self._ask_for(self._fleet.in_cluster(cluster))
+                    self._found_own(cluster)
+
+    def nodes_changed_in(self, cluster: str, changes: Sequence[Change[NodeRecord]]) -> None:
+        """Of another cluster. Machines elsewhere may name nodes alike, and are not meant."""
+        for change in changes:
+            for key in self._fleet.naming(change.key):
+                machine = self._fleet.machine(key)
+                if machine is not None and cluster_of(machine) == cluster:
+                    self._ask_for((key,))
+
+    def whereabouts_changed(self, cluster: WorkloadCluster) -> None:
+        self._observers.clusters.looked(cluster.name, cluster.whereabouts, cluster.trouble)
+        self._ask_for(self._fleet.in_cluster(cluster.name))
+        self._ask_for(self._fleet.checks_over(cluster.name))
 
     def remediations_changed(self, changes: Sequence[Change[RemediationRecord]]) -> None:
         for change in changes:
@@ -184,6 +241,14 @@ class MachineChecking:
 
     def policies_changed(self) -> None:
         self._ask_for(self._everything())
+
+    def _found_own(self, cluster: str) -> None:
+        self._reconsider(cluster)
+        self._ask_for(self._fleet.in_cluster(cluster))
+
+    def _reconsider(self, cluster: str) -> None:
+        if self.workload is not None and cluster:
+            self.workload.reconsider(cluster)
 
     def _want_kinds(self) -> None:
         asked = {

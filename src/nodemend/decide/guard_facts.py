@@ -62,17 +62,24 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
+class Blind:
+    """Nothing is seen of the cluster that the target is in, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class GuardFacts:
     """All that the guard of one target asks about."""
 
     policy: Seen[PolicyFacts]
-    sight: Sight
+    sight: Sight | Blind
     check: CheckFacts
     of_check: Census
     of_cluster: Census
     of_domain: Domain | None
     others: Seen[int]
-    """Other targets under remediation in the whole cluster."""
+    """Other targets under remediation in its whole cluster."""
     control_plane: ControlPlane | None
     """None for a target that is no part of it."""
     settling: float

@@ -6,11 +6,11 @@ undone by it: clean-up asks nobody.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 from nodemend.api.remediation_policy import Mode
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen, Unreadable
-from nodemend.decide.guard_facts import Census, GuardFacts
+from nodemend.decide.guard_facts import Blind, Census, GuardFacts, Sight
 from nodemend.decide.guard_holds import (
     ApiUnsettled,
     CheckDryRun,
@@ -46,8 +46,15 @@ def guard(facts: GuardFacts, passing: tuple[type[HoldReason], ...] = ()) -> Go |
 
 def reasons(facts: GuardFacts) -> Iterator[HoldReason]:
     """Every reason to hold, the gravest first."""
-    if facts.sight.age > facts.sight.age_limit:
-        yield ViewStale(facts.sight.age, facts.sight.age_limit)
+    match facts.sight:
+        case Blind(why):
+            yield CannotRead("the Nodes of its cluster", why)
+        case Sight(age, limit) if age > limit:
+            yield ViewStale(age, limit)
+        case Sight():
+            pass
+        case _:
+            assert_never(facts.sight)
     match facts.policy:
         case Unreadable(why):
             yield CannotRead("the RemediationPolicy", why)
@@ -123,7 +130,9 @@ def _ask_exclusion(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None
 
 def _ask_api(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
     sight = facts.sight
-    return ApiUnsettled(sight.calm_for, sight.calm_needed) if sight.calm_for < sight.calm_needed else None
+    if isinstance(sight, Blind) or sight.calm_for >= sight.calm_needed:
+        return None
+    return ApiUnsettled(sight.calm_for, sight.calm_needed)
 
 
 def _ask_cluster_storm(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:

@@ -21,7 +21,8 @@ from nodemend.kube.event_recorder import EventRecorder
 from nodemend.kube.http_shell import HttpTransport
 from nodemend.kube.leader_loop import ElectionSettings, WorkOverranError
 from nodemend.kube.leader_record import LeaseAddress
-from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.other_cluster_shell import HttpConnector
+from nodemend.kube.ports import Connector, Runtime, Transport
 from nodemend.kube.running_together import run_together
 from nodemend.settings.controller_settings import ControllerSettings
 from nodemend.telemetry.health_board import HealthBoard
@@ -38,6 +39,7 @@ class Surroundings:
 
     runtime: Runtime
     transport: Transport
+    connector: Connector
     election: ElectionSettings
     log: Log
     metrics: Metrics
@@ -91,7 +93,9 @@ async def _serve(
     metrics.readings.follow_events(lambda: _outcomes(events))
     lease = LeaseAddress(name, settings.system_namespace)
     election = ElectionSettings(lease=lease, candidate=settings.identity, timing=settings.lease)
-    program = build(Surroundings(runtime, transport, election, log, metrics, events, settings))
+    program = build(
+        Surroundings(runtime, transport, HttpConnector(runtime), election, log, metrics, events, settings)
+    )
     health.must_reach("the first list of every kind we watch", lambda: program.synced)
     try:
         await run_together(

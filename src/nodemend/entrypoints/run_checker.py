@@ -3,8 +3,9 @@
 from nodemend.api import keys
 from nodemend.api.remediation_policy import Mode
 from nodemend.controllers.checker import Checker, CheckerObservers
-from nodemend.controllers.machine_checking import MachineObservers
+from nodemend.controllers.machine_checking import MachineDuty, MachineObservers
 from nodemend.controllers.machine_health_check.recorder import MachineHealthCheckRecorder
+from nodemend.controllers.machine_health_check.workload_cluster_recorder import WorkloadClusterRecorder
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
 from nodemend.controllers.pauses import in_force
 from nodemend.entrypoints.controller_shell import Surroundings, run_controller
@@ -27,12 +28,7 @@ def build(around: Surroundings) -> Checker:
             LoopTelemetry("node_health_check", log, metrics),
             NodeHealthCheckRecorder(log, metrics, around.events.record),
         ),
-        machines=MachineObservers(
-            LoopTelemetry("machine_health_check", log, metrics),
-            MachineHealthCheckRecorder(log, metrics, around.events.record),
-        )
-        if around.settings.machine_health_checks
-        else None,
+        machines=_duty(around) if around.settings.machine_health_checks else None,
     )
     view, readings = checker.view, metrics.readings
     readings.follow_cache("nodes", lambda: view.nodes.age(now()))
@@ -54,6 +50,16 @@ def build(around: Surroundings) -> Checker:
 
     readings.follow_policy(mode_and_pause)
     return checker
+
+
+def _duty(around: Surroundings) -> MachineDuty:
+    log, metrics = around.log, around.metrics
+    observers = MachineObservers(
+        LoopTelemetry("machine_health_check", log, metrics),
+        MachineHealthCheckRecorder(log, metrics, around.events.record),
+        WorkloadClusterRecorder(log),
+    )
+    return MachineDuty(observers, around.connector if around.settings.workload_clusters else None)
 
 
 def _run(settings: ControllerSettings) -> int:

@@ -65,6 +65,13 @@ MACHINES: Final = Setting(
     "off",
     "Whether the checker serves MachineHealthChecks too: on or off. The remediator has no use for it.",
 )
+WORKLOAD_CLUSTERS: Final = Setting(
+    "workload-clusters",
+    choice_of(Switch),
+    "off",
+    "Whether the checker looks at the Nodes of workload clusters, by the kubeconfig Secrets of Cluster API:"
+    " on or off. It needs --machine-health-checks on, and the right to get these Secrets.",
+)
 
 SETTINGS: Final[tuple[Setting[object], ...]] = (
     NAMESPACE,
@@ -82,6 +89,7 @@ SETTINGS: Final[tuple[Setting[object], ...]] = (
     RETRY_PERIOD,
     REQUEST_TIMEOUT,
     MACHINES,
+    WORKLOAD_CLUSTERS,
 )
 
 
@@ -105,6 +113,7 @@ class ControllerSettings:
     metrics: Address
     lease: LeaseTiming
     machine_health_checks: bool
+    workload_clusters: bool
 
 
 def read_settings(
@@ -128,8 +137,13 @@ def read_settings(
         metrics=Address(source.read(METRICS_ADDRESS), source.read(METRICS_PORT)),
         lease=_lease(source),
         machine_health_checks=source.read(MACHINES) is Switch.ON,
+        workload_clusters=source.read(WORKLOAD_CLUSTERS) is Switch.ON,
     )
     _refuse_clash(settings.probes, settings.metrics)
+    if settings.workload_clusters and not settings.machine_health_checks:
+        raise SettingsError(
+            "--workload-clusters is on, but --machine-health-checks is off: nobody would ask."
+        )
     return settings
 
 

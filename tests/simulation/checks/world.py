@@ -7,7 +7,7 @@ from typing import Any, Final
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.controllers.checker import Checker, CheckerObservers
-from nodemend.controllers.machine_checking import MachineObservers
+from nodemend.controllers.machine_checking import MachineDuty, MachineObservers
 from nodemend.kube.leader_loop import Unobserved
 from nodemend.kube.machine_check_record import CLAIM
 from nodemend.kube.ports import Runtime, Transport
@@ -49,7 +49,7 @@ async def _check(runtime: Runtime, transport: Transport, name: str) -> None:
         transport,
         election("nodemend-checker", name, keys.SYSTEM_NAMESPACE),
         CheckerObservers(Unobserved(), Silent(), Silent()),
-        machines=MachineObservers(Silent(), Silent()),
+        machines=MachineDuty(MachineObservers(Silent(), Silent(), Silent())),
     ).run()
 
 

@@ -9,7 +9,7 @@ from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
 from nodemend.decide import guard_holds, holds
 from nodemend.decide.facts import Absent, DomainLimits, MachineWishes, PolicyFacts, Present, Seen, Unreadable
-from nodemend.decide.guard_facts import Census, CheckFacts, ControlPlane, Domain, GuardFacts, Sight
+from nodemend.decide.guard_facts import Blind, Census, CheckFacts, ControlPlane, Domain, GuardFacts, Sight
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.limits import Between, Count, Percent, Reading
 from nodemend.decide.storm_guard import Go, brake, closes_at, guard, most_at_once, reasons
@@ -87,6 +87,11 @@ def a_policy(**changes: Any) -> dict[str, Any]:
     [
         ("all is calm", {}, None),
         ("our view is as old as it may be", {"sight": Sight(90.0, 90.0, 20.0, 20.0)}, None),
+        (
+            "nothing is seen of its cluster",
+            {"sight": Blind("it does not answer")},
+            holds.CannotRead("the Nodes of its cluster", "it does not answer"),
+        ),
         ("our view is too old", {"sight": Sight(91.0, 90.0, 20.0, 20.0)}, holds.ViewStale(91.0, 90.0)),
         (
             "the policy cannot be read",

@@ -22,6 +22,7 @@ def test_the_defaults_are_those_of_the_chart() -> None:
         probes=Address("", 8081),
         metrics=Address("", 8080),
         machine_health_checks=False,
+        workload_clusters=False,
         lease=LeaseTiming(),
     )
 
@@ -61,10 +62,13 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
         "retry-period": "1s",
         "request-timeout": "2s",
         "machine-health-checks": "on",
+        "workload-clusters": "on",
     }
     text = texts[setting.name]
-    by_flag = read_settings({setting.key: text}, {}, "h")
-    by_variable = read_settings({}, {setting.variable: text}, "h")
+    # One of them makes no sense without another.
+    beside = {"NODEMEND_MACHINE_HEALTH_CHECKS": "on"} if setting.name == "workload-clusters" else {}
+    by_flag = read_settings({setting.key: text}, beside, "h")
+    by_variable = read_settings({}, {**beside, setting.variable: text}, "h")
 
     assert by_flag == by_variable != defaults
 
@@ -72,6 +76,11 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
 @pytest.mark.parametrize(
     ("flags", "environment", "sentence"),
     [
+        (
+            {"workload_clusters": "on"},
+            {},
+            "--workload-clusters is on, but --machine-health-checks is off: nobody would ask.",
+        ),
         (
             {"probe_port": "many"},
             {},

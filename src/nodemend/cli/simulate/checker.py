@@ -150,7 +150,7 @@ class SimulatedChecker:
     @property
     def at_work(self) -> int:
         """How many are under remediation."""
-        return len(self._around.busy(0.0))
+        return len(gather.under_remediation(self._world.view.remedies.all()))
 
     @property
     def census(self) -> Census:

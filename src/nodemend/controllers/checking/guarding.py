@@ -14,7 +14,7 @@ from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.checking.weather import Region, Scope, Weather
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen
-from nodemend.decide.guard_facts import Census, ControlPlane, Domain, GuardFacts, Sight
+from nodemend.decide.guard_facts import Blind, Census, ControlPlane, Domain, GuardFacts, Sight
 from nodemend.decide.holds import Hold
 from nodemend.decide.limits import Gate, Reading, closed
 from nodemend.decide.storm_guard import Go, guard
@@ -40,10 +40,10 @@ class Surroundings(Protocol):
     @property
     def policies(self) -> ObjectCache[RemediationPolicy]: ...
 
-    def sight(self, ward: Ward, now: float) -> Sight: ...
+    def sight(self, ward: Ward, now: float) -> Sight | Blind: ...
 
-    def busy(self, now: float) -> frozenset[str]:
-        """The names of those under remediation."""
+    def busy(self, ward: Ward, now: float) -> frozenset[str]:
+        """The names of those under remediation in the ward's cluster."""
         ...
 
     def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:
@@ -85,7 +85,7 @@ class Guarding:
     def facts_of(self, ward: Ward, place: Place, moment: Moment) -> GuardFacts:
         policy = self.policy(moment)
         settle_time = policy.value.settle_time if isinstance(policy, Present) else 0.0
-        busy = self._around.busy(moment.now)
+        busy = self._around.busy(ward, moment.now)
         domain = place.domain and Domain(place.domain, self.standings.census_of_domain(place))
         return GuardFacts(
             policy=policy,

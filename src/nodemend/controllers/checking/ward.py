@@ -17,3 +17,5 @@ class Ward:
     """The workload cluster it is in; empty for the one that we run in."""
     excluded_by: str = ""
     maintained_by: str = ""
+    control_plane: bool = False
+    """Where its kind knows; a node's name is looked up in the roll instead."""

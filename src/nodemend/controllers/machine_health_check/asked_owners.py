@@ -1,7 +1,7 @@
 """Whose owners are asked to act, straight from the API server: for a leader that has just begun."""
 
 from nodemend.controllers.fresh_reads import Reader
-from nodemend.controllers.machine_health_check.fleet import Fleet, key_of
+from nodemend.controllers.machine_health_check.fleet import Fleet, MachineKey, key_of
 from nodemend.decide.facts import Unreadable
 from nodemend.kube.api_outcome import Ok
 from nodemend.kube.machine_record import MachineWire, as_machine
@@ -11,9 +11,9 @@ WITHIN = 120.0
 """As long as a list of all machines may take."""
 
 
-async def list_asked(reader: Reader, fleet: Fleet) -> frozenset[str] | Unreadable:
-    """The names of the machines, as the standings have them."""
-    asked: set[str] = set()
+async def list_asked(reader: Reader, fleet: Fleet) -> frozenset[MachineKey] | Unreadable:
+    """Their machines."""
+    asked: set[MachineKey] = set()
     for realm in list(fleet.realms.values()):
         if not realm.dialect.owners_read_conditions:
             continue
@@ -22,5 +22,5 @@ async def list_asked(reader: Reader, fleet: Fleet) -> frozenset[str] | Unreadabl
         if not isinstance(outcome, Ok):
             return Unreadable(str(outcome))
         machines = (as_machine(realm.resource, realm.dialect, wire) for wire in outcome.value.items)
-        asked |= {str(key_of(machine)) for machine in machines if machine.marks.asks_owner}
+        asked |= {key_of(machine) for machine in machines if machine.marks.asks_owner}
     return frozenset(asked)

@@ -10,6 +10,7 @@ from nodemend.controllers.checking.standings import Entry, Place, Standing
 from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.fresh_reads import value_of
 from nodemend.controllers.machine_health_check import gather
+from nodemend.controllers.machine_health_check.clusters import ClusterNodes
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey
 from nodemend.controllers.machine_health_check.gather import MachineObservations, Target
 from nodemend.controllers.machine_health_check.view import MachineView
@@ -63,6 +64,7 @@ class MachineBook:
         self._counted_by: object = None
         self._checks: dict[str, MachineCheckKey] = {}
         """By the names under which they are in the standings."""
+        self._sightings: dict[str, int] = {}
 
     def moment(self) -> Moment:
         return Moment(self._runtime.monotonic(), self._runtime.wall())
@@ -73,7 +75,9 @@ class MachineBook:
         health, ward, place = self._place(target, moment)
         before = self._guarding.standings.stood(ward.name)
         self._count_in(ward.name, place, health)
-        self._guarding.look_around(ward, place, moment)
+        if isinstance(self._view.clusters.nodes_of(target.machine), ClusterNodes):
+            # What nobody can see is no storm: there would be nothing that could settle.
+            self._guarding.look_around(ward, place, moment)
         guarded = guard(self._guarding.facts_of(ward, place, moment))
         way = gather.way_of(self._view, target, value_of(self._guarding.policy(moment)), moment.now)
         stood = (self._checks[before[0].check], before[1]) if before is not None else None
@@ -106,6 +110,29 @@ class MachineBook:
         self._counted_by = rules
         for check in list(self._view.fleet.check_keys()):
             self._ask_for_report(check, REPORT_AT_MOST_EVERY)
+
+    async def count_cluster(self, cluster: str) -> None:
+        """Before anybody is judged in a cluster that comes into sight: else the first would meet a storm."""
+        sightings = self._view.clusters.sightings(cluster)
+        if sightings == self._sightings.get(cluster, 0):
+            return
+        for number, key in enumerate(list(self._view.fleet.in_cluster(cluster))):
+            self._judge_anew(key)
+            if number % COUNTED_AT_A_TIME == COUNTED_AT_A_TIME - 1:
+                await self._runtime.sleep(0)
+        self._sightings[cluster] = sightings
+
+    def _judge_anew(self, key: MachineKey) -> None:
+        """Whoever could not be judged."""
+        target = gather.find_target(self._view, key)
+        known = self._guarding.standings.find(str(key))
+        if target is None or known is None or known.standing is not Standing.UNJUDGED:
+            return
+        health, ward, place = self._place(target, self.moment())
+        entry = entry_of(health, None, remediating=False)
+        if self._guarding.standings.enter(ward.name, place, entry):
+            self._judgements.judged(target, known, entry)
+            self._ask_for_report(target.check_key, REPORT_AT_MOST_EVERY)
 
     def _count(self, key: MachineKey) -> None:
         target = gather.find_target(self._view, key)

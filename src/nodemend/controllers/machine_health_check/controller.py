@@ -16,7 +16,7 @@ from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_health_check import gather
 from nodemend.controllers.machine_health_check.book import Case, Judgements, MachineBook
 from nodemend.controllers.machine_health_check.deeds import Beginning, Deeds
-from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey
+from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of
 from nodemend.controllers.machine_health_check.gather import MachineObservations, Target
 from nodemend.controllers.machine_health_check.keys import HeldMachinesKey, Key
 from nodemend.controllers.machine_health_check.reporter import Counts, MachineReporter
@@ -59,7 +59,7 @@ class MachineHealthCheckController:
         ask_for: Callable[[Key, float], None],
         *,
         turn: Turn,
-        asked: frozenset[str],
+        asked: frozenset[MachineKey],
     ) -> None:
         """`asked` are the machines whose owners the last leadership asked."""
         self._view = view
@@ -70,8 +70,8 @@ class MachineHealthCheckController:
         now = runtime.monotonic()
         weather = Weather(stormy_before=stormy(view.policies), now=now)
         around = MachineSurroundings(view)
-        for name in asked:
-            around.note_begun(name, now)
+        for key in asked:
+            around.note_begun(key, now)
         guarding = Guarding(around, weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, ask_for)
         second_look = SecondLook(reader, view, guarding)
@@ -94,6 +94,9 @@ class MachineHealthCheckController:
         if not self._view.fleet.settled:
             return self._wait(key)
         await self._book.count_everybody()
+        machine = self._view.fleet.machine(key)
+        if machine is not None:
+            await self._book.count_cluster(cluster_of(machine))
         machine, target = self._view.fleet.machine(key), gather.find_target(self._view, key)
         if machine is not None:
             outcome = await self._deeds.withdraw_abandoned(machine, target, self._recorder.withdrew)

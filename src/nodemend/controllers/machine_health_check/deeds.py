@@ -72,7 +72,7 @@ class Deeds:
                 return write
             # Also when nobody will know whether it was applied: pace and count are for what may have begun.
             self._guarding.last_start = self._runtime.monotonic()
-            self._around.note_begun(case.ward.name, self._guarding.last_start)
+            self._around.note_begun(case.target.key, self._guarding.last_start)
             return await self._writer.write(write)
 
     async def withdraw(self, target: Target) -> Outcome | Hold:

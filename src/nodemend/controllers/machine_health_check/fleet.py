@@ -1,7 +1,7 @@
 """The machines that we know and what is around them, found by node, by UID, by cluster and by namespace."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -108,6 +108,20 @@ class Fleet:
         """Whether a check is ours to serve."""
         book, check = self.books.get(key.group), self.check(key)
         return book is not None and check is not None and (check.claimed or not book.only_claimed)
+
+    def checks_over(self, cluster: str) -> Collection[MachineCheckKey]:
+        """Those that name a cluster."""
+        namespace, _, name = cluster.partition("/")
+        return self._checks_at.get((namespace, name), ())
+
+    def cluster(self, name: str) -> WorkloadClusterRecord | None:
+        """By its namespace and name."""
+        known = (realm.clusters.get(name) for realm in self.realms.values() if realm.clusters is not None)
+        return next((cluster for cluster in known if cluster is not None), None)
+
+    def clusters_of(self, keys: Iterable[MachineKey]) -> frozenset[str]:
+        machines = (self.machine(key) for key in keys)
+        return frozenset(cluster_of(machine) for machine in machines if machine is not None)
 
     def naming(self, node: str) -> Collection[MachineKey]:
         """Those that name a node of this name as theirs, in whatever cluster."""

@@ -7,7 +7,7 @@ from nodemend.api.conditions import ConditionStatus
 from nodemend.api.group_versions import OUR_GROUP
 from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.controllers.checking.remedies import RemedyKind
-from nodemend.controllers.machine_health_check.clusters import ClusterNodes
+from nodemend.controllers.machine_health_check.clusters import NotSeen, OutOfReach
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of, key_of
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.decide.escalation import Trying
@@ -76,13 +76,26 @@ def find_target(view: MachineView, key: MachineKey) -> Target | None:
     return Target(key, machine, at, check, realm.dialect, tuple(other.name for _, other in others))
 
 
+def needs_nodes(view: MachineView, cluster: str) -> bool:
+    """Whether a machine there is under a check that we serve, and there is an API server to ask."""
+    known = view.fleet.cluster(cluster)
+    return (
+        known is not None
+        and known.control_plane_initialized
+        and not view.clusters.is_own(cluster)
+        and any(find_target(view, key) is not None for key in view.fleet.in_cluster(cluster))
+    )
+
+
 def machine_facts(view: MachineView, target: Target, seen: MachineObservations, now: float) -> MachineFacts:
     machine = target.machine
     not_yet = _not_yet(view, target)
-    could_start = not not_yet and (machine.infrastructure_ready or not target.dialect.has_clusters)
-    awaited = seen.awaited(machine.uid, could_start=could_start and not machine.node, now=now)
+    node = see_node(view, machine, now)
+    waits = node is None and not not_yet
+    could_start = waits and (machine.infrastructure_ready or not target.dialect.has_clusters)
+    awaited = seen.awaited(machine.uid, could_start=could_start, now=now)
     return MachineFacts(
-        node=NodeAwaited(awaited) if not machine.node else see_node(view, machine, now),
+        node=NodeAwaited(awaited) if node is None else node,
         conditions=_machine_conditions(machine, seen.ages, now),
         asked_by=machine.asked_by,
         not_yet=not_yet,
@@ -91,17 +104,25 @@ def machine_facts(view: MachineView, target: Target, seen: MachineObservations, 
     )
 
 
-def see_node(view: MachineView, machine: MachineRecord, now: float) -> NodeSeen:
-    """The node that a machine names, if we can be sure that it is the right one."""
+def see_node(view: MachineView, machine: MachineRecord, now: float) -> NodeSeen | None:
+    """The node that a machine names, if we can be sure that it is the right one; None when it names none.
+
+    While its cluster is out of reach, nobody can say either that it should have had one by now: Cluster API
+    may be as blind as we are.
+    """
     where = view.clusters.nodes_of(machine)
-    if not isinstance(where, ClusterNodes):
+    if isinstance(where, OutOfReach):
+        return NodeUnseen(where.why)
+    if not machine.node:
+        return None
+    if isinstance(where, NotSeen):
         return NodeUnseen(where.why)
     rivals = [
         key
         for key in view.fleet.naming(machine.node)
         if key != key_of(machine)
         and (other := view.fleet.machine(key)) is not None
-        and view.clusters.nodes_of(other) == where
+        and view.clusters.nodes_of(other) is where
     ]
     if rivals:
         return NodeUnseen(f"{rivals[0].namespace}/{rivals[0].name} names the Node {machine.node} too")

@@ -14,6 +14,7 @@ from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.checking.withdrawal import withdraw_remediation
 from nodemend.controllers.fresh_reads import Reader, seen, value_of
 from nodemend.controllers.machine_health_check import act, gather
+from nodemend.controllers.machine_health_check.fleet import cluster_of
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import ward_of
@@ -68,7 +69,7 @@ class SecondLook:
         machine = fresh.machine
         match finding:
             case Match(of=Subject.NODE) | NodeGone():
-                return _doubt(finding, machine, await self._reader.node(machine.node))
+                return _doubt(finding, machine, await self._view.clusters.read_node(machine, self._reader))
             case Match(type_, status):
                 holds = any(one.type == type_ and one.status == status for one in machine.conditions)
             case NeverStarted():
@@ -147,13 +148,15 @@ class SecondLook:
         return Fresh(machine, wire.metadata.resource_version, tuple(conditions))
 
     def _is_rival(self, target: Target, record: RemediationRecord) -> bool:
-        """Somebody else's remediation of this machine, or of its node."""
+        """Somebody else's remediation of this machine, or of its node, where that is one of ours."""
         machine = target.machine
         if machine.uid in record.owners:
             return False
-        same_place = record.namespace == machine.namespace and record.name == machine.name
-        of_its_node = bool(machine.node) and record.name == machine.node and not self._is_of_machine(record)
-        return same_place or of_its_node
+        if record.namespace == machine.namespace and record.name == machine.name:
+            return True
+        if self._view.clusters.is_elsewhere(cluster_of(machine)):
+            return False
+        return bool(machine.node) and record.name == machine.node and not self._is_of_machine(record)
 
     def _is_of_machine(self, record: RemediationRecord) -> bool:
         return any(self._view.fleet.by_uid(uid) is not None for uid in record.owners)

@@ -20,8 +20,11 @@ class MachineView:
     policies: ObjectCache[RemediationPolicy]
 
     def age(self, now: float) -> float:
-        """Of the oldest of them."""
-        caches = [self.clusters.own.nodes.age(now), self.remedies.age(now), self.policies.age(now)]
+        """Of the oldest of them, but for the Nodes of other clusters: each of these has an age of its own."""
+        return max(self.clusters.own.nodes.age(now), self.age_without_nodes(now))
+
+    def age_without_nodes(self, now: float) -> float:
+        caches = [self.remedies.age(now), self.policies.age(now)]
         for realm in self.fleet.realms.values():
             caches.append(realm.machines.age(now))
             if realm.clusters is not None:

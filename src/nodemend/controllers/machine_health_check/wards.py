@@ -8,18 +8,19 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.control_plane_roll import ROLE_LABELS
 from nodemend.controllers.checking.guarding import CALM_NEEDED, VIEW_GOOD_FOR
 from nodemend.controllers.checking.ward import Ward
-from nodemend.controllers.machine_health_check.clusters import ClusterNodes
+from nodemend.controllers.machine_health_check.clusters import ClusterNodes, OutOfReach
 from nodemend.controllers.machine_health_check.fleet import MachineKey, cluster_of
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.node_exclusion import record_excluded_by
 from nodemend.decide.facts import PolicyFacts
-from nodemend.decide.guard_facts import CheckFacts, ControlPlane, Sight
+from nodemend.decide.guard_facts import Blind, CheckFacts, ControlPlane, Sight
 from nodemend.decide.limits import Reading
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import PAUSED, MachineRecord
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import ObjectCache
+from nodemend.kube.remediation_record import RemediationRecord
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -34,6 +35,7 @@ def ward_of(view: MachineView, target: Target, policy: PolicyFacts | None) -> Wa
         check=check_facts(view, target.check, str(target.check_key), machine, policy),
         cluster=cluster_of(machine),
         excluded_by=record_excluded_by(node) if node is not None else "",
+        control_plane=_is_control_plane(machine, node),
     )
 
 
@@ -63,36 +65,44 @@ class MachineSurroundings:
 
     def __init__(self, view: MachineView) -> None:
         self._view = view
-        self._begun: dict[str, float] = {}
+        self._begun: dict[MachineKey, float] = {}
 
-    def note_begun(self, name: str, now: float) -> None:
+    def note_begun(self, key: MachineKey, now: float) -> None:
         """Asked for just now: it is busy, also before our own watches tell us."""
-        self._begun[name] = now
+        self._begun[key] = now
 
     @property
     def policies(self) -> ObjectCache[RemediationPolicy]:
         return self._view.policies
 
-    def sight(self, _ward: Ward, now: float) -> Sight:
-        troubled = self._view.clusters.own.nodes.troubled_at
-        calm_for = inf if troubled is None else now - troubled
-        return Sight(self._view.age(now), VIEW_GOOD_FOR, calm_for, CALM_NEEDED)
+    def sight(self, ward: Ward, now: float) -> Sight | Blind:
+        """Of the ward's own cluster: what we see of another says nothing about it."""
+        nodes = self._view.clusters.cache_of(ward.cluster)
+        if isinstance(nodes, OutOfReach):
+            return Blind(nodes.why)
+        calm_for = inf if nodes.troubled_at is None else now - nodes.troubled_at
+        age = max(nodes.age(now), self._view.age_without_nodes(now))
+        return Sight(age, VIEW_GOOD_FOR, calm_for, CALM_NEEDED)
 
-    def busy(self, now: float) -> frozenset[str]:
+    def busy(self, ward: Ward, now: float) -> frozenset[str]:
         """Machines whose owner is asked, and whoever has a remediation that goes on."""
-        self._begun = {name: at for name, at in self._begun.items() if now - at < VIEW_GOOD_FOR}
-        asked = (str(key) for key in self._view.fleet.asked())
+        here = self._home_of(ward.cluster)
+        self._begun = {key: at for key, at in self._begun.items() if now - at < VIEW_GOOD_FOR}
+        keys = (*self._view.fleet.asked(), *self._begun)
+        asked = (str(key) for key in keys if self._home_of_machine(key) == here)
         open_ = (
-            self._name_of(record.owners, record.name)
+            name
             for record in self._view.remedies.all()
             if record.says("Succeeded") != ConditionStatus.TRUE
+            for home, name in (self._of(record),)
+            if home == here
         )
-        return frozenset((*asked, *open_, *self._begun))
+        return frozenset((*asked, *open_))
 
     def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:
-        members = self._members(ward.cluster)
-        if ward.name not in members:
+        if not ward.control_plane:
             return None
+        members = self._members(ward.cluster)
         others = {name: ready for name, ready in members.items() if name != ward.name}
         working = sorted(busy & others.keys())
         return ControlPlane(len(members), sum(others.values()), working[0] if working else "")
@@ -103,14 +113,28 @@ class MachineSurroundings:
         for key in self._view.fleet.in_cluster(cluster):
             machine = self._view.fleet.machine(key)
             node = node_of(self._view, machine) if machine is not None else None
-            by_node = node is not None and any(label in node.label_keys for label in ROLE_LABELS)
-            if machine is not None and (machine.control_plane or by_node):
+            if machine is not None and _is_control_plane(machine, node):
                 found[str(key)] = _is_ready(node)
         return found
 
-    def _name_of(self, owners: tuple[str, ...], name: str) -> str:
-        keys = (self._view.fleet.by_uid(uid) for uid in owners)
-        return next((str(key) for key in keys if isinstance(key, MachineKey)), name)
+    def _of(self, record: RemediationRecord) -> tuple[str, str]:
+        """Where and whose it is. What belongs to no machine belongs to a node of our own cluster."""
+        keys = (self._view.fleet.by_uid(uid) for uid in record.owners)
+        key = next((key for key in keys if key is not None), None)
+        return ("", record.name) if key is None else (self._home_of_machine(key), str(key))
+
+    def _home_of_machine(self, key: MachineKey) -> str:
+        machine = self._view.fleet.machine(key)
+        return self._home_of(cluster_of(machine)) if machine is not None else ""
+
+    def _home_of(self, cluster: str) -> str:
+        """One name for our own cluster, whatever its Cluster is called."""
+        return "" if self._view.clusters.is_own(cluster) else cluster
+
+
+def _is_control_plane(machine: MachineRecord, node: NodeRecord | None) -> bool:
+    by_node = node is not None and any(label in node.label_keys for label in ROLE_LABELS)
+    return machine.control_plane or by_node
 
 
 def _is_ready(node: NodeRecord | None) -> bool:

@@ -26,7 +26,7 @@ class NodeSurroundings:
         calm_for = inf if troubled is None else now - troubled
         return Sight(self.view.age(now), VIEW_GOOD_FOR, calm_for, CALM_NEEDED)
 
-    def busy(self, _now: float) -> frozenset[str]:
+    def busy(self, _ward: Ward, _now: float) -> frozenset[str]:
         return under_remediation(self.view.remedies.all())
 
     def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:

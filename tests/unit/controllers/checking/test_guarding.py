@@ -20,6 +20,8 @@ from nodemend.api.remediation_policy import (
 )
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.controllers.checking.guarding import (
+    CALM_NEEDED,
+    VIEW_GOOD_FOR,
     Guarding,
     Moment,
     stormy,
@@ -32,7 +34,7 @@ from nodemend.controllers.node_health_check.gather import Target, View
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
 from nodemend.controllers.node_health_check.wards import anybody_under, maintained_by, ward_of
 from nodemend.decide.facts import Absent, Present
-from nodemend.decide.guard_facts import Census, Domain
+from nodemend.decide.guard_facts import Census, Domain, Sight
 from nodemend.decide.guard_holds import Paused, Settling, TooManyUnhealthy
 from nodemend.decide.holds import Hold
 from nodemend.decide.limits import Percent
@@ -95,14 +97,14 @@ def test_what_the_guard_is_told() -> None:
     assert facts.of_domain == Domain("zone-a", Census(2, 1, 0))
     assert facts.check.gate == Percent(50)
     assert (facts.others, facts.control_plane, facts.since_last_start) == (Present(0), None, inf)
-    assert (facts.sight.age, facts.sight.calm_for) == (5.0, inf)
+    assert facts.sight == Sight(5.0, VIEW_GOOD_FOR, inf, CALM_NEEDED)
 
 
 def test_trouble_with_the_nodes_is_remembered() -> None:
     view = a_view(policy=acting())
     view.nodes.troubled_at = 3.0
     facts = a_guarding(view).facts_of(a_ward(), Place("workers"), a_moment(5.0))
-    assert facts.sight.calm_for == 2.0
+    assert facts.sight == Sight(5.0, VIEW_GOOD_FOR, 2.0, CALM_NEEDED)
 
 
 @pytest.mark.conforms("N16")

@@ -6,13 +6,15 @@ from typing import Any, Final
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, REMEDIATION_POLICY, Resource
 from nodemend.controllers.checker import Checker, CheckerObservers
-from nodemend.controllers.machine_checking import MachineObservers
+from nodemend.controllers.machine_checking import MachineDuty, MachineObservers
+from nodemend.controllers.machine_health_check.workload_cluster_recorder import ClusterRecorder
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
 from nodemend.kube.leader_loop import Unobserved
 from nodemend.kube.machine_check_record import CLAIM
 from nodemend.kube.machine_dialect import CLUSTER_API
-from nodemend.testing.api_server.admission import User
+from nodemend.kube.ports import Connector
+from nodemend.testing.api_server.admission import Authorizer, User, allow_everything
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.api_server.watching import SimulatedWatch
 from nodemend.testing.cluster.direct import Direct, Object
@@ -61,7 +63,14 @@ class Door:
 class MachineWorld:
     """`group` and `version` are those of the Machines; every check is claimed for us."""
 
-    def __init__(self, group: str = CLUSTER_API, version: str = "v1beta2", **policy: Any) -> None:
+    def __init__(
+        self,
+        group: str = CLUSTER_API,
+        version: str = "v1beta2",
+        *,
+        authorizer: Authorizer = allow_everything,
+        **policy: Any,
+    ) -> None:
         self.group = group
         self.machines_at = Resource(group, version, "Machine", "machines")
         self.checks_at = Resource(group, version, "MachineHealthCheck", "machinehealthchecks")
@@ -78,12 +87,15 @@ class MachineWorld:
             self.scheduler.wall,
             definitions=(*DEFINITIONS, *(a_definition(one) for one in (*own, FIX, FIX_TEMPLATE))),
             namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
+            authorizer=authorizer,
         )
         self.api = Direct(Account(self.server, User("admin")))
         self.writes: list[str] = []
         self._door = Door(self.server)
         self._door.account.witnesses.append(self._witness)
         self.process: SimulatedProcess | None = None
+        self.checker: Checker | None = None
+        self.clusters_seen: ClusterRecorder = Silent()
         self.api.create(LEASE, {"metadata": {"name": "busy"}, "spec": {}}, SPACE)
         self.api.create(
             REMEDIATION_POLICY,
@@ -123,15 +135,26 @@ class MachineWorld:
     def start(self, *, calm: bool = True) -> "MachineWorld":
         """Start the checker, and wait until it trusts what it sees."""
         self.process = SimulatedProcess(self.scheduler, "checker", HostClock())
-        checker = Checker(
+        checker = self.checker = Checker(
             self.process,
             SimulatedTransport(Link(self.process, self._door, GOOD_LINK)),
             election("nodemend-checker", "checker-1", "nodemend-system"),
             CheckerObservers(Unobserved(), Silent(), Silent()),
-            machines=MachineObservers(Silent(), Silent()),
+            machines=MachineDuty(
+                MachineObservers(Silent(), Silent(), self.clusters_seen), self.connector(self.process)
+            ),
         )
         self.process.spawn(checker.run(), "checker")
         return self.run(CALM if calm else 2.0)
+
+    def connector(self, _process: SimulatedProcess) -> Connector | None:
+        """How the checker reaches other clusters; None when it does not."""
+        return None
+
+    def tick(self) -> None:
+        """Let every server do what is due."""
+        self.server.tick()
+        self.server.collect_garbage()
 
     def run(self, seconds: float) -> "MachineWorld":
         end = self.scheduler.now + seconds
@@ -139,8 +162,7 @@ class MachineWorld:
             # Somewhere something is always written: bookmarks tell of it.
             stamp = {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}
             self.api.patch(LEASE, "busy", stamp, at=(SPACE, ""))
-            self.server.tick()
-            self.server.collect_garbage()
+            self.tick()
             self.scheduler.run(min(self.scheduler.now + 1.0, end))
         return self
 
@@ -164,12 +186,19 @@ class MachineWorld:
     def allow_writes_to(self, machine: str) -> None:
         self._door.closed.discard(machine)
 
-    def add_node(self, name: str, ready: str = "True", labels: Mapping[str, str] | None = None) -> None:
+    def add_node(
+        self,
+        name: str,
+        ready: str = "True",
+        labels: Mapping[str, str] | None = None,
+        *,
+        provider_id: str = "",
+    ) -> None:
         self.api.create(
             NODE,
             {
                 "metadata": {"name": name, "labels": dict(labels or {})},
-                "spec": {"providerID": f"metal://{name}"},
+                "spec": {"providerID": provider_id or f"metal://{name}"},
             },
         )
         self.set_condition(name, "Ready", ready)
@@ -179,7 +208,14 @@ class MachineWorld:
         self.api.patch(NODE, node, {"status": {"conditions": [condition]}}, at=("", "status"))
 
     def add_machine(
-        self, name: str, *, node: str | None = "", owner: bool = True, cluster: str = CLUSTER, **metadata: Any
+        self,
+        name: str,
+        *,
+        node: str | None = "",
+        owner: bool = True,
+        namespace: str = SPACE,
+        cluster: str = CLUSTER,
+        **metadata: Any,
     ) -> None:
         """`node` is its name, like the machine's by default; None for none yet."""
         node = name if node == "" else node
@@ -189,9 +225,10 @@ class MachineWorld:
             "ownerReferences": [self._owner] if owner else [],
             **metadata,
         }
-        of_cluster = {"clusterName": cluster} if self.group == CLUSTER_API else {}
-        spec = {"providerID": f"metal://{node}", **of_cluster}
-        self.api.create(self.machines_at, {"metadata": metadata, "spec": spec}, SPACE)
+        spec = {"providerID": f"metal://{node}"}
+        if self.group == CLUSTER_API:
+            spec["clusterName"] = cluster
+        self.api.create(self.machines_at, {"metadata": metadata, "spec": spec}, namespace)
         status: dict[str, Any] = {"initialization": {"infrastructureProvisioned": True}}
         if node is not None:
             status["nodeRef"] = {"name": node}
@@ -260,6 +297,11 @@ class MachineWorld:
     def status(self, check: str = "workers") -> Object:
         found: Object = (self.api.get(self.checks_at, check, SPACE) or {}).get("status", {})
         return found
+
+    def allowed_message(self, check: str) -> str:
+        shown = {one["type"]: one for one in self.status(check).get("conditions") or ()}
+        message: str = shown["RemediationAllowed"]["message"]
+        return message
 
     def said(self, type_: str, check: str = "workers") -> tuple[str, str]:
         shown = {one["type"]: one for one in self.status(check).get("conditions") or ()}

@@ -1,0 +1,104 @@
+"""A management cluster and the workload clusters whose kubeconfigs stand in its Secrets."""
+
+import base64
+from typing import Any, Final
+
+from nodemend.api.group_versions import LEASE, NODE, SECRET
+from nodemend.controllers.machine_health_check.cluster_line import Trouble
+from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Whereabouts
+from nodemend.controllers.machine_health_check.kubeconfig_secrets import CLUSTER_LABEL
+from nodemend.kube.ports import Connector
+from nodemend.testing.api_server.admission import ADMIN, Authorizer, allow_everything
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.world import Account
+from nodemend.testing.other_clusters import OtherCluster, SimulatedConnector
+from nodemend.testing.processes import SimulatedProcess
+from tests.unit.controllers.machine_health_check.machine_world import SPACE, MachineWorld
+
+SEEN: Final = "seen"
+
+
+class Sightings:
+    """How each cluster was seen, in its order."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, list[str]] = {}
+
+    def looked(self, cluster: str, found: Whereabouts, _trouble: Trouble) -> None:
+        said = SEEN if isinstance(found, ClusterNodes) else found.why
+        self.of.setdefault(cluster.partition("/")[2], []).append(said)
+
+
+class WorkloadWorld(MachineWorld):
+    """Each workload cluster has three nodes, whose machines are named alike, and a check with a template."""
+
+    def __init__(
+        self,
+        *clusters: str,
+        connected: bool = True,
+        authorizer: Authorizer = allow_everything,
+        **policy: Any,
+    ) -> None:
+        """`connected` when the checker may look at workload clusters at all."""
+        super().__init__(authorizer=authorizer, **policy)
+        self._connected = connected
+        self.sightings = self.clusters_seen = Sightings()
+        self.clusters: dict[str, OtherCluster] = {}
+        for name in clusters:
+            self.add_workload_cluster(name)
+
+    def connector(self, process: SimulatedProcess) -> Connector | None:
+        if not self._connected:
+            return None
+        return SimulatedConnector(process, {one.address: one for one in self.clusters.values()})
+
+    def start(self, *, calm: bool = True) -> "WorkloadWorld":
+        """Clusters are connected to a little later than our own is seen, and must be calm for as long."""
+        super().start(calm=calm)
+        if calm:
+            self.run(10)
+        return self
+
+    def tick(self) -> None:
+        super().tick()
+        for cluster in self.clusters.values():
+            stamp = {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}
+            self._direct(cluster).patch(LEASE, "busy", stamp, at=(SPACE, ""))
+            cluster.server.tick()
+
+    def add_workload_cluster(self, name: str, nodes: int = 3) -> OtherCluster:
+        """Machines `a1` to `a3` for a cluster `a`, with nodes of these names."""
+        cluster = self.clusters[name] = OtherCluster(self.scheduler, f"https://{name}.example.com:6443")
+        self._direct(cluster).create(LEASE, {"metadata": {"name": "busy"}, "spec": {}}, SPACE)
+        self.add_cluster(name)
+        self.write_secret(name, cluster.kubeconfig())
+        for number in range(1, nodes + 1):
+            self.add_far_machine(name, f"{name}{number}")
+        self.add_check(name, template=True, clusterName=name)
+        return cluster
+
+    def add_far_machine(self, cluster: str, machine: str, *, node: str = "") -> None:
+        named = node or machine
+        body = {"metadata": {"name": named}, "spec": {"providerID": f"metal://{named}"}}
+        self.api_of(cluster).create(NODE, body)
+        self.set_far(cluster, named, "True")
+        self.add_machine(machine, node=named, cluster=cluster)
+
+    def api_of(self, cluster: str) -> Direct:
+        return self._direct(self.clusters[cluster])
+
+    def _direct(self, cluster: OtherCluster) -> Direct:
+        return Direct(Account(cluster.server, ADMIN))
+
+    def set_far(self, cluster: str, node: str, ready: str) -> None:
+        condition = {"type": "Ready", "status": ready, "reason": "Told", "lastTransitionTime": self.now}
+        self.api_of(cluster).patch(NODE, node, {"status": {"conditions": [condition]}}, at=("", "status"))
+
+    def write_secret(self, cluster: str, text: str, **labels: str) -> None:
+        name = f"{cluster}-kubeconfig"
+        data = {"value": base64.b64encode(text.encode()).decode()}
+        meta = {"name": name, "labels": {CLUSTER_LABEL: cluster, **labels}}
+        if self.api.get(SECRET, name, SPACE) is None:
+            self.api.create(SECRET, {"metadata": meta, "data": data}, SPACE)
+        else:
+            self.api.patch(SECRET, name, {"metadata": meta, "data": data}, at=(SPACE, ""))
