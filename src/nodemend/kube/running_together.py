@@ -1,6 +1,7 @@
 """Several works that live and die together: the first to end ends the others."""
 
 from collections.abc import Coroutine, Mapping
+from contextlib import AsyncExitStack
 from typing import Any
 
 from nodemend.kube.ports import Runtime, Task
@@ -30,8 +31,6 @@ async def run_together(runtime: Runtime, works: Mapping[str, Coroutine[Any, Any,
 
 async def join_all(tasks: list[Task]) -> None:
     """Join every one, also when an earlier one raises; then that is raised."""
-    if tasks:
-        try:
-            await tasks[0].join()
-        finally:
-            await join_all(tasks[1:])
+    async with AsyncExitStack() as joining:
+        for task in reversed(tasks):
+            joining.push_async_callback(task.join)
