@@ -48,6 +48,7 @@ def test_the_nodes_of_every_cluster_are_judged_where_they_are(world: WorkloadWor
     assert world.fixes() == []
 
 
+@pytest.mark.conforms("C10")
 def test_of_three_one_that_hangs_is_left_alone_and_the_others_are_served(world: WorkloadWorld) -> None:
     world.clusters["b"].hang()
     silence(world, "a1", "b1", "c1")
@@ -61,6 +62,7 @@ def test_of_three_one_that_hangs_is_left_alone_and_the_others_are_served(world: 
         assert world.said("RemediationAllowed", name) == ("True", "RemediationAllowed")
 
 
+@pytest.mark.conforms("C09")
 def test_a_node_that_was_silent_before_its_cluster_hung_is_not_acted_upon(world: WorkloadWorld) -> None:
     """Its time is over before anybody knows that the cluster hangs: the second look finds out."""
     silence(world, "b1")
@@ -86,6 +88,7 @@ def test_one_that_hangs_from_the_start_is_told_and_harms_nobody() -> None:
     world.close()
 
 
+@pytest.mark.conforms("C10")
 def test_what_was_asked_before_a_cluster_went_away_stays_until_it_is_back(world: WorkloadWorld) -> None:
     silence(world, "b1")
     world.run(70)
@@ -155,6 +158,7 @@ def test_a_node_that_is_gone_from_its_cluster_is_found_while_others_vouch(world:
     assert world.marks("b1")["HealthCheckSucceeded"] == ("False", "NodeDeleted")
 
 
+@pytest.mark.conforms("B15")
 def test_nodes_of_one_name_in_two_clusters_are_kept_apart(world: WorkloadWorld) -> None:
     for name in "ab":
         world.add_far_machine(name, f"{name}-twin", node="twin")
