@@ -1,10 +1,13 @@
 """Since when each condition has stood, by our own clock and nobody else's."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.decide.node_health import ConditionSeen
+
+
+_STATUSES: Final = {str(status): status for status in ConditionStatus}
 
 
 class Shown(Protocol):
@@ -60,4 +63,4 @@ def _transition(condition: Shown) -> tuple[str, str, object]:
 
 def _status(said: str) -> ConditionStatus:
     """A status that nobody has heard of says nothing."""
-    return ConditionStatus(said) if said in ("True", "False") else ConditionStatus.UNKNOWN
+    return _STATUSES.get(said, ConditionStatus.UNKNOWN)

@@ -1,6 +1,6 @@
 """What the guard asks about a target, from counts that are kept as things change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -70,10 +70,13 @@ class Guarding:
         return self._known[1]
 
     def place_of(self, ward: Ward, moment: Moment) -> Place:
+        return self.place(ward.check.name, ward.labels, moment, ward.cluster)
+
+    def place(self, check: str, labels: Mapping[str, str], moment: Moment, cluster: str = "") -> Place:
+        """Where whoever has these labels is counted."""
         policy = self.policy(moment)
         domains = policy.value.domains if isinstance(policy, Present) else None
-        domain = ward.labels.get(domains.key, "") if domains is not None else ""
-        return Place(ward.check.name, domain, ward.cluster)
+        return Place(check, labels.get(domains.key, "") if domains is not None else "", cluster)
 
     def look_around(self, ward: Ward, place: Place, moment: Moment) -> None:
         """Notice a storm, or its end, wherever this target is counted."""

@@ -196,7 +196,7 @@ class NodeHealthCheckController:
         health = gather.judge_target(target, self._seen.ages, moment.now)
         remediating = gather.find_remediation(self._view, target) is not None
         entry = self._guarding.standings.find(name) or entry_of(health, None, remediating=remediating)
-        place = self._guarding.place_of(ward_of(target, moment.wall), moment)
+        place = self._guarding.place(target.check.metadata.name, target.node.labels, moment)
         self._guarding.standings.enter(name, place, entry)
 
     def _as_open(self, found: Found, target: Target, moment: Moment) -> Open:
