@@ -6,7 +6,6 @@ from typing import Final, Protocol
 from nodemend.api.conditions import ConditionStatus
 from nodemend.decide.node_health import ConditionSeen
 
-
 _STATUSES: Final = {str(status): status for status in ConditionStatus}
 
 
