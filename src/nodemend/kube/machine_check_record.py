@@ -1,22 +1,14 @@
 """What we keep of a MachineHealthCheck, in the flat shape of 2020 and in the grouped one of v1beta2."""
 
-from collections.abc import Iterable
-from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
-from nodemend.api.conditions import ConditionStatus
 from nodemend.api.group_versions import Resource
-from nodemend.api.label_selector import LabelSelector
-from nodemend.decide.limits import Gate, Reading, parse_gate
-from nodemend.decide.machine_rules import MachineRules, TemplateNamed, Watched
-from nodemend.kube.go_duration import parse_go_duration
+from nodemend.decide.machine_rules import MachineRules
 from nodemend.kube.machine_record import PAUSED
+from nodemend.kube.machine_rules_reading import MachineCheckSpec, read_rules
 from nodemend.kube.projection import Projection
-
-USUAL_STARTUP: Final = 600.0
-"""Seconds a machine may take to become a node when its check does not say."""
 
 CLAIM: Final = ("cluster.x-k8s.io/watch-filter", "nodemend")
 """The label by which an admin gives us a check that Cluster API or OpenShift would else serve."""
@@ -50,55 +42,9 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     annotations: dict[str, str] = {}
 
 
-class _Condition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    type: str = ""
-    status: str = ""
-    timeout: str | None = None
-    timeout_seconds: int | None = None
-
-
-class _Reference(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    namespace: str = ""
-
-
-class _Checks(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    node_startup_timeout_seconds: int | None = None
-    unhealthy_node_conditions: tuple[_Condition, ...] = ()
-    unhealthy_machine_conditions: tuple[_Condition, ...] = ()
-
-
-class _TriggerIf(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    unhealthy_less_than_or_equal_to: int | str | None = None
-    unhealthy_in_range: str = ""
-
-
-class _Remediation(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    trigger_if: _TriggerIf = _TriggerIf()
-    template_ref: _Reference | None = None
-
-
-class _Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    cluster_name: str = ""
-    selector: LabelSelector = LabelSelector()
-    # Grouped, since v1beta2.
-    checks: _Checks = _Checks()
-    remediation: _Remediation = _Remediation()
-    # Flat.
-    unhealthy_conditions: tuple[_Condition, ...] = ()
-    unhealthy_machine_conditions: tuple[_Condition, ...] = ()
-    max_unhealthy: int | str | None = None
-    unhealthy_range: str = ""
-    node_startup_timeout: str | None = None
-    remediation_template: _Reference | None = None
-    external_remediation_template: _Reference | None = None
-
-
 class MachineCheckWire(msgspec.Struct, frozen=True, gc=False):
     metadata: _Metadata
-    spec: _Spec = _Spec()
+    spec: MachineCheckSpec = MachineCheckSpec()
     status: dict[str, Any] = {}
 
 
@@ -123,94 +69,3 @@ def as_machine_check(resource: Resource, wire: MachineCheckWire) -> MachineCheck
         paused=PAUSED in metadata.annotations,
         status=wire.status,
     )
-
-
-def read_rules(spec: _Spec, namespace: str) -> MachineRules:
-    """Never fails: what cannot be followed is kept as such, and stops the check from acting."""
-    reader = _RulesReader(spec)
-    gate, reading = reader.gate()
-    return MachineRules(
-        cluster=spec.cluster_name,
-        selector=spec.selector,
-        of_node=reader.watched((*spec.checks.unhealthy_node_conditions, *spec.unhealthy_conditions)),
-        of_machine=reader.watched(
-            (*spec.checks.unhealthy_machine_conditions, *spec.unhealthy_machine_conditions)
-        ),
-        startup=reader.startup(),
-        gate=gate,
-        reading=reading,
-        template=reader.template(namespace),
-        unread=tuple(reader.unread),
-    )
-
-
-class _RulesReader:
-    """Reads one spec, noting what it cannot follow."""
-
-    def __init__(self, spec: _Spec) -> None:
-        self._spec = spec
-        self.unread: list[str] = []
-
-    def watched(self, conditions: Iterable[_Condition]) -> tuple[Watched, ...]:
-        found = []
-        for one in conditions:
-            seconds = self._seconds(one.timeout, one.timeout_seconds)
-            if one.status not in ("True", "False", "Unknown"):
-                self.unread.append(f"a condition {one.type} has no status {one.status!r}")
-            elif seconds is not None:
-                found.append(Watched(one.type, ConditionStatus(one.status), seconds))
-        return tuple(found)
-
-    def startup(self) -> float | None:
-        """None when the check asks for no limit."""
-        written, grouped = self._spec.node_startup_timeout, self._spec.checks.node_startup_timeout_seconds
-        if written is None and grouped is None:
-            return USUAL_STARTUP
-        return self._seconds(written, grouped) or None
-
-    def gate(self) -> tuple[Gate | None, Reading]:
-        """A range wins over a limit. A limit whose name says "or equal" is read so."""
-        trigger = self._spec.remediation.trigger_if
-        spanned = trigger.unhealthy_in_range or self._spec.unhealthy_range
-        if spanned:
-            return self._parse_gate(spanned), Reading.STOPS_AT
-        if trigger.unhealthy_less_than_or_equal_to is not None:
-            return self._parse_gate(trigger.unhealthy_less_than_or_equal_to), Reading.STOPS_ABOVE
-        if self._spec.max_unhealthy is not None:
-            return self._parse_gate(self._spec.max_unhealthy), Reading.STOPS_AT
-        return None, Reading.STOPS_AT
-
-    def template(self, namespace: str) -> TemplateNamed | None:
-        spec = self._spec
-        found = (
-            spec.remediation.template_ref or spec.remediation_template or spec.external_remediation_template
-        )
-        if found is None:
-            return None
-        if found.namespace not in ("", namespace):
-            self.unread.append(f"its template is in {found.namespace}, not in its own namespace")
-        if not found.kind.endswith("Template") or not found.name:
-            self.unread.append(f"its template is {found.kind!r} {found.name!r}")
-        return TemplateNamed(found.api_version, found.kind, found.name)
-
-    def _parse_gate(self, written: int | str) -> Gate | None:
-        try:
-            return parse_gate(written)
-        except ValueError as error:
-            self.unread.append(str(error))
-            return None
-
-    def _seconds(self, written: str | None, seconds: int | None) -> float | None:
-        if seconds is not None:
-            return float(seconds)
-        try:
-            return parse_go_duration(written or "")
-        except ValueError as error:
-            self.unread.append(str(error))
-            return None
-
-
-def transition_of(status: dict[str, Any], type_: str) -> datetime | str | None:
-    """When a condition of a check's status last changed, as it is written."""
-    conditions = status.get("conditions") or ()
-    return next((one.get("lastTransitionTime") for one in conditions if one.get("type") == type_), None)
