@@ -129,8 +129,12 @@ mutants every="1":
     {{python}} -m mutants --every {{every}}
 
 # [checks-e2e] Silence and storms on the real control plane, for machines of either project and for nodes alone.
-checks-e2e nodes="1000": controlplane-build
-    {{python}} -m tests.checks_e2e --nodes {{nodes}}
+checks-e2e nodes="1000" *args: controlplane-build
+    {{python}} -m tests.checks_e2e --nodes {{nodes}} {{args}}
+
+# [scale] The checker with few and with many real Nodes: sample, normal or full.
+scale size="normal": controlplane-build
+    {{python}} -m bench.scale {{size}}
 
 # [thresholds] Every limit against exact fractions, for every total and every count.
 thresholds totals="200":
