@@ -43,6 +43,16 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
     }
 
 
+def test_only_where_leases_of_medik8s_are_respected_the_checker_may_see_one_and_never_takes_it() -> None:
+    named = [one for one in install_documents("medik8sLeases.respect=true") if one["kind"] == "Role"]
+    [role] = [one for one in named if one["metadata"]["name"] == "nodemend-checker-medik8s"]
+    assert role["metadata"]["namespace"] == "medik8s-leases"
+    assert role["rules"] == [
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]}
+    ]
+    assert not rights_of("nodemend-checker-medik8s")
+
+
 def test_the_remediator_has_these_rights_and_no_others() -> None:
     read = {"get", "list", "watch"}
     assert rights_of("nodemend-remediator") == {

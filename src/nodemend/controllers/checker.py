@@ -9,6 +9,7 @@ from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_ORDER, RE
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.checking.neighbours import Neighbours, neighbours
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
@@ -56,7 +57,7 @@ class CheckerObservers:
 class Checker:
     """Every replica watches; the leader judges and asks."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it runs on, whom it tells, and what it may leave out
         self,
         runtime: Runtime,
         transport: Transport,
@@ -65,13 +66,19 @@ class Checker:
         timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
         *,
         machines: MachineDuty | None = None,
+        medik8s_leases: str = "",
     ) -> None:
-        """`machines` where MachineHealthChecks are served too."""
+        """`machines` where MachineHealthChecks are served too.
+
+        `medik8s_leases` is the namespace of the Leases by which medik8s' operators share nodes, where these
+        are respected.
+        """
         self._runtime = runtime
         self._transport = transport
         self._election = election
         self._observers = observers
         self._timings = timings
+        self._medik8s_leases = medik8s_leases
         self._seen = Observations()
         self._loop: ReconcileLoop[Key] | None = None
         as_records = node_records(annotations=(keys.EXCLUDE,))
@@ -125,14 +132,22 @@ class Checker:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
         reader, turn = Reader(client, self._runtime), Turn(self._runtime)
-        works = {"node health checks": self._check_nodes(reader, client, turn)}
+        others = neighbours(reader, self._medik8s_leases)
+        works = {"node health checks": self._check_nodes(reader, client, turn, others)}
         if self.machines is not None:
-            works["machine health checks"] = self.machines.work(reader, client, turn)
+            works["machine health checks"] = self.machines.work(reader, client, turn, others)
         await run_together(self._runtime, works)
 
-    async def _check_nodes(self, reader: Reader, client: ApiClient, turn: Turn) -> None:
+    async def _check_nodes(self, reader: Reader, client: ApiClient, turn: Turn, others: Neighbours) -> None:
         controller = NodeHealthCheckController(
-            self.view, self._seen, reader, client, self._observers.recorder, self._ask_later, turn=turn
+            self.view,
+            self._seen,
+            reader,
+            client,
+            self._observers.recorder,
+            self._ask_later,
+            turn=turn,
+            neighbours=others,
         )
         loop = ReconcileLoop(
             self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=1

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
@@ -136,7 +137,7 @@ class MachineChecking:
             works["workload clusters"] = self.workload.run()
         await run_together(self._runtime, works)
 
-    async def work(self, reader: Reader, client: ApiClient, turn: Turn) -> None:
+    async def work(self, reader: Reader, client: ApiClient, turn: Turn, neighbours: Neighbours) -> None:
         """For one leadership, from when everything is in sight."""
         while not self.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
@@ -151,6 +152,7 @@ class MachineChecking:
             self._observers.recorder,
             self._ask_later,
             turn=turn,
+            neighbours=neighbours,
             asked=asked,
         )
         loop = ReconcileLoop(

@@ -29,6 +29,7 @@ def build(around: Surroundings) -> Checker:
             NodeHealthCheckRecorder(log, metrics, around.events.record),
         ),
         machines=_duty(around) if around.settings.machine_health_checks else None,
+        medik8s_leases=around.settings.medik8s_leases,
     )
     view, readings = checker.view, metrics.readings
     readings.follow_cache("nodes", lambda: view.nodes.age(now()))

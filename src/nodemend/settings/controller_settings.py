@@ -14,6 +14,7 @@ from nodemend.settings.setting import (
     Switch,
     choice_of,
     parse_namespace,
+    parse_namespace_or_none,
     parse_port,
     parse_seconds,
     parse_word,
@@ -73,6 +74,14 @@ WORKLOAD_CLUSTERS: Final = Setting(
     " on or off. It needs --machine-health-checks on, and the right to get these Secrets.",
 )
 
+MEDIK8S_LEASES: Final = Setting(
+    "medik8s-leases",
+    parse_namespace_or_none,
+    "",
+    "The namespace of the Leases by which medik8s' operators share nodes, such as medik8s-leases. The checker"
+    " begins nothing on a node that one of them holds. By default they are not read.",
+)
+
 SETTINGS: Final[tuple[Setting[object], ...]] = (
     NAMESPACE,
     IDENTITY,
@@ -90,6 +99,7 @@ SETTINGS: Final[tuple[Setting[object], ...]] = (
     REQUEST_TIMEOUT,
     MACHINES,
     WORKLOAD_CLUSTERS,
+    MEDIK8S_LEASES,
 )
 
 
@@ -114,6 +124,8 @@ class ControllerSettings:
     lease: LeaseTiming
     machine_health_checks: bool
     workload_clusters: bool
+    medik8s_leases: str
+    """Empty where they are not read."""
 
 
 def read_settings(
@@ -138,6 +150,7 @@ def read_settings(
         lease=_lease(source),
         machine_health_checks=source.read(MACHINES) is Switch.ON,
         workload_clusters=source.read(WORKLOAD_CLUSTERS) is Switch.ON,
+        medik8s_leases=source.read(MEDIK8S_LEASES),
     )
     _refuse_clash(settings.probes, settings.metrics)
     if settings.workload_clusters and not settings.machine_health_checks:

@@ -72,6 +72,10 @@ def parse_namespace(text: str) -> str:
     return text
 
 
+def parse_namespace_or_none(text: str) -> str:
+    return parse_namespace(text) if text else ""
+
+
 def parse_word(text: str) -> str:
     if not text or not text.isprintable() or " " in text:
         raise ValueError("it must be one printable word")

@@ -23,6 +23,7 @@ def test_the_defaults_are_those_of_the_chart() -> None:
         metrics=Address("", 8080),
         machine_health_checks=False,
         workload_clusters=False,
+        medik8s_leases="",
         lease=LeaseTiming(),
     )
 
@@ -63,6 +64,7 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
         "request-timeout": "2s",
         "machine-health-checks": "on",
         "workload-clusters": "on",
+        "medik8s-leases": "medik8s-leases",
     }
     text = texts[setting.name]
     # One of them makes no sense without another.

@@ -7,6 +7,7 @@ from typing import Final, Protocol, assert_never
 from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.guarding import Guarding, stormy
+from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.standings import REMEDIATING
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.waiting_room import WaitingRoom
@@ -59,6 +60,7 @@ class MachineHealthCheckController:
         ask_for: Callable[[Key, float], None],
         *,
         turn: Turn,
+        neighbours: Neighbours,
         asked: frozenset[MachineKey],
     ) -> None:
         """`asked` are the machines whose owners the last leadership asked."""
@@ -74,7 +76,7 @@ class MachineHealthCheckController:
             around.note_begun(key, now)
         guarding = Guarding(around, weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, ask_for)
-        second_look = SecondLook(reader, view, guarding)
+        second_look = SecondLook(reader, view, guarding, neighbours)
         self._deeds = Deeds(view, guarding, around, second_look, writer, turn, runtime=runtime)
         self._reporter = MachineReporter(view, guarding, writer, recorder)
 

@@ -8,6 +8,7 @@ import msgspec
 
 from nodemend.api.node import Node
 from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.open_remediations import list_remediations
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.controllers.checking.standings import Place
@@ -47,10 +48,11 @@ class Fresh:
 class SecondLook:
     """Turns a wish into a write, or into the hold that a fresh look gave."""
 
-    def __init__(self, reader: Reader, view: MachineView, guarding: Guarding) -> None:
+    def __init__(self, reader: Reader, view: MachineView, guarding: Guarding, neighbours: Neighbours) -> None:
         self._reader = reader
         self._view = view
         self._guarding = guarding
+        self._neighbours = neighbours
 
     async def machine(self, target: Target) -> Fresh | Hold:
         """The very machine, if it is still there and still a target."""
@@ -99,10 +101,18 @@ class SecondLook:
             return Hold(CannotRead("the other remediations", others.why))
         if at_work := [record for record in others if self._is_rival(target, record)]:
             return Hold(OtherRemediation(str(at_work[0])))
+        if (neighbour := await self._neighbour(target.machine)) is not None:
+            return neighbour
         policy, runtime = await self._reader.policy(), self._reader.runtime
         moment = Moment(runtime.monotonic(), runtime.wall())
         ward = ward_of(self._view, target, value_of(policy))
         return guard(replace(self._guarding.facts_of(ward, place, moment), policy=policy))
+
+    async def _neighbour(self, machine: MachineRecord) -> Hold | None:
+        """Leases tell of nodes by name, so only those of our own cluster are asked about."""
+        clusters = self._view.clusters
+        ours = bool(machine.node) and clusters.nodes_of(machine) == clusters.own
+        return await self._neighbours.at_work_on(machine.node) if ours else None
 
     async def from_template(self, target: Target) -> Request | Hold:
         """The write that makes the remediation; held when there is no template to make it from."""

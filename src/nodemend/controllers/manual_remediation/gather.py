@@ -9,7 +9,8 @@ from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node import Node
 from nodemend.api.workloads import Pod, VolumeAttachment
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen, value_of
-from nodemend.controllers.manual_remediation.observations import Sightings, word_age
+from nodemend.controllers.manual_remediation.observations import word_age
+from nodemend.controllers.sightings import Sightings
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
 from nodemend.decide.manual_remediation import OUR_TAINT, HeldBy, ManualFacts
 from nodemend.decide.manual_remediation_steps import Left

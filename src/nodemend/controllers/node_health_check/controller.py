@@ -8,6 +8,7 @@ from nodemend.api.event import ObjectReference
 from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.guarding import Guarding, Moment, stormy
+from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.standings import REMEDIATING, Entry, Place, Standing, Stood
 from nodemend.controllers.checking.turn import Turn
@@ -102,6 +103,7 @@ class NodeHealthCheckController:
         ask_for: Callable[[Key, float], None],
         *,
         turn: Turn,
+        neighbours: Neighbours,
     ) -> None:
         self._view = view
         self._seen = seen
@@ -117,7 +119,7 @@ class NodeHealthCheckController:
         weather = Weather(stormy_before=stormy(view.policies), now=now)
         self._guarding = Guarding(NodeSurroundings(view, seen.roll), weather, last_start=now)
         self._orders = Orders(view, seen.orders, reader)
-        self._second_look = SecondLook(reader, view, self._guarding, self._orders)
+        self._second_look = SecondLook(reader, view, self._guarding, self._orders, neighbours)
         self._writer = Writer(client, reader.runtime)
         self._order_ends = OrderEnds(view, self._orders, self._writer, recorder)
         self._reporter = Reporter(view, self._guarding, self._writer, recorder)

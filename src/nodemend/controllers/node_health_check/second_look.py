@@ -11,6 +11,7 @@ from nodemend.api.group_versions import NODE_HEALTH_CHECK
 from nodemend.api.node import Node
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.open_remediations import list_remediations
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.controllers.checking.standings import Place
@@ -46,11 +47,14 @@ class _Template(msgspec.Struct):
 class SecondLook:
     """Turns a wish into a write, or into the hold that a fresh look gave."""
 
-    def __init__(self, reader: Reader, view: View, guarding: Guarding, orders: Orders) -> None:
+    def __init__(
+        self, reader: Reader, view: View, guarding: Guarding, orders: Orders, neighbours: Neighbours
+    ) -> None:
         self._reader = reader
         self._view = view
         self._guarding = guarding
         self._orders = orders
+        self._neighbours = neighbours
 
     async def before_create(
         self, target: Target, place: Place, index: int, warrant: Warrant | None = None
@@ -70,6 +74,8 @@ class SecondLook:
             return Hold(CannotRead("the other remediations", others.why))
         if (rival := self._rival(target.node.name, others)) is not None:
             return Hold(OtherRemediation(rival))
+        if (neighbour := await self._neighbours.at_work_on(target.node.name)) is not None:
+            return neighbour
         busy, passing = gather.under_remediation(others), warrant.passing if warrant else ()
         guarded = await self._guard(target, place, busy, passing)
         if isinstance(guarded, Hold):

@@ -50,9 +50,12 @@ def election(lease: str, candidate: str, namespace: str) -> ElectionSettings:
     return ElectionSettings(lease=LeaseAddress(lease, namespace), candidate=candidate)
 
 
-def checker(runtime: Runtime, transport: Transport, name: str) -> Coroutine[Any, Any, None]:
+def checker(
+    runtime: Runtime, transport: Transport, name: str, *, medik8s_leases: str = ""
+) -> Coroutine[Any, Any, None]:
     observers = CheckerObservers(Unobserved(), Silent(), Silent())
-    return Checker(runtime, transport, election("nodemend-checker", name, "nodemend-system"), observers).run()
+    settings = election("nodemend-checker", name, "nodemend-system")
+    return Checker(runtime, transport, settings, observers, medik8s_leases=medik8s_leases).run()
 
 
 def remediator(runtime: Runtime, transport: Transport, name: str) -> Coroutine[Any, Any, None]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -86,6 +87,8 @@ class Shape:
     """What the RemediationPolicy says beside `mode: Act`."""
     definitions: tuple[Mapping[str, Any], ...] = ()
     """CustomResourceDefinitions beside our own."""
+    medik8s_leases: str = ""
+    """The namespace of the Leases that the checker respects; none by default."""
 
 
 class World:
@@ -119,7 +122,7 @@ class World:
         self.replicas = [
             Replica(self.scheduler, f"{role}-{number}", program, account, shape.quality)
             for role, program, account in (
-                ("checker", checker, self.checker),
+                ("checker", partial(checker, medik8s_leases=shape.medik8s_leases), self.checker),
                 ("remediator", remediator, self.remediator),
             )
             for number in range(shape.replicas)

@@ -132,7 +132,7 @@ class MachineWorld:
         if "/leases/" not in request.path:
             self.writes.append(f"{request.method} {request.path}")
 
-    def start(self, *, calm: bool = True) -> "MachineWorld":
+    def start(self, *, calm: bool = True, medik8s_leases: str = "") -> "MachineWorld":
         """Start the checker, and wait until it trusts what it sees."""
         self.process = SimulatedProcess(self.scheduler, "checker", HostClock())
         checker = self.checker = Checker(
@@ -143,6 +143,7 @@ class MachineWorld:
             machines=MachineDuty(
                 MachineObservers(Silent(), Silent(), self.clusters_seen), self.connector(self.process)
             ),
+            medik8s_leases=medik8s_leases,
         )
         self.process.spawn(checker.run(), "checker")
         return self.run(CALM if calm else 2.0)

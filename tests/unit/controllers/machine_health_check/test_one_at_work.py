@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodemend.api.group_versions import NODE_HEALTH_CHECK
+from nodemend.api.group_versions import LEASE, NODE_HEALTH_CHECK
 from tests.unit.controllers.machine_health_check.conftest import NewWorld
 from tests.unit.controllers.machine_health_check.machine_world import FIX, FIX_TEMPLATE, SPACE, MachineWorld
 
@@ -43,3 +43,22 @@ def test_whoever_comes_first_is_alone(
     made = {one["metadata"]["ownerReferences"][0]["kind"] for one in world.api.list(FIX)}
     made |= {"Machine"} if "OwnerRemediated" in world.marks("machine-0") else set()
     assert made == {first}
+
+
+@pytest.mark.parametrize("template", [True, False])
+def test_a_machine_whose_node_another_holds_is_left_alone(new_world: NewWorld, *, template: bool) -> None:
+    world = new_world()
+    for number in range(3):
+        world.add_node(f"node-{number}")
+        world.add_machine(f"machine-{number}", node=f"node-{number}")
+    world.add_check(template=template)
+    spec = {"holderIdentity": "NodeHealthCheck-main", "leaseDurationSeconds": 660}
+    world.api.create(LEASE, {"metadata": {"name": "node-node-0"}, "spec": spec}, SPACE)
+    world.start(medik8s_leases=SPACE)
+    world.set_condition("node-0", "Ready", "Unknown")
+    world.run(150)
+    begun = bool(world.fixes()) or "OwnerRemediated" in world.marks("machine-0")
+    assert (begun, world.status()["currentHealthy"]) == (False, 2)
+    world.api.delete(LEASE, "node-node-0", SPACE)
+    world.run(20)
+    assert world.fixes() or "OwnerRemediated" in world.marks("machine-0")

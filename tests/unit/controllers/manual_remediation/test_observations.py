@@ -5,7 +5,8 @@ import pytest
 
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationSpec
 from nodemend.api.object_meta import ManagedFields, ObjectMeta
-from nodemend.controllers.manual_remediation.observations import Sightings, word_age
+from nodemend.controllers.manual_remediation.observations import word_age
+from nodemend.controllers.sightings import Sightings
 from tests.unit.decide.worlds import WORD
 
 GIVEN = "2026-01-01T12:00:00Z"

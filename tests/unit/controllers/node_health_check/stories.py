@@ -95,10 +95,19 @@ class Story:
         policy: Mapping[str, Any] = FREE_HAND,
         check: Mapping[str, Any] | None = None,
         kinds: tuple[str, ...] = (),
+        medik8s_leases: str = "",
     ) -> None:
         served = [foreign(name) for kind in kinds for name in (kind, f"{kind}Template")]
         definitions = tuple(a_definition(kind) for kind in served)
-        shape = Shape(machines, 0, replicas=1, people=False, policy=policy, definitions=definitions)
+        shape = Shape(
+            machines,
+            0,
+            replicas=1,
+            people=False,
+            policy=policy,
+            definitions=definitions,
+            medik8s_leases=medik8s_leases,
+        )
         self.world = World("story", shape)
         self.api = self.world.admin_api
         for kind in kinds:

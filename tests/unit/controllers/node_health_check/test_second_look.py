@@ -12,6 +12,7 @@ from nodemend.cli.cluster import Cluster
 from nodemend.cli.explain.facts import gather
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.controllers.checking.guarding import Guarding
+from nodemend.controllers.checking.neighbours import Nobody
 from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.node_health_check.gather import Target, View, find_target
@@ -55,7 +56,7 @@ class Stage:
             for remediations in self.view.remedies.caches.values():
                 remediations.last_contact = cluster.runtime.monotonic()
             orders = Orders(self.view, {}, cluster.reader)
-            second_look = SecondLook(cluster.reader, self.view, guarding, orders)
+            second_look = SecondLook(cluster.reader, self.view, guarding, orders, Nobody())
             return await second_look.before_create(target, Place(CHECK), 0, warrant)
 
         return self.caller.run(look)
