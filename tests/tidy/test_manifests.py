@@ -31,6 +31,7 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
     read = {"get", "list", "watch"}
     assert rights_of("nodemend-checker") == {
         "nodes": read,
+        "pods": read,
         "nodehealthchecks": read,
         "remediationorders": read | {"delete"},
         "nodehealthchecks/status": {"patch"},

@@ -26,6 +26,8 @@ from nodemend.controllers.node_health_check.controller import (
 )
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_request import EVERYTHING, Selection
+from nodemend.kube.etcd_pod_record import ETCD_PODS, EtcdPodRecord, etcd_pod_records
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
 from nodemend.kube.node_record import NodeRecord, node_records
 from nodemend.kube.object_cache import Change
@@ -86,7 +88,15 @@ class Checker:
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
         self._remedies = RemedyWatch(runtime, transport, timings, self._remediations_changed)
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
-        shared = Shared(self._nodes.cache, as_records, self._seen, self._remedies, self._policies.cache)
+        self._etcd_pods = self._reflect(etcd_pod_records(), ETCD_PODS)
+        shared = Shared(
+            self._nodes.cache,
+            as_records,
+            self._seen,
+            self._remedies,
+            self._policies.cache,
+            self._etcd_pods.cache,
+        )
         self.machines = (
             MachineChecking(runtime, transport, timings, shared, machines) if machines is not None else None
         )
@@ -98,6 +108,7 @@ class Checker:
             self._policies.cache,
             self._orders.cache,
             self.machines,
+            self._etcd_pods.cache,
         )
 
     @property
@@ -120,6 +131,7 @@ class Checker:
                 "checks": self._keep(self._checks, self._checks_changed),
                 "remedies": self._remedies.run(),
                 "policies": self._keep(self._policies, self._policies_changed),
+                "etcd pods": self._keep(self._etcd_pods, self._etcd_pods_changed),
                 "orders": self._keep(self._orders, self._orders_changed),
                 "election": lead(
                     self._runtime, self._transport, self._election, self._work, self._observers.election
@@ -159,8 +171,8 @@ class Checker:
         finally:
             self._loop = None
 
-    def _reflect(self, projection: Projection[W, R]) -> Reflector[W, R]:
-        return Reflector(projection, chance=self._runtime.random, timings=self._timings)
+    def _reflect(self, projection: Projection[W, R], of: Selection = EVERYTHING) -> Reflector[W, R]:
+        return Reflector(projection, chance=self._runtime.random, of=of, timings=self._timings)
 
     async def _keep(self, reflector: Reflector[W, R], changed: Callable[[Sequence[Change[R]]], None]) -> None:
         await run_reflector(reflector, self._transport, self._runtime, changed)
@@ -189,6 +201,11 @@ class Checker:
             self._ask_for(TargetKey(change.key))
         if self.machines is not None:
             self.machines.nodes_changed(changes)
+
+    def _etcd_pods_changed(self, _changes: Sequence[Change[EtcdPodRecord]]) -> None:
+        """Wakes nobody: it matters to those that are about to begin, and who is held looks again."""
+        hosts = frozenset(pod.node for pod in self._etcd_pods.cache.all() if pod.node)
+        self._seen.roll.note_etcd(hosts, self.view.nodes.get)
 
     def _checks_changed(self, changes: Sequence[Change[NodeHealthCheck]]) -> None:
         """Who is whose target may have changed, unless only the status did."""

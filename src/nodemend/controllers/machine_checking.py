@@ -27,6 +27,7 @@ from nodemend.controllers.machine_health_check.workload_cluster_recorder import 
 from nodemend.controllers.machine_health_check.workload_clusters import WorkloadClusters
 from nodemend.decide.facts import Unreadable
 from nodemend.kube.api_client import ApiClient
+from nodemend.kube.etcd_pod_record import EtcdPodRecord
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.node_record import NodeRecord, NodeWire
@@ -75,6 +76,7 @@ class Shared:
     seen: Observations
     remedies: RemedyWatch
     policies: ObjectCache[RemediationPolicy]
+    etcd_pods: ObjectCache[EtcdPodRecord]
 
 
 class MachineChecking:
@@ -120,6 +122,7 @@ class MachineChecking:
             shared.remedies.remedies,
             shared.seen.remediations,
             shared.policies,
+            shared.etcd_pods,
         )
 
     @property

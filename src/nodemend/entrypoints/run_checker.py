@@ -37,6 +37,7 @@ def build(around: Surroundings) -> Checker:
     readings.follow_cache("remediations", lambda: view.remedies.age(now()))
     readings.follow_cache("remediationpolicies", lambda: view.policies.age(now()))
     readings.follow_cache("remediationorders", lambda: view.orders.age(now()))
+    readings.follow_cache("etcdpods", lambda: view.etcd_pods.age(now()) if view.etcd_pods else 0.0)
     readings.follow_queue("node_health_check", lambda: checker.waiting)
     if checker.machines is not None:
         machines = checker.machines

@@ -19,6 +19,7 @@ from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.cluster import Cluster, must_have
+from nodemend.cli.etcd_hosts import look_for_etcd
 from nodemend.cli.leaders import LeaderView, look_at_leaders
 from nodemend.cli.listed_remedies import NOW_IN_VIEW, look_at_remedies
 from nodemend.controllers.manual_remediation.gather import Gatherer
@@ -46,6 +47,7 @@ class ExplainFacts:
     elsewhere: tuple[str, ...]
     leaders: tuple[LeaderView, ...]
     now: datetime
+    etcd_hosts: frozenset[str] = frozenset()
 
 
 async def gather(cluster: Cluster, name: str) -> ExplainFacts:
@@ -78,6 +80,7 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
         elsewhere=tuple(f"{found.metadata.namespace}/{name}" for found in mine[1:]),
         leaders=await look_at_leaders(cluster),
         now=cluster.now,
+        etcd_hosts=await look_for_etcd(cluster),
     )
 
 

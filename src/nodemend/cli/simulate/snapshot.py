@@ -28,6 +28,7 @@ class Snapshot:
     kinds: Mapping[Asked, RemedyKind | NotServed]
     """What is known of the remedies that the checks name."""
     remediations: tuple[RemediationRecord, ...]
+    etcd_hosts: frozenset[str] = frozenset()
 
 
 def pause_ends(snapshot: Snapshot) -> Iterator[float]:

@@ -5,6 +5,7 @@ from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POL
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.cluster import Cluster, must_have
+from nodemend.cli.etcd_hosts import look_for_etcd
 from nodemend.cli.listed_remedies import look_at_remedies
 from nodemend.cli.simulate.snapshot import Snapshot
 from nodemend.decide.facts import Absent
@@ -26,4 +27,5 @@ async def take_snapshot(cluster: Cluster) -> Snapshot:
         policy=None if isinstance(policy, Absent) else must_have(policy, "RemediationPolicy"),
         kinds=remedies.kinds,
         remediations=tuple(remedies.all()),
+        etcd_hosts=await look_for_etcd(cluster),
     )

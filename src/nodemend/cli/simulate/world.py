@@ -42,6 +42,7 @@ class World:
         self.seen = Observations()
         self.remediations = Remediations(self.view.remedies, self.seen)
         self._targets = {name: gather.find_target(self.view, name) for name in snapshot.nodes}
+        self.seen.roll.note_etcd(snapshot.etcd_hosts, self.view.nodes.get)
         for node in self.view.nodes.all():
             self.seen.roll.observe(node)
 

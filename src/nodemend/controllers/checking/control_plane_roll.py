@@ -1,5 +1,6 @@
-"""Which nodes are the control plane, and which of them are Ready. Kept as nodes come and go."""
+"""Which nodes are the control plane, and which of them are Ready. Kept as nodes and etcd Pods come and go."""
 
+from collections.abc import Callable
 from typing import Final
 
 from nodemend.api.conditions import ConditionStatus
@@ -14,20 +15,43 @@ ROLE_LABELS: Final = (
 
 
 class ControlPlaneRoll:
-    """Members by name, with whether they are Ready."""
+    """Members by name, with whether they are Ready. A label makes one, and so does a static etcd Pod."""
 
     def __init__(self) -> None:
         self._ready: dict[str, bool] = {}
+        self._labelled: set[str] = set()
+        self._hosts: frozenset[str] = frozenset()
+        self._silent_hosts: set[str] = set()
+        """Whose Pod went while they were not Ready: only a kubelet that speaks can say that etcd is gone."""
 
     def observe(self, node: NodeRecord) -> None:
         if any(label in node.label_keys for label in ROLE_LABELS):
-            ready = node.condition("Ready")
-            self._ready[node.name] = ready is not None and ready.status == ConditionStatus.TRUE
+            self._labelled.add(node.name)
         else:
-            self._ready.pop(node.name, None)
+            self._labelled.discard(node.name)
+        ready = _is_ready(node)
+        if ready:
+            self._silent_hosts.discard(node.name)
+        self._enter(node.name, ready=ready)
 
     def forget(self, node: str) -> None:
-        self._ready.pop(node, None)
+        self._labelled.discard(node)
+        self._silent_hosts.discard(node)
+        self._enter(node, ready=False)
+
+    def note_etcd(self, hosts: frozenset[str], find: Callable[[str], NodeRecord | None]) -> None:
+        """`hosts` are all nodes that have a static etcd Pod now; `find` gives a node as it is."""
+        gone, come = self._hosts - hosts, hosts - self._hosts
+        self._hosts = hosts
+        for name in gone | come:
+            node = find(name)
+            ready = node is not None and _is_ready(node)
+            if name in gone and node is not None and not ready:
+                self._silent_hosts.add(name)
+            self._enter(name, ready=ready)
+
+    def has(self, node: str) -> bool:
+        return node in self._ready
 
     def around(self, node: str, under_remediation: frozenset[str]) -> ControlPlane | None:
         """What the guard asks about a member; None for a node that is none."""
@@ -36,3 +60,14 @@ class ControlPlaneRoll:
         others = {name: ready for name, ready in self._ready.items() if name != node}
         busy = sorted(under_remediation & others.keys())
         return ControlPlane(len(self._ready), sum(others.values()), busy[0] if busy else "")
+
+    def _enter(self, name: str, *, ready: bool) -> None:
+        if name in self._labelled or name in self._hosts or name in self._silent_hosts:
+            self._ready[name] = ready
+        else:
+            self._ready.pop(name, None)
+
+
+def _is_ready(node: NodeRecord) -> bool:
+    ready = node.condition("Ready")
+    return ready is not None and ready.status == ConditionStatus.TRUE

@@ -7,6 +7,7 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.remedies import Remedies
 from nodemend.controllers.machine_health_check.clusters import Clusters
 from nodemend.controllers.machine_health_check.fleet import Fleet
+from nodemend.kube.etcd_pod_record import EtcdPodRecord
 from nodemend.kube.object_cache import ObjectCache
 
 
@@ -18,13 +19,14 @@ class MachineView:
     remedies_seen: dict[str, float]
     """When we first saw each remediation, by UID."""
     policies: ObjectCache[RemediationPolicy]
+    etcd_pods: ObjectCache[EtcdPodRecord]
 
     def age(self, now: float) -> float:
         """Of the oldest of them, but for the Nodes of other clusters: each of these has an age of its own."""
         return max(self.clusters.own.nodes.age(now), self.age_without_nodes(now))
 
     def age_without_nodes(self, now: float) -> float:
-        caches = [self.remedies.age(now), self.policies.age(now)]
+        caches = [self.remedies.age(now), self.policies.age(now), self.etcd_pods.age(now)]
         for realm in self.fleet.realms.values():
             caches.append(realm.machines.age(now))
             if realm.clusters is not None:
@@ -38,6 +40,7 @@ class MachineView:
             self.remedies.synced
             and self.clusters.own.nodes.synced_at is not None
             and self.policies.synced_at is not None
+            and self.etcd_pods.synced_at is not None
             and self.fleet.settled
         )
 

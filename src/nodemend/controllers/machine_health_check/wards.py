@@ -5,7 +5,6 @@ from math import inf
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.controllers.checking.control_plane_roll import ROLE_LABELS
 from nodemend.controllers.checking.guarding import CALM_NEEDED, VIEW_GOOD_FOR
 from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, OutOfReach
@@ -35,7 +34,7 @@ def ward_of(view: MachineView, target: Target, policy: PolicyFacts | None) -> Wa
         check=check_facts(view, target.check, str(target.check_key), machine, policy),
         cluster=cluster_of(machine),
         excluded_by=record_excluded_by(node) if node is not None else "",
-        control_plane=_is_control_plane(machine, node),
+        control_plane=_is_control_plane(view, machine),
     )
 
 
@@ -112,9 +111,8 @@ class MachineSurroundings:
         found = {}
         for key in self._view.fleet.in_cluster(cluster):
             machine = self._view.fleet.machine(key)
-            node = node_of(self._view, machine) if machine is not None else None
-            if machine is not None and _is_control_plane(machine, node):
-                found[str(key)] = _is_ready(node)
+            if machine is not None and _is_control_plane(self._view, machine):
+                found[str(key)] = _is_ready(node_of(self._view, machine))
         return found
 
     def _of(self, record: RemediationRecord) -> tuple[str, str]:
@@ -132,9 +130,10 @@ class MachineSurroundings:
         return "" if self._view.clusters.is_own(cluster) else cluster
 
 
-def _is_control_plane(machine: MachineRecord, node: NodeRecord | None) -> bool:
-    by_node = node is not None and any(label in node.label_keys for label in ROLE_LABELS)
-    return machine.control_plane or by_node
+def _is_control_plane(view: MachineView, machine: MachineRecord) -> bool:
+    """By the machine's own word, or by the roll of its cluster's nodes."""
+    where = view.clusters.nodes_of(machine)
+    return machine.control_plane or (isinstance(where, ClusterNodes) and where.seen.roll.has(machine.node))
 
 
 def _is_ready(node: NodeRecord | None) -> bool:

@@ -18,6 +18,7 @@ from nodemend.decide.escalation import Trying
 from nodemend.decide.label_match import matches
 from nodemend.decide.node_health import NodeHealth, judge
 from nodemend.decide.remediation_request import Open, Wishes
+from nodemend.kube.etcd_pod_record import EtcdPodRecord
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.remediation_record import RemediationRecord
@@ -43,16 +44,20 @@ class View:
     policies: ObjectCache[RemediationPolicy]
     orders: ObjectCache[RemediationOrder]
     machines: MachinesBehind | None = None
+    etcd_pods: ObjectCache[EtcdPodRecord] | None = None
+    """None where nobody watches them."""
 
     @property
     def synced(self) -> bool:
         caches = (self.nodes, self.checks, self.policies, self.orders)
-        return self.remedies.synced and all(cache.synced_at is not None for cache in caches)
+        etcd_seen = self.etcd_pods is None or self.etcd_pods.synced_at is not None
+        return etcd_seen and self.remedies.synced and all(cache.synced_at is not None for cache in caches)
 
     def age(self, now: float) -> float:
         """Of the oldest of them."""
         caches = (self.nodes, self.checks, self.remedies, self.policies, self.orders)
-        return max(cache.age(now) for cache in caches)
+        etcd_age = 0.0 if self.etcd_pods is None else self.etcd_pods.age(now)
+        return max(etcd_age, *(cache.age(now) for cache in caches))
 
 
 @dataclass(frozen=True, slots=True)

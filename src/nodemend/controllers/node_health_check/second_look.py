@@ -92,6 +92,8 @@ class SecondLook:
                 existing = gather.as_open(Found(fresh, found.index), target, self._view, 0.0)
                 if not existing.ours or (existing.committed and not existing.finished):
                     return Hold(OtherRemediation(existing.holder))
+                if existing.ending:
+                    return Hold(CannotRead("the remediation", "it is ending already"))
                 return withdraw_remediation(fresh)
             case Absent():
                 return Hold(CannotRead("the remediation", "it is gone already"))

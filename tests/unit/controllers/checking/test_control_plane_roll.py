@@ -6,6 +6,7 @@ from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.decide.guard_facts import ControlPlane
 from tests.unit.controllers.node_health_check.node_worlds import a_node
 
+NODES = {name: a_node(name, Ready="True") for name in "abc"}
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 
 
@@ -51,3 +52,61 @@ def test_who_changes_or_goes_is_counted_no_more() -> None:
     roll.forget("never-seen")
     assert roll.around("a", frozenset()) == ControlPlane(total=1, others_ready=0, busy="")
     assert roll.around("b", frozenset()) is None
+
+
+def hosting(*names: str) -> ControlPlaneRoll:
+    """A roll that only Pods have told of members; `a`, `b` and `c` are Ready nodes without a role."""
+    roll = ControlPlaneRoll()
+    for node in NODES.values():
+        roll.observe(node)
+    roll.note_etcd(frozenset(names), NODES.get)
+    return roll
+
+
+@pytest.mark.conforms("N14")
+def test_a_static_pod_of_etcd_makes_a_member_where_no_label_does() -> None:
+    roll = hosting("a", "b")
+    assert roll.around("a", frozenset({"b"})) == ControlPlane(total=2, others_ready=1, busy="b")
+    assert roll.around("c", frozenset()) is None
+
+
+def test_it_does_not_matter_whether_pods_or_nodes_are_seen_first() -> None:
+    roll = ControlPlaneRoll()
+    roll.note_etcd(frozenset("ab"), lambda _: None)
+    assert roll.around("a", frozenset()) == ControlPlane(total=2, others_ready=0, busy="")
+    for node in NODES.values():
+        roll.observe(node)
+    assert roll.around("a", frozenset()) == ControlPlane(total=2, others_ready=1, busy="")
+
+
+def test_labels_and_pods_tell_of_the_same_member_once_and_one_of_them_is_enough() -> None:
+    roll = hosting("a", "b")
+    roll.observe(a_node("a", {CONTROL_PLANE: ""}, Ready="True"))
+    assert roll.around("a", frozenset()) == ControlPlane(total=2, others_ready=1, busy="")
+    roll.note_etcd(frozenset("b"), NODES.get)
+    assert roll.has("a")
+    roll.observe(a_node("a", {}, Ready="True"))
+    assert not roll.has("a")
+
+
+def test_a_member_whose_pod_goes_while_it_is_ready_is_one_no_more() -> None:
+    roll = hosting("a", "b")
+    roll.note_etcd(frozenset("b"), NODES.get)
+    assert roll.around("b", frozenset()) == ControlPlane(total=1, others_ready=0, busy="")
+
+
+def test_a_member_whose_pod_goes_while_it_is_silent_stays_one_until_its_kubelet_speaks() -> None:
+    roll, silent = hosting("a", "b"), a_node("a", Ready="Unknown")
+    roll.observe(silent)
+    roll.note_etcd(frozenset("b"), {**NODES, "a": silent}.get)
+    assert roll.around("b", frozenset()) == ControlPlane(total=2, others_ready=0, busy="")
+    roll.observe(NODES["a"])
+    assert not roll.has("a")
+
+
+def test_a_pod_whose_node_is_gone_counts_as_a_member_that_is_not_ready() -> None:
+    roll = hosting("a", "b")
+    roll.forget("a")
+    assert roll.around("b", frozenset()) == ControlPlane(total=2, others_ready=0, busy="")
+    roll.note_etcd(frozenset("b"), {"b": NODES["b"]}.get)
+    assert not roll.has("a")

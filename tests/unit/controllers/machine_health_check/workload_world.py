@@ -52,9 +52,9 @@ class WorkloadWorld(MachineWorld):
             return None
         return SimulatedConnector(process, {one.address: one for one in self.clusters.values()})
 
-    def start(self, *, calm: bool = True) -> "WorkloadWorld":
+    def start(self, *, calm: bool = True, medik8s_leases: str = "") -> "WorkloadWorld":
         """Clusters are connected to a little later than our own is seen, and must be calm for as long."""
-        super().start(calm=calm)
+        super().start(calm=calm, medik8s_leases=medik8s_leases)
         if calm:
             self.run(10)
         return self
