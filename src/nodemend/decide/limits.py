@@ -98,6 +98,11 @@ def room(gate: Gate, total: int, reading: Reading) -> int:
             return max(below, 1) if value > 0 and reading is Reading.SPARES_ONE else below
 
 
+def closes_at(gate: Gate, total: int, reading: Reading) -> int:
+    """The fewest unhealthy that close it for being too many."""
+    return max(0, room(gate, total, reading)) + 1
+
+
 def can_never_act(gate: Gate, total: int, reading: Reading) -> bool:
     """One unhealthy target alone would already be too many."""
     return total > 0 and room(gate, total, reading) < 1

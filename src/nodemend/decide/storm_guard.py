@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from nodemend.api.remediation_policy import Mode
+from nodemend.decide import limits
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.guard_facts import Blind, Census, GuardFacts, Sight
 from nodemend.decide.guard_holds import (
@@ -85,7 +86,7 @@ def most_at_once(policy: PolicyFacts, total: int) -> int:
 
 def closes_at(policy: PolicyFacts, total: int) -> int:
     """So many unhealthy of so many in all are a storm of the whole cluster."""
-    return max(0, room(policy.max_unhealthy, total, Reading.SPARES_ONE)) + 1
+    return limits.closes_at(policy.max_unhealthy, total, Reading.SPARES_ONE)
 
 
 def _stopped(policy: PolicyFacts) -> HoldReason | None:

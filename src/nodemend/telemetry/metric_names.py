@@ -51,6 +51,36 @@ REMEDIATION_HELD_SINCE: Final = MetricName(
     "When this leader first saw the remediation held for this reason. There only while it is held.",
     ("kind", "namespace", "name", "reason"),
 )
+GUARD_CLOSED: Final = MetricName(
+    "nodemend_guard_closed",
+    MetricKind.GAUGE,
+    "1 while nothing may begin under a health check, with the reason; 0 and no reason while it may.",
+    ("check", "reason"),
+)
+GUARD_USED: Final = MetricName(
+    "nodemend_guard_used_nodes",
+    MetricKind.GAUGE,
+    "Targets that are not healthy where a limit counts them: in a check, a cluster or a failure domain.",
+    ("controller", "scope", "name"),
+)
+GUARD_LIMIT: Final = MetricName(
+    "nodemend_guard_limit_nodes",
+    MetricKind.GAUGE,
+    "So many that are not healthy close the guard there.",
+    ("controller", "scope", "name"),
+)
+REMEDIATIONS_STARTED: Final = MetricName(
+    "nodemend_remediations_started_total",
+    MetricKind.COUNTER,
+    "Remediations begun, by kind; OwnerRemediation or MachineDeletion for machines without a template.",
+    ("check", "kind"),
+)
+TIME_TO_START: Final = MetricName(
+    "nodemend_time_to_start_seconds",
+    MetricKind.HISTOGRAM,
+    "From when it was first seen that something is wrong to the beginning of the first remedy.",
+    ("check",),
+)
 DECISIONS: Final = MetricName(
     "nodemend_decisions_total",
     MetricKind.COUNTER,
@@ -102,6 +132,11 @@ METRIC_NAMES: Final = (
     NODES,
     REMEDIATIONS_IN_FLIGHT,
     REMEDIATION_HELD_SINCE,
+    GUARD_CLOSED,
+    GUARD_USED,
+    GUARD_LIMIT,
+    REMEDIATIONS_STARTED,
+    TIME_TO_START,
     DECISIONS,
     API_REQUESTS,
     RECONCILE_DURATION,

@@ -14,6 +14,8 @@ from nodemend.telemetry.hold_book import HoldBook
 from nodemend.telemetry.metric_names import MetricName
 
 _BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
+_LONG_BUCKETS: Final = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 14400.0, 86400.0)
+"""From a short threshold to a storm that lasted all day."""
 
 
 class Metrics:
@@ -25,6 +27,11 @@ class Metrics:
         self.leader = _gauge(names.LEADER, registry)
         self.epoch = _gauge(names.EPOCH, registry)
         self.nodes = _gauge(names.NODES, registry)
+        self.guard_closed = _gauge(names.GUARD_CLOSED, registry)
+        self.guard_used = _gauge(names.GUARD_USED, registry)
+        self.guard_limit = _gauge(names.GUARD_LIMIT, registry)
+        self.started = _counter(names.REMEDIATIONS_STARTED, registry)
+        self.seconds_to_start = _histogram(names.TIME_TO_START, registry, _LONG_BUCKETS)
         self.decisions = _counter(names.DECISIONS, registry)
         self.api_requests = _counter(names.API_REQUESTS, registry)
         self.reconciles = _counter(names.RECONCILE_OUTCOMES, registry)
@@ -39,7 +46,8 @@ class Metrics:
 
     def forget_work(self) -> None:
         """This replica leads no longer: what it knew of nodes and holds is for the next leader to tell."""
-        self.nodes.clear()
+        for gauge in (self.nodes, self.guard_closed, self.guard_used, self.guard_limit):
+            gauge.clear()
         self.holds.clear()
 
 
@@ -122,5 +130,7 @@ def _counter(name: MetricName, registry: CollectorRegistry) -> Counter:
     return Counter(name.name, name.help, name.labels, registry=registry)
 
 
-def _histogram(name: MetricName, registry: CollectorRegistry) -> Histogram:
-    return Histogram(name.name, name.help, name.labels, registry=registry, buckets=_BUCKETS)
+def _histogram(
+    name: MetricName, registry: CollectorRegistry, buckets: tuple[float, ...] = _BUCKETS
+) -> Histogram:
+    return Histogram(name.name, name.help, name.labels, registry=registry, buckets=buckets)

@@ -67,9 +67,12 @@ def test_a_hold_shows_since_when_it_stands_until_it_is_over() -> None:
 def test_who_leads_no_longer_tells_nothing_of_nodes() -> None:
     registry, metrics = exported()
     metrics.nodes.labels("workers", "healthy").set(24)
+    metrics.guard_closed.labels("workers", "Paused").set(1)
     metrics.forget_work()
 
     assert registry.get_sample_value("nodemend_nodes", {"check": "workers", "state": "healthy"}) is None
+    closed = {"check": "workers", "reason": "Paused"}
+    assert registry.get_sample_value("nodemend_guard_closed", closed) is None
 
 
 def test_every_metric_of_the_table_is_exported_under_its_name_and_kind() -> None:

@@ -139,6 +139,10 @@ class Standings:
     def census_of_cluster(self, cluster: str) -> Census:
         return _census(self._clusters.get(cluster, _NOBODY))
 
+    def domains_of(self, cluster: str) -> list[str]:
+        """The failure domains that have targets in a cluster, by name."""
+        return sorted(domain for where, domain in self._domains if where == cluster and domain)
+
     def census(self) -> Census:
         return _census(self._all)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from nodemend.controllers.checking.entries import entry_of
+from nodemend.controllers.checking.first_sights import FirstSights
 from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.standings import Entry, Place, Standing
 from nodemend.controllers.checking.ward import Ward
@@ -61,6 +62,7 @@ class MachineBook:
         self._runtime = runtime
         self._judgements = judgements
         self._ask_for_report = ask_for_report
+        self.first_sights = FirstSights()
         self._counted_by: object = None
         self._checks: dict[str, MachineCheckKey] = {}
         """By the names under which they are in the standings."""
@@ -73,6 +75,7 @@ class MachineBook:
         """Judge it, count it, and ask the guard."""
         moment = self.moment()
         health, ward, place = self._place(target, moment)
+        self.first_sights.note(ward.name, health, moment.now)
         before = self._guarding.standings.stood(ward.name)
         self._count_in(ward.name, place, health)
         if isinstance(self._view.clusters.nodes_of(target.machine), ClusterNodes):
@@ -94,6 +97,7 @@ class MachineBook:
             self._ask_for_report(before[0], REPORT_AT_MOST_EVERY)
 
     def strike(self, key: MachineKey) -> None:
+        self.first_sights.forget(str(key))
         place = self._guarding.standings.strike(str(key))
         if place is not None:
             self._ask_for_report(self._checks[place.check], REPORT_AT_MOST_EVERY)

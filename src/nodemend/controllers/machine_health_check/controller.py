@@ -42,6 +42,10 @@ class MachineRecorder(Judgements, Counts, Protocol):
 
     def asked(self, target: Target, deed: Beginning | Withdraw) -> None: ...
 
+    def started(self, target: Target, deed: Beginning, waited: float | None) -> None:
+        """`waited` is since something was first seen to be wrong; None when it has begun before."""
+        ...
+
     def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
         """What no check of ours asks for any more."""
         ...
@@ -134,6 +138,9 @@ class MachineHealthCheckController:
         begun = await self._deeds.begin(case, request)
         if not isinstance(begun, Hold):
             self._book.enter(case, REMEDIATING)
+            if begun == Done():
+                waited = self._book.first_sights.begin(case.ward.name, self._book.moment().now)
+                self._recorder.started(case.target, request, waited)
             return self._finish(case, request, begun)
         self._book.enter(case, held_entry(begun))
         told = await self._deeds.tell(replace(case, guarded=begun), begun)

@@ -1,15 +1,20 @@
 """Tells of verdicts on machines and of what was asked for: a log line, a metric, an event on the Machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final, assert_never
 
 from nodemend.api.event import ObjectReference
+from nodemend.controllers.checking.guard_metrics import GuardMetrics
+from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.machine_health_check.deeds import Beginning
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey
 from nodemend.controllers.machine_health_check.gather import Target
+from nodemend.decide.holds import Hold
 from nodemend.decide.machine_request import Ask, Delete
 from nodemend.decide.remediation_request import Create, Withdraw
+from nodemend.decide.storm_guard import Go
 from nodemend.kube.event_book import Happening
 from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.remediation_record import RemediationRecord
@@ -30,6 +35,7 @@ class MachineHealthCheckRecorder:
         self._log = log
         self._metrics = metrics
         self._record = record
+        self._guard = GuardMetrics(metrics, _CONTROLLER)
 
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None:
         """A machine that is healthy when first seen is no news: a leader begins with all of them."""
@@ -53,11 +59,8 @@ class MachineHealthCheckRecorder:
             case Delete():
                 told = event_reasons.REMEDIATION_STARTED, f"{said} deleted it, to have it replaced."
             case Create():
-                kind = target.check.rules.template.kind if target.check.rules.template is not None else ""
-                told = (
-                    event_reasons.REMEDIATION_STARTED,
-                    f"{said} asked for a {kind.removesuffix('Template')}.",
-                )
+                kind = _kind_of(target, deed)
+                told = event_reasons.REMEDIATION_STARTED, f"{said} asked for a {kind}."
             case Withdraw():
                 told = event_reasons.REMEDIATION_WITHDRAWN, f"{said} needs its remediation no longer."
             case _:
@@ -70,14 +73,43 @@ class MachineHealthCheckRecorder:
         note = f"No check of ours asks for {record} any more: it was withdrawn before it released anything."
         self._record(_happening(machine, event_reasons.REMEDIATION_WITHDRAWN, note))
 
+    def started(self, target: Target, deed: Beginning, waited: float | None) -> None:
+        self._guard.begin(_name_of(target.check_key), _kind_of(target, deed), waited)
+
+    def guarded(self, check: MachineCheckKey, guarded: Go | Hold, room: Room | None) -> None:
+        named = replace(room, name=_name_of(check)) if room is not None else None
+        self._guard.show_check(_name_of(check), guarded, named)
+
+    def filled(self, cluster: str, rooms: Iterable[Room]) -> None:
+        self._guard.show_cluster(cluster, rooms)
+
     def counted(self, check: MachineCheckKey, tally: Tally | None) -> None:
-        name = f"{check.namespace}/{check.name}"
+        name = _name_of(check)
+        if tally is None:
+            self._guard.forget_check(name)
         for standing in Standing:
             state = standing.value.lower()
             if tally is not None:
                 self._metrics.nodes.labels(name, state).set(tally.count(standing))
             else:
                 self._metrics.nodes.remove_by_labels({"check": name, "state": state})
+
+
+def _name_of(check: MachineCheckKey) -> str:
+    return f"{check.namespace}/{check.name}"
+
+
+def _kind_of(target: Target, deed: Beginning) -> str:
+    match deed:
+        case Ask():
+            return "OwnerRemediation"
+        case Delete():
+            return "MachineDeletion"
+        case Create():
+            template = target.check.rules.template
+            return template.kind.removesuffix("Template") if template is not None else ""
+        case _:
+            assert_never(deed)
 
 
 def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventReason, str]]:

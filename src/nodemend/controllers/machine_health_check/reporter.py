@@ -1,9 +1,12 @@
 """Writes what people read: the status of each check that is ours to serve."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.report_pace import after_report
+from nodemend.controllers.checking.rooms import Room, room_of_check, rooms_of_cluster
 from nodemend.controllers.checking.standings import Tally
 from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.checking.writer import Writer
@@ -12,6 +15,9 @@ from nodemend.controllers.machine_health_check import act, report
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import check_facts
+from nodemend.decide.facts import Present
+from nodemend.decide.holds import Hold
+from nodemend.decide.storm_guard import Go
 from nodemend.kube.machine_dialect import dialect_of
 from nodemend.kube.reconcile_loop import Done, Outcome
 
@@ -21,6 +27,14 @@ class Counts(Protocol):
         """Where the targets of a check stand; None when the check is gone, or not ours."""
         ...
 
+    def guarded(self, check: MachineCheckKey, guarded: Go | Hold, room: Room | None) -> None:
+        """Whether anything may begin under a check, and how full its own limit is."""
+        ...
+
+    def filled(self, cluster: str, rooms: Iterable[Room]) -> None:
+        """How full the limits of the policy are in a cluster."""
+        ...
+
 
 class MachineReporter:
     def __init__(self, view: MachineView, guarding: Guarding, writer: Writer, counts: Counts) -> None:
@@ -28,18 +42,24 @@ class MachineReporter:
         self._guarding = guarding
         self._writer = writer
         self._counts = counts
+        self._clusters: dict[MachineCheckKey, str] = {}
+        """Of every check that was served: what it leaves in its cluster is told when it is gone."""
 
     async def report(self, key: MachineCheckKey, moment: Moment) -> Outcome:
         check = self._view.fleet.check(key)
         if check is None or not self._view.fleet.serves(key):
             self._counts.counted(key, None)
+            self._tell_cluster(key, moment)
             return Done()
         tally = self._guarding.standings.of_check(str(key))
         self._counts.counted(key, tally)
         facts = check_facts(self._view, check, str(key), None, value_of(self._guarding.policy(moment)))
         cluster = f"{check.namespace}/{check.rules.cluster}" if check.rules.cluster else ""
+        self._clusters[key] = cluster
+        self._tell_cluster(key, moment)
         anybody = Ward(name="", labels={}, check=facts, cluster=cluster)
         guarded = self._guarding.of_check(anybody, moment)
+        self._counts.guarded(key, guarded, room_of_check(self._guarding.standings, facts))
         targets = [name.rpartition("/")[2] for name in self._guarding.standings.targets_of(str(key))]
         status = report.status_of(
             check,
@@ -50,6 +70,14 @@ class MachineReporter:
             facts.reading,
             now=print_time(moment.wall),
         )
-        if not report.differs(status, check.status):
-            return Done()
-        return await self._writer.write(act.report_status(check, status))
+        if report.differs(status, check.status):
+            outcome = await self._writer.write(act.report_status(check, status))
+            if outcome != Done():
+                return outcome
+        return after_report(guarded)
+
+    def _tell_cluster(self, key: MachineCheckKey, moment: Moment) -> None:
+        cluster, policy = self._clusters.get(key), self._guarding.policy(moment)
+        if cluster is not None and isinstance(policy, Present):
+            rooms = rooms_of_cluster(self._guarding.standings, policy.value, cluster)
+            self._counts.filled(cluster, rooms)

@@ -7,6 +7,7 @@ from typing import Protocol, assert_never
 from nodemend.api.event import ObjectReference
 from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
+from nodemend.controllers.checking.first_sights import FirstSights
 from nodemend.controllers.checking.guarding import Guarding, Moment, stormy
 from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.observations import Observations
@@ -77,6 +78,10 @@ class Recorder(Counts, OrphanRecorder, Lapses, Protocol):
         """`what` was created, on somebody's order where there is a `warrant`; or it is to go."""
         ...
 
+    def started(self, target: Target, what: ObjectReference, waited: float | None) -> None:
+        """`waited` is since something was first seen to be wrong; None for a further remedy, or an order."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -113,6 +118,7 @@ class NodeHealthCheckController:
         self._turn = turn
         self._waiting: WaitingRoom[str] = WaitingRoom()
         self._rungs = Rungs(view)
+        self._first_sights = FirstSights()
         self._counted_by: object = None
         now = reader.runtime.monotonic()
         # When the last leadership began its last remediation is not known: it may have been just now.
@@ -151,6 +157,7 @@ class NodeHealthCheckController:
             return withdrawn
         moment = self._moment()
         health = gather.judge_target(target, self._seen.ages, moment.now)
+        self._first_sights.note(name, health, moment.now)
         found = gather.find_remediation(self._view, target)
         existing = self._as_open(found, target, moment) if found is not None else None
         ward = ward_of(target, moment.wall)
@@ -230,7 +237,9 @@ class NodeHealthCheckController:
             outcome = await self._writer.write(write)
             self._enter_begun(case, what, outcome)
         if outcome == Done():
+            waited = self._first_sights.begin(target.node.name, self._reader.runtime.monotonic())
             self._recorder.asked(target, request, what, case.warrant)
+            self._recorder.started(target, what, waited if index == 0 else None)
         return outcome
 
     async def _withdraw(self, case: Case, request: Withdraw | Escalate) -> Outcome:
@@ -283,6 +292,7 @@ class NodeHealthCheckController:
             self._ask_for_reports(before[0].check)
 
     def _strike(self, name: str) -> None:
+        self._first_sights.forget(name)
         place = self._guarding.standings.strike(name)
         if place is not None:
             self._ask_for_reports(place.check)

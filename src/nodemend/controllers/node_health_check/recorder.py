@@ -1,15 +1,19 @@
 """Tells of verdicts and of what was asked for: a log line, a metric, an event on the Node."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, assert_never
 
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE
+from nodemend.controllers.checking.guard_metrics import GuardMetrics
+from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.node_health_check.gather import Target, reference_to
 from nodemend.controllers.node_health_check.orders import Warrant
+from nodemend.decide.holds import Hold
 from nodemend.decide.remediation_order import Order
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
+from nodemend.decide.storm_guard import Go
 from nodemend.kube.event_book import Happening
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.remediation_record import RemediationRecord
@@ -30,6 +34,7 @@ class NodeHealthCheckRecorder:
         self._log = log
         self._metrics = metrics
         self._record = record
+        self._guard = GuardMetrics(metrics, _CONTROLLER)
 
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None:
         """A node that is healthy when first seen is no news: a leader begins with all of them."""
@@ -99,7 +104,18 @@ class NodeHealthCheckRecorder:
         note = f"The order of {order.by} ends unused: {why}."
         self._record(_happening(target.node, event_reasons.ORDER_LAPSED, note))
 
+    def started(self, target: Target, what: ObjectReference, waited: float | None) -> None:
+        self._guard.begin(target.check.metadata.name, what.kind, waited)
+
+    def guarded(self, check: str, guarded: Go | Hold, room: Room | None) -> None:
+        self._guard.show_check(check, guarded, room)
+
+    def filled(self, cluster: str, rooms: Iterable[Room]) -> None:
+        self._guard.show_cluster(cluster, rooms)
+
     def counted(self, check: str, tally: Tally | None) -> None:
+        if tally is None:
+            self._guard.forget_check(check)
         for standing in Standing:
             state = standing.value.lower()
             if tally is not None:

@@ -1,30 +1,36 @@
 """Writes what people and the next leadership read: the statuses of the checks and of the policy."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from nodemend.api import keys
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.report_pace import WHILE_WAITING, after_report
+from nodemend.controllers.checking.rooms import Room, room_of_check, rooms_of_cluster
 from nodemend.controllers.checking.standings import Tally
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.node_health_check import act, report
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.node_health_check.wards import anybody_under
-from nodemend.decide.guard_holds import ApiUnsettled, Paused, Settling
-from nodemend.decide.holds import Hold, ViewStale
+from nodemend.decide.facts import Present
+from nodemend.decide.holds import Hold
+from nodemend.decide.storm_guard import Go
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
-
-WHILE_WAITING = 10.0
-"""Seconds after which a report is looked at again: storms settle and pauses end by time alone."""
-
-_PASSING = (Paused, Settling, ApiUnsettled, ViewStale)
-"""Holds that end without a change of anything that we watch."""
 
 
 class Counts(Protocol):
     def counted(self, check: str, tally: Tally | None) -> None:
         """Where the targets of a check stand; None when the check is gone."""
+        ...
+
+    def guarded(self, check: str, guarded: Go | Hold, room: Room | None) -> None:
+        """Whether anything may begin under a check, and how full its own limit is."""
+        ...
+
+    def filled(self, cluster: str, rooms: Iterable[Room]) -> None:
+        """How full the limits of the policy are."""
         ...
 
 
@@ -42,15 +48,16 @@ class Reporter:
             return Done()
         tally = self._guarding.standings.of_check(name)
         self._counts.counted(name, tally)
-        guarded = self._guarding.of_check(anybody_under(check, moment.wall), moment)
+        anybody = anybody_under(check, moment.wall)
+        guarded = self._guarding.of_check(anybody, moment)
+        self._counts.guarded(name, guarded, room_of_check(self._guarding.standings, anybody.check))
         ability = report.Ability(guarded, self._unusable(check))
         status = report.status_of(check, tally, ability, print_time(moment.wall))
         if status != check.status:
             outcome = await self._writer.write(act.report_status(check, report.as_fields(status)))
             if outcome != Done():
                 return outcome
-        waits = isinstance(guarded, Hold) and isinstance(guarded.reason, _PASSING)
-        return RequeueAfter(WHILE_WAITING) if waits else Done()
+        return after_report(guarded)
 
     def _unusable(self, check: NodeHealthCheck) -> str:
         """The first remedy that cannot be used: better said before a node needs it."""
@@ -63,6 +70,9 @@ class Reporter:
         if policy is None:
             return Done()
         census, weather = self._guarding.standings.census(), self._guarding.weather(moment)
+        known = self._guarding.policy(moment)
+        if isinstance(known, Present):
+            self._counts.filled("", rooms_of_cluster(self._guarding.standings, known.value, ""))
         status = report.policy_status(policy, census, weather, moment.wall)
         if status != policy.status:
             outcome = await self._writer.write(act.report_policy(policy, report.as_fields(status)))

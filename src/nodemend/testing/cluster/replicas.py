@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from nodemend.controllers.checker import Checker, CheckerObservers
+from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.controllers.remediator import Remediator, RemediatorObservers
 from nodemend.kube.leader_loop import ElectionSettings, Unobserved, WorkOverranError
 from nodemend.kube.leader_record import LeaseAddress
@@ -37,6 +38,12 @@ class Silent:
 
     def counted(self, *_: object) -> None: ...
 
+    def started(self, *_: object) -> None: ...
+
+    def guarded(self, *_: object) -> None: ...
+
+    def filled(self, *_: object) -> None: ...
+
     def finished(self, *_: object) -> None: ...
 
     def overflowed(self) -> None: ...
@@ -51,9 +58,14 @@ def election(lease: str, candidate: str, namespace: str) -> ElectionSettings:
 
 
 def checker(
-    runtime: Runtime, transport: Transport, name: str, *, medik8s_leases: str = ""
+    runtime: Runtime,
+    transport: Transport,
+    name: str,
+    *,
+    medik8s_leases: str = "",
+    recorder: Recorder | None = None,
 ) -> Coroutine[Any, Any, None]:
-    observers = CheckerObservers(Unobserved(), Silent(), Silent())
+    observers = CheckerObservers(Unobserved(), Silent(), recorder or Silent())
     settings = election("nodemend-checker", name, "nodemend-system")
     return Checker(runtime, transport, settings, observers, medik8s_leases=medik8s_leases).run()
 

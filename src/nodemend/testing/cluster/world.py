@@ -16,6 +16,7 @@ from nodemend.api.group_versions import (
     NODE_HEALTH_CHECK,
     REMEDIATION_POLICY,
 )
+from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.api_server.admission import ADMIN, User
@@ -89,6 +90,8 @@ class Shape:
     """CustomResourceDefinitions beside our own."""
     medik8s_leases: str = ""
     """The namespace of the Leases that the checker respects; none by default."""
+    recorder: Recorder | None = None
+    """Whom the checkers tell; nobody by default."""
 
 
 class World:
@@ -122,7 +125,11 @@ class World:
         self.replicas = [
             Replica(self.scheduler, f"{role}-{number}", program, account, shape.quality)
             for role, program, account in (
-                ("checker", partial(checker, medik8s_leases=shape.medik8s_leases), self.checker),
+                (
+                    "checker",
+                    partial(checker, medik8s_leases=shape.medik8s_leases, recorder=shape.recorder),
+                    self.checker,
+                ),
                 ("remediator", remediator, self.remediator),
             )
             for number in range(shape.replicas)

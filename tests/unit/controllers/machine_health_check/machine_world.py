@@ -7,6 +7,7 @@ from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, REMEDIATION_POLICY, Resource
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.machine_checking import MachineDuty, MachineObservers
+from nodemend.controllers.machine_health_check.controller import MachineRecorder
 from nodemend.controllers.machine_health_check.workload_cluster_recorder import ClusterRecorder
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
@@ -132,7 +133,9 @@ class MachineWorld:
         if "/leases/" not in request.path:
             self.writes.append(f"{request.method} {request.path}")
 
-    def start(self, *, calm: bool = True, medik8s_leases: str = "") -> "MachineWorld":
+    def start(
+        self, *, calm: bool = True, medik8s_leases: str = "", recorder: MachineRecorder | None = None
+    ) -> "MachineWorld":
         """Start the checker, and wait until it trusts what it sees."""
         self.process = SimulatedProcess(self.scheduler, "checker", HostClock())
         checker = self.checker = Checker(
@@ -141,7 +144,8 @@ class MachineWorld:
             election("nodemend-checker", "checker-1", "nodemend-system"),
             CheckerObservers(Unobserved(), Silent(), Silent()),
             machines=MachineDuty(
-                MachineObservers(Silent(), Silent(), self.clusters_seen), self.connector(self.process)
+                MachineObservers(Silent(), recorder or Silent(), self.clusters_seen),
+                self.connector(self.process),
             ),
             medik8s_leases=medik8s_leases,
         )

@@ -6,6 +6,7 @@ from typing import Any, Final
 from nodemend.api.group_versions import LEASE, NODE, SECRET
 from nodemend.controllers.machine_health_check.cluster_line import Trouble
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Whereabouts
+from nodemend.controllers.machine_health_check.controller import MachineRecorder
 from nodemend.controllers.machine_health_check.kubeconfig_secrets import CLUSTER_LABEL
 from nodemend.kube.ports import Connector
 from nodemend.testing.api_server.admission import ADMIN, Authorizer, allow_everything
@@ -52,9 +53,11 @@ class WorkloadWorld(MachineWorld):
             return None
         return SimulatedConnector(process, {one.address: one for one in self.clusters.values()})
 
-    def start(self, *, calm: bool = True, medik8s_leases: str = "") -> "WorkloadWorld":
+    def start(
+        self, *, calm: bool = True, medik8s_leases: str = "", recorder: MachineRecorder | None = None
+    ) -> "WorkloadWorld":
         """Clusters are connected to a little later than our own is seen, and must be calm for as long."""
-        super().start(calm=calm, medik8s_leases=medik8s_leases)
+        super().start(calm=calm, medik8s_leases=medik8s_leases, recorder=recorder)
         if calm:
             self.run(10)
         return self

@@ -15,6 +15,7 @@ from nodemend.api.group_versions import (
     Resource,
 )
 from nodemend.api.timestamps import print_time
+from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.testing.cluster.replicas import Replica
 from nodemend.testing.cluster.world import CHECK, TEMPLATE, Shape, World, check_spec
 
@@ -96,6 +97,7 @@ class Story:
         check: Mapping[str, Any] | None = None,
         kinds: tuple[str, ...] = (),
         medik8s_leases: str = "",
+        recorder: Recorder | None = None,
     ) -> None:
         served = [foreign(name) for kind in kinds for name in (kind, f"{kind}Template")]
         definitions = tuple(a_definition(kind) for kind in served)
@@ -107,6 +109,7 @@ class Story:
             policy=policy,
             definitions=definitions,
             medik8s_leases=medik8s_leases,
+            recorder=recorder,
         )
         self.world = World("story", shape)
         self.api = self.world.admin_api

@@ -1,0 +1,19 @@
+"""When a report is looked at again though nothing that we watch has changed."""
+
+from typing import Final
+
+from nodemend.decide.guard_holds import ApiUnsettled, Paused, Settling
+from nodemend.decide.holds import Hold, ViewStale
+from nodemend.decide.storm_guard import Go
+from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
+
+WHILE_WAITING: Final = 10.0
+"""Seconds after which a report is looked at again: storms settle and pauses end by time alone."""
+
+_PASSING: Final = (Paused, Settling, ApiUnsettled, ViewStale)
+"""Holds that end without a change of anything that we watch."""
+
+
+def after_report(guarded: Go | Hold) -> Outcome:
+    waits = isinstance(guarded, Hold) and isinstance(guarded.reason, _PASSING)
+    return RequeueAfter(WHILE_WAITING) if waits else Done()
