@@ -83,23 +83,13 @@ class Checker:
         self._medik8s_leases = medik8s_leases
         self._seen = Observations()
         self._loop: ReconcileLoop[Key] | None = None
-        as_records = node_records(annotations=(keys.EXCLUDE,))
-        self._nodes = self._reflect(as_records)
+        self._as_records = node_records(annotations=(keys.EXCLUDE,))
+        self._nodes = self._reflect(self._as_records)
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
         self._remedies = RemedyWatch(runtime, transport, timings, self._remediations_changed)
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
         self._etcd_pods = self._reflect(etcd_pod_records(), ETCD_PODS)
-        shared = Shared(
-            self._nodes.cache,
-            as_records,
-            self._seen,
-            self._remedies,
-            self._policies.cache,
-            self._etcd_pods.cache,
-        )
-        self.machines = (
-            MachineChecking(runtime, transport, timings, shared, machines) if machines is not None else None
-        )
+        self.machines = self._check_machines(machines) if machines is not None else None
         self._orders = self._reflect(whole(REMEDIATION_ORDER, RemediationOrder))
         self.view = View(
             self._nodes.cache,
@@ -110,6 +100,17 @@ class Checker:
             self.machines,
             self._etcd_pods.cache,
         )
+
+    def _check_machines(self, duty: MachineDuty) -> MachineChecking:
+        shared = Shared(
+            self._nodes.cache,
+            self._as_records,
+            self._seen,
+            self._remedies,
+            self._policies.cache,
+            self._etcd_pods.cache,
+        )
+        return MachineChecking(self._runtime, self._transport, self._timings, shared, duty)
 
     @property
     def synced(self) -> bool:
