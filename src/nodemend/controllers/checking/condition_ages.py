@@ -35,19 +35,21 @@ class ConditionAges:
 
     def observe(self, uid: str, conditions: Sequence[Shown], now: float) -> None:
         """Must be told of every change of a record."""
-        self._since[uid] = conditions, self._times(uid, conditions, now)
+        self._since[uid] = conditions, self.since(uid, conditions, now)
 
     def forget(self, uid: str) -> None:
         self._since.pop(uid, None)
 
     def ages(self, uid: str, conditions: Sequence[Shown], now: float) -> tuple[ConditionSeen, ...]:
-        times = self._times(uid, conditions, now)
+        times = self.since(uid, conditions, now)
         return tuple(
-            ConditionSeen(condition.type, _status(condition.status), now - since)
-            for condition, since in zip(conditions, times, strict=True)
+            [
+                ConditionSeen(condition.type, read_status(condition.status), now - since)
+                for condition, since in zip(conditions, times, strict=True)
+            ]
         )
 
-    def _times(self, uid: str, conditions: Sequence[Shown], now: float) -> tuple[float, ...]:
+    def since(self, uid: str, conditions: Sequence[Shown], now: float) -> tuple[float, ...]:
         """Since when each of these has stood; `now` for what we had not seen."""
         shown, since = self._since.get(uid, ((), ()))
         if shown is conditions:
@@ -60,6 +62,9 @@ def _transition(condition: Shown) -> tuple[str, str, object]:
     return condition.type, condition.status, condition.last_transition_time
 
 
-def _status(said: str) -> ConditionStatus:
+_STATUSES: Final = {str(status): status for status in ConditionStatus}
+
+
+def read_status(said: str) -> ConditionStatus:
     """A status that nobody has heard of says nothing."""
     return _STATUSES.get(said, ConditionStatus.UNKNOWN)

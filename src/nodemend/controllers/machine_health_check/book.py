@@ -1,6 +1,6 @@
 """Where every machine stands, and who is told when that changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -8,6 +8,7 @@ from nodemend.controllers.checking.entries import entry_of
 from nodemend.controllers.checking.first_sights import FirstSights
 from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.standings import Entry, Place, Standing
+from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.fresh_reads import value_of
 from nodemend.controllers.machine_health_check import gather
@@ -23,7 +24,7 @@ from nodemend.decide.node_health import Healthy, NodeHealth
 from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.ports import Runtime
 
-COUNTED_AT_A_TIME: Final = 500
+COUNTED_AT_A_TIME: Final = 200
 REPORT_AT_MOST_EVERY: Final = 1.0
 
 
@@ -67,6 +68,7 @@ class MachineBook:
         self._checks: dict[str, MachineCheckKey] = {}
         """By the names under which they are in the standings."""
         self._sightings: dict[str, int] = {}
+        self._counting = Turn(runtime)
 
     def moment(self) -> Moment:
         return Moment(self._runtime.monotonic(), self._runtime.wall())
@@ -104,26 +106,29 @@ class MachineBook:
 
     async def count_everybody(self) -> None:
         """Before anybody is judged by new rules: a storm is a share of all, not of the first few."""
-        rules = self._view.rules_in_force()
-        if rules == self._counted_by:
-            return
-        for number, key in enumerate(list(self._view.fleet.machine_keys())):
-            self._count(key)
-            if number % COUNTED_AT_A_TIME == COUNTED_AT_A_TIME - 1:
+        while (rules := self._view.rules_in_force()) != self._counted_by:
+            # One of the workers counts, and the others wait for it.
+            async with self._counting.taken():
+                if rules == self._counted_by:
+                    continue
+                await self._for_each(self._view.fleet.machine_keys(), self._count)
+                self._counted_by = rules
+            for check in list(self._view.fleet.check_keys()):
+                self._ask_for_report(check, REPORT_AT_MOST_EVERY)
+
+    async def _for_each(self, keys: Iterable[MachineKey], act: Callable[[MachineKey], None]) -> None:
+        """So many at a time: whoever leads has a Lease to renew in between."""
+        for number, key in enumerate(list(keys), start=1):
+            act(key)
+            if number % COUNTED_AT_A_TIME == 0:
                 await self._runtime.sleep(0)
-        self._counted_by = rules
-        for check in list(self._view.fleet.check_keys()):
-            self._ask_for_report(check, REPORT_AT_MOST_EVERY)
 
     async def count_cluster(self, cluster: str) -> None:
         """Before anybody is judged in a cluster that comes into sight: else the first would meet a storm."""
         sightings = self._view.clusters.sightings(cluster)
         if sightings == self._sightings.get(cluster, 0):
             return
-        for number, key in enumerate(list(self._view.fleet.in_cluster(cluster))):
-            self._judge_anew(key)
-            if number % COUNTED_AT_A_TIME == COUNTED_AT_A_TIME - 1:
-                await self._runtime.sleep(0)
+        await self._for_each(self._view.fleet.in_cluster(cluster), self._judge_anew)
         self._sightings[cluster] = sightings
 
     def _judge_anew(self, key: MachineKey) -> None:

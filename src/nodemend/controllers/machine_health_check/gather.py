@@ -1,11 +1,11 @@
 """What one machine looks like from our caches. Enough to wake us and to judge; never enough to act."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.group_versions import OUR_GROUP
-from nodemend.controllers.checking.condition_ages import ConditionAges
+from nodemend.controllers.checking.condition_ages import ConditionAges, read_status
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.machine_health_check.clusters import NotSeen, OutOfReach
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of, key_of
@@ -96,7 +96,7 @@ def machine_facts(view: MachineView, target: Target, seen: MachineObservations, 
     awaited = seen.awaited(machine.uid, could_start=could_start, now=now)
     return MachineFacts(
         node=NodeAwaited(awaited) if node is None else node,
-        conditions=_machine_conditions(machine, seen.ages, now),
+        conditions=_machine_conditions(target, seen.ages, now),
         asked_by=machine.asked_by,
         not_yet=not_yet,
         failed=machine.failed,
@@ -213,9 +213,15 @@ def _not_yet(view: MachineView, target: Target) -> str:
     return ""
 
 
-def _machine_conditions(machine: MachineRecord, ages: ConditionAges, now: float) -> tuple[ConditionSeen, ...]:
-    shown = ages.ages(machine.uid, machine.conditions, now)
+def _machine_conditions(target: Target, ages: ConditionAges, now: float) -> tuple[ConditionSeen, ...]:
+    """Those that its check asks about: a machine has a dozen, and most checks ask about none."""
+    asked = {watched.type for watched in target.check.rules.of_machine}
+    if not asked:
+        return ()
+    shown = target.machine.conditions
+    times = ages.since(target.machine.uid, shown, now)
     return tuple(
-        replace(seen, reason=condition.reason)
-        for seen, condition in zip(shown, machine.conditions, strict=True)
+        ConditionSeen(one.type, read_status(one.status), now - since, one.reason)
+        for one, since in zip(shown, times, strict=True)
+        if one.type in asked
     )

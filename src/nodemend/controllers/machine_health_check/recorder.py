@@ -25,6 +25,7 @@ from nodemend.telemetry.metrics import Metrics
 from nodemend.telemetry.printable import printable
 
 _CONTROLLER: Final = "machine_health_check"
+_QUIET: Final = frozenset({Standing.HEALTHY, Standing.UNJUDGED})
 _UNWELL: Final = frozenset({Standing.UNHEALTHY, Standing.HELD, Standing.REMEDIATING})
 
 
@@ -38,9 +39,9 @@ class MachineHealthCheckRecorder:
         self._guard = GuardMetrics(metrics, _CONTROLLER)
 
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None:
-        """A machine that is healthy when first seen is no news: a leader begins with all of them."""
+        """A leader begins with all of them, and a cluster comes into sight with all of its own: no news."""
         self._metrics.decisions.labels(_CONTROLLER, now.standing).inc()
-        if before is None and now.standing is Standing.HEALTHY:
+        if now.standing in _QUIET and (before is None or before.standing in _QUIET):
             return
         was = before.standing if before else "-"
         self._log.info("judged", standing=now.standing, was=was, note=now.message, **_named(target))
