@@ -20,6 +20,7 @@ from nodemend.controllers.machine_health_check.controller import (
 from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of, says_other
 from nodemend.controllers.machine_health_check.gather import MachineObservations, needs_nodes
 from nodemend.controllers.machine_health_check.keys import Key
+from nodemend.controllers.machine_health_check.kubeconfig_secrets import KubeconfigSecrets
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.workload_cluster import Access, WorkloadCluster
@@ -64,6 +65,8 @@ class MachineDuty:
 
     observers: MachineObservers
     connector: Connector | None = None
+    kubeconfig_suffix: str = "kubeconfig"
+    """Of the Secrets by which these are connected to: CLUSTER-kubeconfig."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class MachineChecking:
             WorkloadClusters(
                 Access(
                     runtime=runtime,
-                    client=ApiClient(transport, runtime),
+                    secrets=KubeconfigSecrets(ApiClient(transport, runtime), runtime, duty.kubeconfig_suffix),
                     connector=duty.connector,
                     opening=Turn(runtime, OPENED_AT_ONCE),
                     projection=shared.projection,

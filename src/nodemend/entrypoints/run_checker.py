@@ -43,6 +43,8 @@ def build(around: Surroundings) -> Checker:
         machines = checker.machines
         readings.follow_cache("machines", lambda: machines.view.age(now()))
         readings.follow_queue("machine_health_check", lambda: machines.waiting)
+        if machines.workload is not None:
+            readings.follow_clusters(machines.workload.count)
 
     def mode_and_pause() -> tuple[Mode, bool]:
         policy = view.policies.get(keys.POLICY_NAME)
@@ -61,7 +63,8 @@ def _duty(around: Surroundings) -> MachineDuty:
         MachineHealthCheckRecorder(log, metrics, around.events.record),
         WorkloadClusterRecorder(log),
     )
-    return MachineDuty(observers, around.connector if around.settings.workload_clusters else None)
+    connector = around.connector if around.settings.workload_clusters else None
+    return MachineDuty(observers, connector, around.settings.workload_kubeconfig_suffix)
 
 
 def _run(settings: ControllerSettings) -> int:

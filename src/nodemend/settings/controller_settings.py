@@ -73,6 +73,13 @@ WORKLOAD_CLUSTERS: Final = Setting(
     "Whether the checker looks at the Nodes of workload clusters, by the kubeconfig Secrets of Cluster API:"
     " on or off. It needs --machine-health-checks on, and the right to get these Secrets.",
 )
+WORKLOAD_KUBECONFIG_SUFFIX: Final = Setting(
+    "workload-kubeconfig-suffix",
+    parse_word,
+    "kubeconfig",
+    "How the Secrets are called by which workload clusters are looked at: CLUSTER-kubeconfig are those of"
+    " Cluster API; others may hold the kubeconfig of a lesser account.",
+)
 
 MEDIK8S_LEASES: Final = Setting(
     "medik8s-leases",
@@ -100,6 +107,7 @@ SETTINGS: Final[tuple[Setting[object], ...]] = (
     MACHINES,
     WORKLOAD_CLUSTERS,
     MEDIK8S_LEASES,
+    WORKLOAD_KUBECONFIG_SUFFIX,
 )
 
 
@@ -126,6 +134,7 @@ class ControllerSettings:
     workload_clusters: bool
     medik8s_leases: str
     """Empty where they are not read."""
+    workload_kubeconfig_suffix: str
 
 
 def read_settings(
@@ -151,6 +160,7 @@ def read_settings(
         machine_health_checks=source.read(MACHINES) is Switch.ON,
         workload_clusters=source.read(WORKLOAD_CLUSTERS) is Switch.ON,
         medik8s_leases=source.read(MEDIK8S_LEASES),
+        workload_kubeconfig_suffix=source.read(WORKLOAD_KUBECONFIG_SUFFIX),
     )
     _refuse_clash(settings.probes, settings.metrics)
     if settings.workload_clusters and not settings.machine_health_checks:

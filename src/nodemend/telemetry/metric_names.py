@@ -123,6 +123,12 @@ EVENTS: Final = MetricName(
     "Kubernetes events by what became of them: written, or the reason why they were dropped.",
     ("outcome",),
 )
+WORKLOAD_CLUSTERS: Final = MetricName(
+    "nodemend_workload_clusters",
+    MetricKind.GAUGE,
+    "Workload clusters whose Nodes are looked at, by how they are seen: seen, not_vouched_for, out_of_reach.",
+    ("state",),
+)
 
 METRIC_NAMES: Final = (
     BUILD_INFO,
@@ -145,4 +151,5 @@ METRIC_NAMES: Final = (
     PAUSED,
     MODE,
     EVENTS,
+    WORKLOAD_CLUSTERS,
 )

@@ -62,6 +62,7 @@ class Readings(Collector):
         self._phases: dict[str, Callable[[], Iterable[str]]] = {}
         self._policy: Callable[[], tuple[Mode, bool]] | None = None
         self._events: Callable[[], Mapping[str, int]] | None = None
+        self._clusters: Callable[[], Mapping[str, int]] | None = None
 
     def follow_cache(self, resource: str, age: Callable[[], float]) -> None:
         self._ages[resource] = age
@@ -80,6 +81,10 @@ class Readings(Collector):
     def follow_events(self, outcomes: Callable[[], Mapping[str, int]]) -> None:
         self._events = outcomes
 
+    def follow_clusters(self, states: Callable[[], Mapping[str, int]]) -> None:
+        """`states` counts the workload clusters by how they are seen."""
+        self._clusters = states
+
     def describe(self) -> Iterable[Metric]:
         """Names without values, so that registering asks no source."""
         return ()
@@ -95,6 +100,9 @@ class Readings(Collector):
             yield _family(names.MODE, {(known.value,): float(known is mode) for known in Mode})
         if self._events is not None:
             yield self._event_family(self._events())
+        if self._clusters is not None:
+            states = self._clusters().items()
+            yield _family(names.WORKLOAD_CLUSTERS, {(state,): float(count) for state, count in states})
 
     def _in_flight(self) -> dict[tuple[str, ...], float]:
         counts = Tally((kind, phase) for kind, phases in self._phases.items() for phase in phases())

@@ -24,6 +24,7 @@ def test_the_defaults_are_those_of_the_chart() -> None:
         machine_health_checks=False,
         workload_clusters=False,
         medik8s_leases="",
+        workload_kubeconfig_suffix="kubeconfig",
         lease=LeaseTiming(),
     )
 
@@ -65,6 +66,7 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
         "machine-health-checks": "on",
         "workload-clusters": "on",
         "medik8s-leases": "medik8s-leases",
+        "workload-kubeconfig-suffix": "nodemend",
     }
     text = texts[setting.name]
     # One of them makes no sense without another.

@@ -64,6 +64,14 @@ def test_a_hold_shows_since_when_it_stands_until_it_is_over() -> None:
     assert registry.get_sample_value(name, labels) is None
 
 
+def test_workload_clusters_are_counted_by_how_they_are_seen() -> None:
+    registry, metrics = exported()
+    metrics.readings.follow_clusters(lambda: {"seen": 2, "out_of_reach": 1})
+
+    for state, count in (("seen", 2.0), ("out_of_reach", 1.0)):
+        assert registry.get_sample_value("nodemend_workload_clusters", {"state": state}) == count
+
+
 def test_who_leads_no_longer_tells_nothing_of_nodes() -> None:
     registry, metrics = exported()
     metrics.nodes.labels("workers", "healthy").set(24)
@@ -79,6 +87,7 @@ def test_every_metric_of_the_table_is_exported_under_its_name_and_kind() -> None
     registry, metrics = exported()
     metrics.readings.follow_policy(lambda: (Mode.DRY_RUN, False))
     metrics.readings.follow_events(lambda: {"written": 3})
+    metrics.readings.follow_clusters(lambda: {"seen": 2})
     text = generate_latest(registry).decode()
 
     for metric in METRIC_NAMES:

@@ -1,5 +1,6 @@
 """Cluster API's kubeconfig Secrets: read one at a time, by name, and not kept."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -23,42 +24,43 @@ class _Secret(msgspec.Struct):
     data: dict[str, bytes] = {}
 
 
-def secret_name(cluster: str) -> str:
-    """Namespace and name, from those of a Cluster."""
-    return f"{cluster}-kubeconfig"
+@dataclass(frozen=True, slots=True)
+class KubeconfigSecrets:
+    """Reads those named CLUSTER-`suffix`. Clusters are named by namespace and name."""
+
+    client: ApiClient
+    runtime: Runtime
+    suffix: str
+
+    async def read(self, cluster: str) -> str | Trouble:
+        """The text in the Secret of a Cluster. Ends within a few seconds."""
+        full = f"{cluster}-{self.suffix}"
+        match found := await self._read(full):
+            case Ok(secret):
+                return _text_in(secret, full, cluster)
+            case Refused(reason=Reason.NOT_FOUND):
+                return Trouble(f"there is no Secret {full}")
+            case Refused(reason=Reason.FORBIDDEN):
+                return Trouble(f"the checker may not read the Secret {full}")
+            case _:
+                return Trouble(f"the Secret {full} could not be read", str(found))
+
+    async def _read(self, full: str) -> ReadOutcome[_Secret]:
+        """At the pace that we are allowed: at the start there are as many to read as there are clusters."""
+        namespace, _, name = full.partition("/")
+        deadline = self.runtime.monotonic() + READ_WITHIN
+        while True:
+            found = await self.client.read(get(SECRET, name, namespace), _Secret, deadline=deadline)
+            if not isinstance(found, Refused) or found.reason is not Reason.THROTTLED:
+                return found
+            wait = max(found.retry_after or 0.0, _PACE)
+            if self.runtime.monotonic() + wait >= deadline:
+                return found
+            await self.runtime.sleep(wait)
 
 
-async def read_kubeconfig(client: ApiClient, runtime: Runtime, cluster: str) -> str | Trouble:
-    """The text in the Secret of a Cluster (namespace and name). Ends within a few seconds."""
-    full = secret_name(cluster)
-    match found := await _read(client, runtime, full):
-        case Ok(secret):
-            return _text_in(secret, cluster)
-        case Refused(reason=Reason.NOT_FOUND):
-            return Trouble(f"there is no Secret {full}")
-        case Refused(reason=Reason.FORBIDDEN):
-            return Trouble(f"the checker may not read the Secret {full}")
-        case _:
-            return Trouble(f"the Secret {full} could not be read", str(found))
-
-
-async def _read(client: ApiClient, runtime: Runtime, full: str) -> ReadOutcome[_Secret]:
-    """At the pace that we are allowed: at the start there are as many to read as there are clusters."""
-    namespace, _, name = full.partition("/")
-    deadline = runtime.monotonic() + READ_WITHIN
-    while True:
-        found = await client.read(get(SECRET, name, namespace), _Secret, deadline=deadline)
-        if not isinstance(found, Refused) or found.reason is not Reason.THROTTLED:
-            return found
-        wait = max(found.retry_after or 0.0, _PACE)
-        if runtime.monotonic() + wait >= deadline:
-            return found
-        await runtime.sleep(wait)
-
-
-def _text_in(secret: _Secret, cluster: str) -> str | Trouble:
+def _text_in(secret: _Secret, full: str, cluster: str) -> str | Trouble:
     """The label says that it was made to be what its name promises."""
-    full = secret_name(cluster)
     if secret.metadata.labels.get(CLUSTER_LABEL) != cluster.partition("/")[2]:
         return Trouble(f"the Secret {full} has no label {CLUSTER_LABEL} with the name of its Cluster")
     if _KEY not in secret.data:

@@ -12,9 +12,8 @@ from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_health_check.cluster_line import REFUSED, SILENT, Line, Trouble
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, OutOfReach, Whereabouts
-from nodemend.controllers.machine_health_check.kubeconfig_secrets import read_kubeconfig
+from nodemend.controllers.machine_health_check.kubeconfig_secrets import KubeconfigSecrets
 from nodemend.decide.facts import Seen, Unreadable
-from nodemend.kube.api_client import ApiClient
 from nodemend.kube.backoff import Backoff
 from nodemend.kube.node_record import NodeRecord, NodeWire
 from nodemend.kube.object_cache import Change, ObjectCache
@@ -39,10 +38,10 @@ CONNECTING: Final = Trouble("it is being connected to")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What all clusters are connected to by. `client` reads Secrets of our own cluster."""
+    """What all clusters are connected to by."""
 
     runtime: Runtime
-    client: ApiClient
+    secrets: KubeconfigSecrets
     connector: Connector
     opening: Turn
     projection: Projection[NodeWire, NodeRecord]
@@ -126,7 +125,7 @@ class WorkloadCluster:
 
     async def _connect(self) -> OwnedTransport | Trouble:
         """Nothing of the kubeconfig is kept."""
-        kubeconfig = await read_kubeconfig(self._access.client, self._runtime, self.name)
+        kubeconfig = await self._access.secrets.read(self.name)
         if isinstance(kubeconfig, Trouble):
             return kubeconfig
         transport = await self._access.connector.connect(kubeconfig)

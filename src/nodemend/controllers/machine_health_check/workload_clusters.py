@@ -1,9 +1,16 @@
 """The workload clusters that are looked at: opened when they are needed, and closed when they are not."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from nodemend.controllers.machine_health_check.clusters import NotSeen, OutOfReach, Whereabouts, vouches
+from nodemend.controllers.machine_health_check.clusters import (
+    ClusterNodes,
+    NotSeen,
+    OutOfReach,
+    Whereabouts,
+    vouches,
+)
 from nodemend.controllers.machine_health_check.fleet import Fleet, MachineKey, cluster_of
 from nodemend.controllers.machine_health_check.workload_cluster import Access, WorkloadCluster
 from nodemend.kube.node_record import NodeRecord
@@ -12,6 +19,7 @@ from nodemend.kube.ports import Task
 from nodemend.kube.running_together import join_all
 
 LOOK_EVERY: Final = 2.0
+_STATES: Final = {"seen": ClusterNodes, "not_vouched_for": NotSeen, "out_of_reach": OutOfReach}
 
 
 class ClusterListener(Protocol):
@@ -51,6 +59,11 @@ class WorkloadClusters:
         self._without_witness.discard(cluster)
         self._doubted.add(cluster)
         self._news.set()
+
+    def count(self) -> dict[str, int]:
+        """By how they are seen."""
+        found = Counter(type(cluster.whereabouts) for cluster in self.by_name.values())
+        return {word: found[kind] for word, kind in _STATES.items()}
 
     async def run(self) -> None:
         """Until cancelled, or until one of them fails by a mistake of ours."""

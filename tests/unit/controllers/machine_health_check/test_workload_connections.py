@@ -68,6 +68,7 @@ def test_a_cluster_is_left_when_the_reason_to_look_at_it_goes(world: WorkloadWor
     assert world.checker.machines is not None
     assert world.checker.machines.workload is not None
     assert list(world.checker.machines.workload.by_name) == [f"{SPACE}/b"]
+    assert world.checker.machines.workload.count() == {"seen": 1, "not_vouched_for": 0, "out_of_reach": 0}
 
 
 def test_a_machine_of_our_own_cluster_needs_no_connection(world: WorkloadWorld) -> None:
