@@ -125,6 +125,48 @@ def test_the_way_out_can_be_narrowed_to_the_api_server() -> None:
     assert {port["port"] for port in api_server["ports"]} == {443, 6443}
 
 
+def test_secrets_are_read_nowhere_unless_you_say_where() -> None:
+    looks = ("machineHealthChecks.enabled=true", "machineHealthChecks.workloadClusters.enabled=true")
+    where = "machineHealthChecks.workloadClusters"
+    name = "nodemend-checker-workload-clusters"
+
+    def bindings(*settings: str) -> set[tuple[str, str]]:
+        documents = yaml.safe_load_all(render_chart(*settings))
+        mine = [d for d in documents if d and d["metadata"]["name"] == name and "roleRef" in d]
+        return {(document["kind"], document["metadata"].get("namespace", "")) for document in mine}
+
+    assert bindings() == bindings(*looks) == set()
+    chosen = bindings(*looks, f"{where}.namespaces={{fleet-a,fleet-b}}")
+    assert chosen == {("RoleBinding", "fleet-a"), ("RoleBinding", "fleet-b")}
+    assert bindings(*looks, f"{where}.everyNamespace=true") == {("ClusterRoleBinding", "")}
+
+
+def test_the_right_to_secrets_is_get_alone_and_can_be_narrowed_to_names() -> None:
+    settings = (
+        "enabled=true",
+        "workloadClusters.enabled=true",
+        "workloadClusters.secretNames={a-kubeconfig}",
+    )
+    text = render_chart(*(f"machineHealthChecks.{setting}" for setting in settings))
+    name = "nodemend-checker-workload-clusters"
+    (role,) = (d for d in yaml.safe_load_all(text) if d and d["metadata"]["name"] == name)
+    (checker,) = (d for d in yaml.safe_load_all(text) if d and d["metadata"]["name"] == "nodemend-checker"
+                  and d["kind"] == "Deployment")  # fmt: skip
+
+    assert role["rules"] == [
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a-kubeconfig"], "verbs": ["get"]}
+    ]
+    environment = checker["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {"name": "NODEMEND_WORKLOAD_CLUSTERS", "value": "on"} in environment
+
+
+def test_workload_clusters_need_machine_health_checks() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        render_chart("machineHealthChecks.workloadClusters.enabled=true")
+
+    assert "needs machineHealthChecks.enabled" in refused.value.stderr
+
+
 def test_every_switch_takes_its_objects_away() -> None:
     switches = {
         "crds.install": "CustomResourceDefinition",
