@@ -112,6 +112,10 @@ elector simulated="10000" real="20": controlplane-build
 bench-clients size="normal": controlplane-build
     {{python}} -m bench.clients {{size}}
 
+# [bench-workload-clusters] The checker over so many workload clusters: memory, CPU when idle.
+bench-workload-clusters clusters="1000" nodes="100":
+    {{python}} -m bench.workload_clusters --clusters {{clusters}} --nodes {{nodes}}
+
 # [determinism] Same seed, same trace, in two processes.
 determinism seeds="1000":
     {{python}} -m tests.simulation.walking_path.determinism --seeds {{seeds}}

@@ -26,7 +26,10 @@ class Writer:
                 return Done()
             case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):
                 return RequeueAfter(AFTER_A_CONFLICT)
-            case Refused(reason=Reason.THROTTLED, message=why) | Unknown(why) | Unsent(why):
+            case Refused(reason=Reason.THROTTLED, retry_after=seconds):
+                # Nothing is wrong with it: a thousand reports are due at once when a leader begins.
+                return RequeueAfter(max(seconds or 0.0, AFTER_A_CONFLICT))
+            case Unknown(why) | Unsent(why):
                 return Retry(why)
             case Refused(message=why):
                 return Retry(why, refused=True)
