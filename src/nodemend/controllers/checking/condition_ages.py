@@ -62,9 +62,6 @@ def _transition(condition: Shown) -> tuple[str, str, object]:
     return condition.type, condition.status, condition.last_transition_time
 
 
-_STATUSES: Final = {str(status): status for status in ConditionStatus}
-
-
 def read_status(said: str) -> ConditionStatus:
     """A status that nobody has heard of says nothing."""
     return _STATUSES.get(said, ConditionStatus.UNKNOWN)
