@@ -42,11 +42,11 @@ class Weather:
 
     @classmethod
     def draw(cls, chance: random.Random) -> "Weather":
-        losses = chance.choice((0.0, 0.01, 0.05, 0.15))
+        losses = chance.choice((0.0, 0.002, 0.01, 0.1))
         slow = chance.choice((0.02, 0.02, 0.5))
         quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
         policy = STRICT if chance.random() < 0.4 else LENIENT
-        return cls(quality, chance.choice((0, 5, 12, 30)), chance.randint(4, 14), policy)
+        return cls(quality, chance.choice((0, 5, 12, 30)), chance.randint(6, 16), policy)
 
 
 class Faults:
@@ -95,7 +95,7 @@ class Faults:
         self.counts[f"node {kind}"] += 1
         self._world.scheduler.note(f"fault: {node} is {kind}")
         self._world.report(node, kind)
-        heals_after = self._chance.choice((20.0, 100.0, 200.0, 600.0))
+        heals_after = self._chance.choice((20.0, 150.0, 300.0, 600.0))
         self._world.scheduler.after(heals_after, lambda: self._world.report(node, "True"))
 
     def _storm(self) -> None:
