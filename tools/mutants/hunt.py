@@ -27,9 +27,10 @@ class Hunter:
 
 # Cheapest first: most mutants die at once.
 HUNTERS: Final = (
-    Hunter("unit", ("tests/unit/decide", "tests/unit/controllers"), 45.0),
-    Hunter("scenarios", ("tests/scenarios",), 60.0),
-    Hunter("simulation", ("tests/simulation/walking_path",), 240.0),
+    Hunter("decide", ("tests/unit/decide",), 90.0),
+    Hunter("controllers", ("tests/unit/controllers",), 600.0),
+    Hunter("scenarios", ("tests/scenarios",), 200.0),
+    Hunter("simulation", ("tests/simulation/walking_path", "tests/simulation/checks"), 900.0),
 )
 
 
