@@ -30,7 +30,7 @@ HUNTERS: Final = (
     Hunter("decide", ("tests/unit/decide",), 90.0),
     Hunter("controllers", ("tests/unit/controllers",), 600.0),
     Hunter("scenarios", ("tests/scenarios",), 200.0),
-    Hunter("simulation", ("tests/simulation/walking_path", "tests/simulation/checks"), 900.0),
+    Hunter("simulation", ("tests/simulation/walking_path",), 900.0),
 )
 
 
