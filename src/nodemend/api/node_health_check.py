@@ -1,5 +1,6 @@
 """NodeHealthCheck: which nodes are watched, what counts as unhealthy, what is done about it."""
 
+from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from nodemend.api import name_formats
@@ -193,6 +194,33 @@ class TargetReport(Wire):
     ] = 0
 
 
+class HowEnded(StrEnum):
+    HEALED = "Healed"
+    ESCALATED = "Escalated"
+    WITHDRAWN = "Withdrawn"
+    GONE = "Gone"
+
+
+class PastRemediation(Wire):
+    """One remediation that has ended."""
+
+    node: Annotated[str, about("The node.", max_length=253)]
+    kind: Annotated[str, about("The kind of the remediation.", max_length=63)]
+    began: Annotated[str, about("When it was created.", max_length=63)]
+    ended: Annotated[str, about("When the checker saw that it was gone.", max_length=63)]
+    outcome: Annotated[
+        str,
+        about(
+            "Healed; Escalated, for the next remedy; Withdrawn, as no check asked for it any more or somebody"
+            " deleted it; or Gone, with its node.",
+            max_length=63,
+        ),
+    ]
+    ordered_by: Annotated[
+        str, about("Who ordered it; empty where the check asked by itself.", max_length=316)
+    ] = ""
+
+
 class NodeHealthCheckStatus(Wire):
     observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
     targets: Annotated[int, about("Nodes selected.", ge=0)] = 0
@@ -201,6 +229,10 @@ class NodeHealthCheckStatus(Wire):
     reports: Annotated[
         tuple[TargetReport, ...],
         about("The nodes that are not healthy, at most 50 of them.", max_length=50, keys=("name",)),
+    ] = ()
+    history: Annotated[
+        tuple[PastRemediation, ...],
+        about("The last 20 remediations that have ended, the newest first.", max_length=20),
     ] = ()
     conditions: Annotated[
         tuple[Condition, ...],

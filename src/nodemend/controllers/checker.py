@@ -9,6 +9,7 @@ from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_ORDER, RE
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.neighbours import Neighbours, neighbours
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.remedies import Asked
@@ -17,6 +18,7 @@ from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_checking import MachineChecking, MachineDuty, Shared
 from nodemend.controllers.node_health_check.controller import (
+    REPORT_AT_MOST_EVERY,
     CheckKey,
     Key,
     NodeHealthCheckController,
@@ -227,10 +229,17 @@ class Checker:
         now = self._runtime.monotonic()
         for change in changes:
             self._seen.note_remediation(change, now)
+            if change.new is None and change.old is not None:
+                self._note_ending(change.old)
         self._ask_for(*(TargetKey(change.key.rpartition("/")[2]) for change in changes))
-        self._ask_for(*self._every_check())
+        for check in self._every_check():
+            self._ask_later(check, REPORT_AT_MOST_EVERY)
         if self.machines is not None:
             self.machines.remediations_changed(changes)
+
+    def _note_ending(self, record: RemediationRecord) -> None:
+        at = print_time(self._runtime.wall())
+        self._seen.note_ending(record, at, self.view.nodes.get(record.name))
 
     def _policies_changed(self, changes: Sequence[Change[RemediationPolicy]]) -> None:
         if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):

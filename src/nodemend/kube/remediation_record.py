@@ -20,6 +20,7 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    creation_timestamp: str = ""
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
@@ -43,6 +44,8 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
     name: str
     uid: str
     version: str
+    created: str
+    """As the API server wrote it, for people."""
     deleting: bool
     labels: dict[str, str]
     annotations: dict[str, str]
@@ -73,6 +76,7 @@ def as_record(resource: Resource, wire: RemediationWire) -> RemediationRecord:
         name=metadata.name,
         uid=metadata.uid,
         version=metadata.resource_version,
+        created=metadata.creation_timestamp,
         deleting=metadata.deletion_timestamp is not None,
         labels=metadata.labels,
         annotations=metadata.annotations,

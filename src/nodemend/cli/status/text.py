@@ -19,6 +19,7 @@ def render(view: StatusView) -> Iterator[str]:
     yield from _checks(view)
     yield ""
     yield from _nodes(view)
+    yield from _past(view)
     for unread in view.unread:
         yield f"Warning: {unread}"
     yield f"Next: {_next_step(view)}"
@@ -71,6 +72,18 @@ def _nodes(view: StatusView) -> Iterator[str]:
     for node in view.nodes:
         age = "-" if node.for_seconds is None else spell_seconds(node.for_seconds)
         rows.append((node.node, node.state, age, node.check, node.why))
+    yield from align(rows)
+
+
+def _past(view: StatusView) -> Iterator[str]:
+    if not view.past:
+        return
+    yield ""
+    rows = [("LAST", "OUTCOME", "ENDED", "TOOK", "KIND", "CHECK", "ORDERED-BY")]
+    for past in view.past:
+        ended = "-" if past.ended_ago is None else f"{spell_seconds(past.ended_ago)} ago"
+        took = "-" if past.took is None else spell_seconds(past.took)
+        rows.append((past.node, past.outcome, ended, took, past.kind, past.check, past.ordered_by or "-"))
     yield from align(rows)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
+from nodemend.controllers.checking.endings import Ending, Endings
 from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.object_cache import Change
 from nodemend.kube.remediation_record import RemediationRecord
@@ -16,6 +17,8 @@ class Observations:
     roll: ControlPlaneRoll = field(default_factory=ControlPlaneRoll)
     remediations: dict[str, float] = field(default_factory=dict)
     """When we first saw each, by UID: for how long a remedy is tried is counted from then."""
+
+    endings: Endings = field(default_factory=Endings)
 
     orders: dict[str, float] = field(default_factory=dict)
     """When we first saw each, by UID: an order grows old from then, if not from earlier."""
@@ -34,6 +37,11 @@ class Observations:
             self.remediations.setdefault(change.new.uid, now)
         elif change.old is not None:
             self.remediations.pop(change.old.uid, None)
+
+    def note_ending(self, record: RemediationRecord, at: str, node: NodeRecord | None) -> None:
+        """`node` is the one of its name, if there is one."""
+        with_node = node is None or node.uid not in record.owners
+        self.endings.note(Ending(record, at, with_node))
 
     def note_order(self, change: Change[RemediationOrder], now: float) -> None:
         if change.new is not None:

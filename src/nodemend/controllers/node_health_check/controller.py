@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, assert_never
 
 from nodemend.api.event import ObjectReference
+from nodemend.api.node_health_check import HowEnded
 from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.first_sights import FirstSights
@@ -19,6 +20,7 @@ from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
+from nodemend.controllers.node_health_check.history import History
 from nodemend.controllers.node_health_check.order_ends import Lapses, OrderEnds
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.orphans import OrphanRecorder, Orphans
@@ -128,16 +130,20 @@ class NodeHealthCheckController:
         self._second_look = SecondLook(reader, view, self._guarding, self._orders, neighbours)
         self._writer = Writer(client, reader.runtime)
         self._order_ends = OrderEnds(view, self._orders, self._writer, recorder)
-        self._reporter = Reporter(view, self._guarding, self._writer, recorder)
-        self._orphans = Orphans(view, reader, self._writer, recorder)
+        self._history = History(seen.endings, self._guarding.standings)
+        self._reporter = Reporter(view, self._guarding, self._history, self._writer, recorder)
+        self._orphans = Orphans(view, reader, self._writer, recorder, self._history)
 
     async def reconcile(self, key: Key) -> Outcome:
         match key:
             case TargetKey(node):
                 return await self._reconcile_target(node)
             case CheckKey(check):
+                # A report before anybody is counted would say that there is nobody.
+                await self._count_everybody()
                 return await self._reporter.report_check(check, self._moment())
             case PolicyKey():
+                await self._count_everybody()
                 return await self._reporter.report_policy(self._moment())
             case HeldKey():
                 return self._wake_held()
@@ -248,6 +254,8 @@ class NodeHealthCheckController:
         write = await self._second_look.before_withdraw(case.target, case.found)
         if isinstance(write, Hold):
             return self._hold(case.target)
+        how = HowEnded.ESCALATED if isinstance(request, Escalate) else HowEnded.HEALED
+        self._history.expect(case.found.record, how)
         outcome = await self._writer.write(write)
         if outcome == Done():
             self._recorder.asked(case.target, request, gather.reference_to(case.found.record), None)

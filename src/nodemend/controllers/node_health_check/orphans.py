@@ -8,13 +8,14 @@ from typing import Protocol
 
 from nodemend.api import keys
 from nodemend.api.group_versions import NODE_HEALTH_CHECK
-from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.node_health_check import HowEnded, NodeHealthCheck
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.checking.withdrawal import withdraw_remediation
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import Reader, seen, value_of
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Target, View
+from nodemend.controllers.node_health_check.history import History
 from nodemend.decide.facts import Present, Unreadable
 from nodemend.decide.remediation_request import Withdraw, decide_orphan
 from nodemend.kube.api_request import Request
@@ -32,11 +33,14 @@ class OrphanRecorder(Protocol):
 class Orphans:
     """Serves one leadership."""
 
-    def __init__(self, view: View, reader: Reader, writer: Writer, recorder: OrphanRecorder) -> None:
+    def __init__(
+        self, view: View, reader: Reader, writer: Writer, recorder: OrphanRecorder, history: History
+    ) -> None:
         self._view = view
         self._reader = reader
         self._writer = writer
         self._recorder = recorder
+        self._history = history
 
     async def withdraw(self, name: str, target: Target | None) -> Outcome | None:
         """The node's orphan, if it has one that may go; the watch tells when it is gone."""
@@ -50,6 +54,7 @@ class Orphans:
         write = await self._look_again(orphan)
         if write is None:
             return RequeueAfter(LOOK_AGAIN)
+        self._history.expect(orphan, HowEnded.WITHDRAWN)
         outcome = await self._writer.write(write)
         if outcome == Done():
             self._recorder.withdrew_orphan(node, orphan)

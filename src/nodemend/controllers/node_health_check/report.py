@@ -8,7 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from nodemend.api.conditions import Condition, ConditionStatus, merged
-from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
+from nodemend.api.node_health_check import (
+    NodeHealthCheck,
+    NodeHealthCheckStatus,
+    PastRemediation,
+    TargetReport,
+)
 from nodemend.api.remediation_policy import STORM, Mode, RemediationPolicy, RemediationPolicyStatus
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.standings import Standing, Tally
@@ -32,7 +37,9 @@ class Ability:
     unusable: str = ""
 
 
-def status_of(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str) -> NodeHealthCheckStatus:
+def status_of(
+    check: NodeHealthCheck, tally: Tally, ability: Ability, history: tuple[PastRemediation, ...], now: str
+) -> NodeHealthCheckStatus:
     return NodeHealthCheckStatus(
         observed_generation=check.metadata.generation,
         targets=len(tally),
@@ -42,6 +49,7 @@ def status_of(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str) 
             TargetReport(name=name, verdict=entry.standing, message=entry.message, remedy=entry.remedy)
             for name, entry in tally.worst(MOST_REPORTS)
         ),
+        history=history,
         conditions=merged(check.status.conditions, _conditions(check, tally, ability, now)),
     )
 

@@ -13,6 +13,7 @@ from nodemend.controllers.checking.standings import Tally
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.node_health_check import act, report
 from nodemend.controllers.node_health_check.gather import View
+from nodemend.controllers.node_health_check.history import History
 from nodemend.controllers.node_health_check.wards import anybody_under
 from nodemend.decide.facts import Present
 from nodemend.decide.holds import Hold
@@ -35,9 +36,12 @@ class Counts(Protocol):
 
 
 class Reporter:
-    def __init__(self, view: View, guarding: Guarding, writer: Writer, counts: Counts) -> None:
+    def __init__(
+        self, view: View, guarding: Guarding, history: History, writer: Writer, counts: Counts
+    ) -> None:
         self._view = view
         self._guarding = guarding
+        self._history = history
         self._writer = writer
         self._counts = counts
 
@@ -52,7 +56,7 @@ class Reporter:
         guarded = self._guarding.of_check(anybody, moment)
         self._counts.guarded(name, guarded, room_of_check(self._guarding.standings, anybody.check))
         ability = report.Ability(guarded, self._unusable(check))
-        status = report.status_of(check, tally, ability, print_time(moment.wall))
+        status = report.status_of(check, tally, ability, self._history.of(check), print_time(moment.wall))
         if status != check.status:
             outcome = await self._writer.write(act.report_status(check, report.as_fields(status)))
             if outcome != Done():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.status.text import render
-from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView
+from nodemend.cli.status.view import CheckRow, NodeRow, PastRow, PolicyView, StatusView
 from tests.unit.cli.check.sound_facts import leader
 
 BUSY = StatusView(
@@ -103,3 +103,23 @@ def test_a_storm_and_what_follows_it() -> None:
     assert list(render(settling))[2] == (
         "Guard     settling after a storm: 2 of 27 nodes not healthy; nothing begins yet"
     )
+
+
+def test_what_ended_last_stands_below_the_nodes() -> None:
+    healed = PastRow(
+        node="edge-07",
+        kind="ManualRemediation",
+        outcome="Healed",
+        ended_ago=75.0,
+        took=372.0,
+        check="workers",
+        ordered_by="",
+    )
+    ordered = replace(healed, node="edge-1", outcome="Gone", ended_ago=None, took=None, ordered_by="anna")
+    lines = list(render(replace(BUSY, past=(healed, ordered))))
+    assert lines[-5:-1] == [
+        "",
+        "LAST      OUTCOME   ENDED       TOOK    KIND                CHECK     ORDERED-BY",
+        "edge-07   Healed    1m15s ago   6m12s   ManualRemediation   workers   -",
+        "edge-1    Gone      -           -       ManualRemediation   workers   anna",
+    ]

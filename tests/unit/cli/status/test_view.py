@@ -4,7 +4,12 @@ from dataclasses import replace
 
 from nodemend.api.conditions import Condition, ConditionStatus
 from nodemend.api.manual_remediation import Phase
-from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
+from nodemend.api.node_health_check import (
+    NodeHealthCheck,
+    NodeHealthCheckStatus,
+    PastRemediation,
+    TargetReport,
+)
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
@@ -138,3 +143,25 @@ def test_growing_older_is_no_change() -> None:
 
     assert first != aged
     assert without_ages(first) == without_ages(aged) != without_ages(healed)
+
+
+def past(node: str, ended: str) -> PastRemediation:
+    return PastRemediation(
+        node=node, kind="Reboot", began="2026-01-31T11:00:00Z", ended=ended, outcome="Healed"
+    )
+
+
+def test_of_the_past_of_all_checks_the_last_three_are_shown() -> None:
+    histories = (
+        (past("a", "2026-01-31T11:40:00Z"), past("b", "2026-01-31T11:10:00Z")),
+        (past("c", "2026-01-31T11:50:00Z"), past("d", "sometime"), past("e", "2026-01-31T11:20:00Z")),
+    )
+    checks = [check().but(status=NodeHealthCheckStatus(history=history)) for history in histories]
+    view = view_of(Present(ACTING), *checks)
+
+    assert [(row.node, row.ended_ago, row.took) for row in view.past] == [
+        ("d", None, None),
+        ("c", 600.0, 3000.0),
+        ("a", 1200.0, 2400.0),
+    ]
+    assert [row.ended_ago for row in without_ages(view).past] == [None, None, None]

@@ -8,6 +8,7 @@ from typing import Any
 
 from nodemend.api import keys
 from nodemend.api.group_versions import (
+    LEASE,
     MANUAL_REMEDIATION,
     NODE,
     NODE_HEALTH_CHECK,
@@ -98,13 +99,14 @@ class Story:
         kinds: tuple[str, ...] = (),
         medik8s_leases: str = "",
         recorder: Recorder | None = None,
+        replicas: int = 1,
     ) -> None:
         served = [foreign(name) for kind in kinds for name in (kind, f"{kind}Template")]
         definitions = tuple(a_definition(kind) for kind in served)
         shape = Shape(
             machines,
             0,
-            replicas=1,
+            replicas=replicas,
             people=False,
             policy=policy,
             definitions=definitions,
@@ -181,8 +183,18 @@ class Story:
 
     @property
     def checker(self) -> Replica:
-        [replica] = [one for one in self.world.replicas if one.name.startswith("checker")]
+        [replica] = self.checkers
         return replica
+
+    @property
+    def checkers(self) -> list[Replica]:
+        return [one for one in self.world.replicas if one.name.startswith("checker")]
+
+    def leader(self) -> str:
+        """Who holds the Lease of the checkers."""
+        lease = self.api.get(LEASE, "nodemend-checker", keys.SYSTEM_NAMESPACE) or {}
+        holder: str = lease["spec"]["holderIdentity"]
+        return holder
 
     def open(self, kind: Resource = MANUAL_REMEDIATION) -> list[str]:
         """The nodes with a remediation of that kind."""

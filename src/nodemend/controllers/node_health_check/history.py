@@ -1,0 +1,70 @@
+"""The last remediations of a check, and how each of them ended."""
+
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.node_health_check import HowEnded, NodeHealthCheck, PastRemediation
+from nodemend.controllers.checking.endings import MOST, Ending, Endings
+from nodemend.controllers.checking.standings import Standing, Standings
+from nodemend.kube.remediation_record import RemediationRecord
+
+KEPT: Final = 20
+
+
+class History:
+    """One leadership's part of it. What is written in the status already stays as it is written."""
+
+    def __init__(self, endings: Endings, standings: Standings) -> None:
+        self._endings = endings
+        self._standings = standings
+        self._expected: dict[str, HowEnded] = {}
+        self._told: dict[str, PastRemediation] = {}
+
+    def expect(self, record: RemediationRecord, how: HowEnded) -> None:
+        """We are about to end it. Also when nobody will know whether the write was applied."""
+        self._expected[record.uid] = how
+
+    def of(self, check: NodeHealthCheck) -> tuple[PastRemediation, ...]:
+        """The status may lag behind what we wrote ourselves: what we told is in both."""
+        past = {_key(one): one for one in check.status.history}
+        for ending in self._endings.of_check(check.metadata.uid):
+            told = self._tell(ending)
+            past.setdefault(_key(told), told)
+        return tuple(sorted(past.values(), key=lambda one: one.ended, reverse=True)[:KEPT])
+
+    def _tell(self, ending: Ending) -> PastRemediation:
+        """The same at every report, whatever becomes of the node."""
+        record = ending.record
+        known = self._told.get(record.uid)
+        if known is not None:
+            return known
+        told = PastRemediation(
+            node=record.name,
+            kind=record.resource.kind,
+            began=record.created,
+            ended=ending.at,
+            outcome=self._outcome(ending),
+            ordered_by=record.annotations.get(keys.ORDERED_BY, ""),
+        )
+        self._told[record.uid] = told
+        if len(self._told) > MOST:
+            del self._told[next(iter(self._told))]
+        return told
+
+    def _outcome(self, ending: Ending) -> HowEnded:
+        record = ending.record
+        expected = self._expected.pop(record.uid, None)
+        if expected is not None:
+            return expected
+        if ending.with_node:
+            return HowEnded.GONE
+        # The last leader may have withdrawn it, or a person: whether the node is well tells which was meant.
+        stands = self._standings.find(record.name)
+        well = stands is not None and stands.standing is Standing.HEALTHY
+        succeeded = record.says("Succeeded") == ConditionStatus.TRUE
+        return HowEnded.HEALED if well or succeeded else HowEnded.WITHDRAWN
+
+
+def _key(past: PastRemediation) -> tuple[str, str, str]:
+    return past.node, past.kind, past.began
