@@ -54,7 +54,10 @@ _QUESTIONS = (
     "Has the API server answered for a while without a failure?",
     "Are too many unhealthy: in the cluster, in the failure domain, in the check?",
     "Has the last storm settled (`settleTime`)? Nodes are judged anew then; nothing is replayed.",
-    "A control-plane node: is another one under remediation, and would a Ready majority be left without it?",
+    (
+        "A control-plane node, by its role label or by the static etcd Pod that it runs: is another one under"
+        " remediation, and would a Ready majority be left without it?"
+    ),
     "Are too many under remediation already: in the cluster, in the failure domain?",
     "Did another remediation begin only just now (`minInterval`)?",
 )
