@@ -11,6 +11,7 @@ from nodemend.api.group_versions import Resource
 from nodemend.decide.machine_marks import Mark, Marks
 from nodemend.kube.machine_dialect import Dialect
 from nodemend.kube.projection import Projection
+from nodemend.kube.shared_values import SharedValues
 
 CHECKED: Final = "HealthCheckSucceeded"
 OWNER: Final = "OwnerRemediated"
@@ -123,34 +124,45 @@ class MachineWire(msgspec.Struct, frozen=True, gc=False):
 
 
 def machine_records(resource: Resource, dialect: Dialect) -> Projection[MachineWire, MachineRecord]:
+    shared = SharedValues()
+
     def project(wire: MachineWire, _old: MachineRecord | None) -> MachineRecord:
-        return as_machine(resource, dialect, wire)
+        return as_machine(resource, dialect, wire, shared)
 
     return Projection(resource, MachineWire, project, lambda record: record.uid)
 
 
-def as_machine(resource: Resource, dialect: Dialect, wire: MachineWire) -> MachineRecord:
+def as_machine(
+    resource: Resource, dialect: Dialect, wire: MachineWire, shared: SharedValues | None = None
+) -> MachineRecord:
+    """With `shared`, for many: machines of one set say nearly the same."""
     metadata, spec, status = wire.metadata, wire.spec, wire.status
+    shared = shared or SharedValues()
+    one = shared.one
     annotations = metadata.annotations
     failed = status.phase == "Failed" and dialect.failed_is_unhealthy
     return MachineRecord(
         resource=resource,
-        namespace=metadata.namespace,
+        namespace=one(metadata.namespace),
         name=metadata.name,
         uid=metadata.uid,
-        labels=metadata.labels,
-        cluster=spec.cluster_name,
+        labels=shared.mapping(metadata.labels),
+        cluster=one(spec.cluster_name),
         control_plane=_has_any(metadata.labels, dialect.control_plane_labels),
         node=status.node_ref.name if status.node_ref is not None else "",
         provider_id=spec.provider_id or "",
-        failure_domain=spec.failure_domain or "",
-        owner=next((owner for owner in metadata.owner_references if owner.controller), None),
+        failure_domain=one(spec.failure_domain or ""),
+        owner=one(next((owner for owner in metadata.owner_references if owner.controller), None)),
         conditions=tuple(
-            MachineCondition(one.type, one.status, one.reason, one.last_transition_time)
-            for one in status.conditions
-            if one.type not in OUR_MARKS
+            [
+                MachineCondition(
+                    one(told.type), one(told.status), one(told.reason), told.last_transition_time
+                )
+                for told in status.conditions
+                if told.type not in OUR_MARKS
+            ]
         ),
-        marks=read_marks(status.conditions, dialect),
+        marks=one(read_marks(status.conditions, dialect)),
         infrastructure_ready=status.infrastructure_ready or status.initialization.infrastructure_provisioned,
         failed=(status.error_message or status.error_reason) if failed else None,
         left_alone_by=next((key for key in (PAUSED, SKIP) if key in annotations), ""),

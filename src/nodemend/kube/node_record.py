@@ -1,17 +1,14 @@
 """What we keep of a Node: under 2 KB, of the 10 to 14 KB on the wire."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
 
 import msgspec
 
 from nodemend.api.group_versions import NODE
 from nodemend.kube.projection import Projection
+from nodemend.kube.shared_values import SharedValues
 
-H = TypeVar("H", bound=Hashable)
-
-_MOST_SHARED = 65_536
 _TEXTS = msgspec.json.Decoder(dict[str, str] | None)
 
 
@@ -100,7 +97,7 @@ class NodeWire(msgspec.Struct, frozen=True, gc=False):
 def node_records(annotations: Iterable[str] = ()) -> Projection[NodeWire, NodeRecord]:
     """Nodes as compact records that keep these annotations and no others."""
     kept = {key: key.rpartition("/")[2].encode() for key in sorted(annotations)}
-    shared = _Shared()
+    shared = _SharedParts()
 
     def project(wire: NodeWire, old: NodeRecord | None) -> NodeRecord:
         metadata, spec, status = wire.metadata, wire.spec, wire.status
@@ -157,23 +154,8 @@ def _texts(raw: msgspec.Raw) -> dict[str, str]:
     return (_TEXTS.decode(raw) or {}) if bytes(raw) else {}
 
 
-class _Shared:
-    """Gives equal values back as one object, so that 100,000 nodes hold "Ready" once.
-
-    Bounded: what comes after the bound is kept as it came, which costs memory and nothing else. The look-ups
-    are written out where they are many: they are most of what a new node costs.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[Any, Any] = {}
-
-    def one(self, value: H) -> H:
-        known: H | None = self._known.get(value)
-        if known is not None:
-            return known
-        if len(self._known) < _MOST_SHARED:
-            self._known[value] = value
-        return value
+class _SharedParts(SharedValues):
+    """The look-ups are written out where they are many: they are most of what a new node costs."""
 
     def values(self, values: Iterable[str], name: str) -> tuple[str, ...]:
         """The host name label repeats the node's name: it keeps that very string, which nobody shares."""
