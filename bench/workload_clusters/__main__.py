@@ -1,0 +1,162 @@
+"""`python -m bench.workload_clusters`: the shipped checker over so many clusters, and what that takes.
+
+The last line has the figures; exits 1 when one of them is over its bar.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bench.workload_clusters import objects
+from installed.programs import program
+
+ROOT: Final = Path(__file__).parents[2]
+MOST_BYTES_A_NODE: Final = 2048
+MOST_BYTES_A_CLUSTER: Final = 100 * 1024
+MOST_BYTES_AT_ONCE: Final = 24 * 1024 * 1024
+"""For the lists that come in at once, however many clusters there are."""
+MOST_IDLE_SHARE: Final = 0.10
+_WITHIN: Final = 900.0
+_QUIET: Final = 30.0
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one run of the checker: bytes and seconds."""
+
+    resident: int
+    peak: int
+    ready_after: float
+    cpu: float
+    idle_share: float
+
+
+@contextmanager
+def running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("wb") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(timeout=30)
+
+
+def make_certificates(folder: Path) -> None:
+    for name, more in (("server", ["-addext", "subjectAltName=IP:127.0.0.1"]), ("client", [])):
+        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+        command += ["-subj", f"/O=system:masters/CN={name}", *more]
+        command += ["-keyout", str(folder / f"{name}.key"), "-out", str(folder / f"{name}.crt")]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+
+
+def measure(folder: Path, *, looks: bool, machines: int) -> Figures:
+    """Until every machine is judged; with `looks`, healthy. Then a while in which nothing happens."""
+    switch = "on" if looks else "off"
+    flags = [
+        f"--kubeconfig={folder / 'kubeconfig'}",
+        "--probe-address=127.0.0.1",
+        "--probe-port=0",
+        "--metrics-address=127.0.0.1",
+        "--metrics-port=0",
+        "--log-form=json",
+        "--log-level=info",
+        "--machine-health-checks=on",
+        f"--workload-clusters={switch}",
+    ]
+    log = folder / f"checker-{switch}.log"
+    began = time.monotonic()
+    with running([str(program("nodemend-checker")), *flags], log) as checker:
+        wanted = "healthy" if looks else "unjudged"
+        while (counted := count(log, wanted)) < machines:
+            if checker.poll() is not None or time.monotonic() - began > _WITHIN:
+                print(log.read_text()[-3000:])
+                raise SystemExit(f"{counted} of {machines} machines are {wanted}")
+            time.sleep(1.0)
+        ready_after, cpu = time.monotonic() - began, cpu_of(checker.pid)
+        time.sleep(_QUIET)
+        settled = cpu_of(checker.pid)
+        time.sleep(_QUIET)
+        idle = (cpu_of(checker.pid) - settled) / _QUIET
+        return Figures(*memory_of(checker.pid), ready_after, cpu, idle)
+
+
+def count(log: Path, state: str) -> int:
+    """Machines in a state, as the checker's own metrics have it."""
+    found = re.search(r'"metrics":(\d+)', log.read_text())
+    if found is None:
+        return 0
+    with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/metrics", timeout=60) as answer:
+        text = answer.read().decode()
+    values = re.findall(rf'^nodemend_nodes{{.*state="{state}"}} (\S+)$', text, re.MULTILINE)
+    return int(sum(map(float, values)))
+
+
+def memory_of(pid: int) -> tuple[int, int]:
+    status = Path(f"/proc/{pid}/status").read_text()
+    resident, peak = (re.search(rf"{name}:\s+(\d+) kB", status) for name in ("VmRSS", "VmHWM"))
+    assert resident is not None
+    assert peak is not None
+    return int(resident[1]) * 1024, int(peak[1]) * 1024
+
+
+def cpu_of(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--clusters", type=int, default=1000)
+    parser.add_argument("--nodes", type=int, default=100, help="of each cluster")
+    asked = parser.parse_args()
+    machines = asked.clusters * asked.nodes
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        make_certificates(folder)
+        server = [sys.executable, "-m", "bench.workload_clusters.server", made]
+        with running([*server, str(asked.clusters), str(asked.nodes)], folder / "server.log") as serving:
+            assert serving.stdout is not None
+            port = int(serving.stdout.readline())
+            authority = (folder / "server.crt").read_bytes()
+            (folder / "kubeconfig").write_text(objects.our_kubeconfig(f"https://127.0.0.1:{port}", authority))
+            without = measure(folder, looks=False, machines=machines)
+            looking = measure(folder, looks=True, machines=machines)
+    return tell(without, looking, asked.clusters, asked.nodes)
+
+
+def tell(without: Figures, looking: Figures, clusters: int, nodes: int) -> int:
+    cost = looking.resident - without.resident
+    most = clusters * (nodes * MOST_BYTES_A_NODE + MOST_BYTES_A_CLUSTER) + MOST_BYTES_AT_ONCE
+    for name, figures in (("off", without), ("on", looking)):
+        print(
+            f"workload clusters {name}: {_mib(figures.resident)} resident, {_mib(figures.peak)} at most; all"
+            f" judged after {figures.ready_after:.0f} s and {figures.cpu:.0f} s of CPU;"
+            f" then {figures.idle_share:.1%} of a core"
+        )
+    passed = cost <= most and looking.idle_share <= MOST_IDLE_SHARE
+    print(
+        f"{'ok' if passed else 'FAILED'}: {clusters} clusters of {nodes} nodes cost {_mib(cost)} (bar"
+        f" {_mib(most)}), {cost / clusters / 1024:.0f} KiB a cluster; the checker holds"
+        f" {_mib(looking.resident)}; idle {looking.idle_share:.1%} of a core (bar {MOST_IDLE_SHARE:.0%})"
+    )
+    return 0 if passed else 1
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:.0f} MiB"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
