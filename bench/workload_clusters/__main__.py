@@ -12,15 +12,16 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from bench.workload_clusters import objects
+from controlplane.process import Process
+from controlplane.waiting import wait_until
 from installed.programs import program
 
-ROOT: Final = Path(__file__).parents[2]
 MOST_BYTES_A_NODE: Final = 2048
 MOST_BYTES_A_CLUSTER: Final = 100 * 1024
 MOST_BYTES_AT_ONCE: Final = 24 * 1024 * 1024
@@ -43,14 +44,13 @@ class Figures:
 
 
 @contextmanager
-def running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with log.open("wb") as errors:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors)
+def running(command: list[str], log: Path) -> Iterator[Process]:
+    """A process that ends here, or with us however we end."""
+    process = Process(command, log=log)
     try:
         yield process
     finally:
-        process.kill()
-        process.wait(timeout=30)
+        process.end()
 
 
 def make_certificates(folder: Path) -> None:
@@ -80,7 +80,7 @@ def measure(folder: Path, *, looks: bool, machines: int) -> Figures:
     with running([str(program("nodemend-checker")), *flags], log) as checker:
         wanted = "healthy" if looks else "unjudged"
         while (counted := count(log, wanted)) < machines:
-            if checker.poll() is not None or time.monotonic() - began > _WITHIN:
+            if not checker.running or time.monotonic() - began > _WITHIN:
                 print(log.read_text()[-3000:])
                 raise SystemExit(f"{counted} of {machines} machines are {wanted}")
             time.sleep(1.0)
@@ -116,6 +116,15 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def serve(servers: ExitStack, folder: Path, name: str, *arguments: int) -> int:
+    """The port of a server, which ends with `servers`."""
+    command = [sys.executable, "-m", "bench.workload_clusters.server", str(folder), *map(str, arguments)]
+    log = folder / f"{name}.log"
+    serving = servers.enter_context(running(command, log))
+    wait_until(f"{name} listens", lambda: log.read_text().endswith("\n"), within=60.0, processes=[serving])
+    return int(log.read_text())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--clusters", type=int, default=1000)
@@ -125,12 +134,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         make_certificates(folder)
-        server = [sys.executable, "-m", "bench.workload_clusters.server", made]
-        with running([*server, str(asked.clusters), str(asked.nodes)], folder / "server.log") as serving:
-            assert serving.stdout is not None
-            port = int(serving.stdout.readline())
-            authority = (folder / "server.crt").read_bytes()
-            (folder / "kubeconfig").write_text(objects.our_kubeconfig(f"https://127.0.0.1:{port}", authority))
+        with ExitStack() as servers:
+            far = serve(servers, folder, "far", asked.clusters, asked.nodes)
+            near = serve(servers, folder, "near", asked.clusters, asked.nodes, far)
+            address, authority = f"https://127.0.0.1:{near}", (folder / "server.crt").read_bytes()
+            (folder / "kubeconfig").write_text(objects.our_kubeconfig(address, authority))
             without = measure(folder, looks=False, machines=machines)
             looking = measure(folder, looks=True, machines=machines)
     return tell(without, looking, asked.clusters, asked.nodes)

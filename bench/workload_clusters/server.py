@@ -1,6 +1,7 @@
-"""One HTTPS server that plays a management cluster and every workload cluster, which are paths below it.
+"""An HTTPS server that plays a management cluster, or every workload cluster, which are paths below it.
 
-`python -m bench.workload_clusters.server FOLDER CLUSTERS NODES` prints its port. FOLDER has the certificates.
+`python -m bench.workload_clusters.server FOLDER CLUSTERS NODES [PORT]` prints its port. FOLDER has the
+certificates; PORT is that of the server which plays the workload clusters.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from bench.workload_clusters import objects
 from bench.workload_clusters.objects import Object
 
 BOOKMARK_EVERY: Final = 45.0
+_PIECE: Final = 64 * 1024
 _GROUP: Final = f"/apis/{objects.CLUSTER_API}"
 _OURS: Final = "/apis/nodemend.io/v1alpha1"
 _FAR: Final = re.compile(r"/clusters/(\d+)/api/v1/nodes")
@@ -36,9 +38,8 @@ Lister = Callable[[int, int], Iterator[Object]]
 class World:
     """What there is, made when somebody asks for it."""
 
-    def __init__(self, folder: Path, clusters: int, nodes: int) -> None:
-        self.server = ""
-        self._clusters = clusters
+    def __init__(self, folder: Path, clusters: int, nodes: int, far: int) -> None:
+        self._far = far
         self._nodes = nodes
         self._authority = (folder / "server.crt").read_bytes()
         self._client = (folder / "client.crt").read_bytes(), (folder / "client.key").read_bytes()
@@ -49,14 +50,7 @@ class World:
             f"{_GROUP}/clusters": (clusters, lambda a, b: map(objects.a_cluster, range(a, b))),
             f"{_GROUP}/machinehealthchecks": (clusters, lambda a, b: map(objects.a_check, range(a, b))),
             f"{_OURS}/remediationpolicies": (1, lambda _a, _b: iter((objects.a_policy(),))),
-            **{
-                path: (0, lambda _a, _b: iter(()))
-                for path in ("/api/v1/nodes", f"{_OURS}/nodehealthchecks", f"{_OURS}/manualremediations")
-            },
         }
-
-    def watches(self, path: str) -> bool:
-        return path in self._lists or _FAR.fullmatch(path) is not None
 
     def answer(self, method: str, path: str, query: dict[str, list[str]], body: bytes) -> tuple[int, Object]:
         if "/leases" in path:
@@ -67,9 +61,9 @@ class World:
             return 200, _page(objects.nodes_of(int(far[1]), self._nodes))
         if secret := _SECRET.fullmatch(path):
             number = int(secret[1].rpartition("-")[2])
-            server = f"{self.server}/clusters/{number}"
+            server = f"https://127.0.0.1:{self._far}/clusters/{number}"
             return 200, objects.a_secret(secret[1], server, self._authority, self._client)
-        if path in self._lists:
+        if "limit" in query:
             return 200, self._list(path, query)
         if path == _GROUP:
             kinds = [{"name": plural, "kind": kind, "namespaced": True} for plural, kind in _KINDS]
@@ -82,7 +76,8 @@ class World:
         return (objects.a_machine(number, self._nodes) for number in range(first, last))
 
     def _list(self, path: str, query: dict[str, list[str]]) -> Object:
-        total, lister = self._lists[path]
+        """Whatever we do not have, there is none of."""
+        total, lister = self._lists.get(path, (0, lambda _a, _b: iter(())))
         first = int(query.get("continue", ["0"])[0])
         last = min(first + int(query.get("limit", [str(total)])[0]), total)
         return _page(lister(first, last), str(last) if last < total else "")
@@ -125,13 +120,15 @@ async def _serve(world: World, reader: asyncio.StreamReader, writer: asyncio.Str
             body = await reader.readexactly(int(length[1])) if length else b""
             address = urlsplit(target)
             query = parse_qs(address.query)
-            if "watch" in query and world.watches(address.path):
+            if "watch" in query:
                 await _watch(writer, query)
                 continue
             status, found = world.answer(method, address.path, query, body)
             text = json.dumps(found).encode()
-            writer.write(b"HTTP/1.1 %d -\r\nContent-Length: %d\r\n\r\n" % (status, len(text)) + text)
-            await writer.drain()
+            writer.write(b"HTTP/1.1 %d -\r\nContent-Length: %d\r\n\r\n" % (status, len(text)))
+            for place in range(0, len(text), _PIECE):
+                writer.write(text[place : place + _PIECE])
+                await writer.drain()
     writer.transport.abort()
 
 
@@ -150,8 +147,8 @@ async def _watch(writer: asyncio.StreamWriter, query: dict[str, list[str]]) -> N
     writer.write(b"0\r\n\r\n")
 
 
-async def main(folder: Path, clusters: int, nodes: int) -> None:
-    world = World(folder, clusters, nodes)
+async def main(folder: Path, clusters: int, nodes: int, far: int) -> None:
+    world = World(folder, clusters, nodes, far)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(folder / "server.crt", folder / "server.key")
     tls.load_verify_locations(folder / "client.crt")
@@ -161,11 +158,10 @@ async def main(folder: Path, clusters: int, nodes: int) -> None:
         return _serve(world, reader, writer)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls, backlog=1024)
-    port = server.sockets[0].getsockname()[1]
-    world.server = f"https://127.0.0.1:{port}"
-    print(port, flush=True)
+    print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+    clusters, nodes, *port = (int(argument) for argument in sys.argv[2:])
+    asyncio.run(main(Path(sys.argv[1]), clusters, nodes, port[0] if port else 0))
