@@ -21,7 +21,7 @@ from nodemend.kube.event_recorder import EventRecorder
 from nodemend.kube.http_shell import HttpTransport
 from nodemend.kube.leader_loop import ElectionSettings, WorkOverranError
 from nodemend.kube.leader_record import LeaseAddress
-from nodemend.kube.other_cluster_shell import HttpConnector, keep_tls_buffers_small
+from nodemend.kube.other_cluster_shell import HttpConnector, expect_many_clusters
 from nodemend.kube.ports import Connector, Runtime, Transport
 from nodemend.kube.running_together import run_together
 from nodemend.settings.controller_settings import ControllerSettings
@@ -83,7 +83,7 @@ async def _serve(
     name: str, build: Build, settings: ControllerSettings, runtime: AsyncioRuntime, log: Log
 ) -> None:
     if settings.workload_clusters:
-        keep_tls_buffers_small()
+        expect_many_clusters()
     registry, health = CollectorRegistry(), HealthBoard()
     metrics = Metrics(registry, program=name, version=__version__, monotonic=runtime.monotonic)
     connection = find_connection(os.environ, settings.kubeconfig, settings.context)

@@ -94,16 +94,21 @@ async def _note_connection(
 
 
 class HttpTransport:
-    """Carries requests to one API server. `connections` bounds the pool; each open stream holds one."""
+    """Carries requests to one API server. `connections` bounds the pool; each open stream holds one.
 
-    def __init__(self, credentials: Credentials, runtime: Runtime, *, connections: int = 32) -> None:
+    `kept` connections serve one request after another; the others are closed after the first.
+    """
+
+    def __init__(
+        self, credentials: Credentials, runtime: Runtime, *, connections: int = 32, kept: bool = True
+    ) -> None:
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_create_end.append(_note_connection)
         tracing.on_connection_reuseconn.append(_note_connection)
         self._credentials = credentials
         self._runtime = runtime
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=connections),
+            connector=aiohttp.TCPConnector(limit=connections, force_close=not kept),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={
                 "User-Agent": f"nodemend/{__version__}",

@@ -1,6 +1,8 @@
 """The way to other clusters by HTTP: the Connector port as production has it."""
 
+import asyncio
 from asyncio.sslproto import SSLProtocol
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from nodemend.kube.credentials import CredentialsError
@@ -17,14 +19,21 @@ _TLS_BUFFER_BYTES: Final = 16 * 1024
 """One record of TLS."""
 
 
-def keep_tls_buffers_small() -> None:
-    """For programs with a thousand connections that are quiet.
+_LOOK_UPS_AT_ONCE: Final = 64
+
+
+def expect_many_clusters() -> None:
+    """For programs with a thousand connections that are quiet. To be called once, in the running loop.
 
     Python gives each a buffer of 256 KiB, and another grows to the same size when a list comes in: half a
     gigabyte that nobody uses. It has no setting for that, only this number of its own. Events of 10 KB that
     come as fast as they can then cost some 15 microseconds more each.
+
+    Names are looked up by threads, of which there would be a handful. A name whose servers are silent keeps
+    one for the better part of a minute, and must not keep other clusters waiting.
     """
     SSLProtocol.max_size = _TLS_BUFFER_BYTES
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_LOOK_UPS_AT_ONCE, "look-up"))
 
 
 class HttpConnector:
@@ -43,4 +52,5 @@ class HttpConnector:
         if isinstance(presented, Unpresentable):
             await credentials.close()
             return CannotConnect(presented.why)
-        return HttpTransport(credentials, self._runtime, connections=CONNECTIONS)
+        # A watch on the connection of a list would hold what that list had needed for as long as it lives.
+        return HttpTransport(credentials, self._runtime, connections=CONNECTIONS, kept=False)
