@@ -66,6 +66,17 @@ class Story:
 
         wait_until(f"{path} counts {expected}, {healthy}", counted, within=60.0, processes=[self.checker])
 
+    def wait_for_events(self, reason: str) -> list[tuple[str, str]]:
+        """An event follows the deed that it tells of."""
+        wait_until(
+            f"an event {reason}", lambda: self.events(reason) != [], within=60.0, processes=[self.checker]
+        )
+        return self.events(reason)
+
+    def events(self, reason: str) -> list[tuple[str, str]]:
+        found = self.plane.api.list(f"/apis/events.k8s.io/v1/namespaces/{SPACE}/events")
+        return [(one["regarding"]["name"], one["note"]) for one in found if one["reason"] == reason]
+
     def add_check(self, name: str, pool: str, labels: dict[str, str], **spec: Any) -> None:
         condition = {"type": "Ready", "status": "Unknown", "timeout": "2s"}
         template = {"apiVersion": "example.com/v1", "kind": "RebootTemplate", "name": "hard"}
@@ -131,11 +142,6 @@ def give_rights(plane: ControlPlane) -> None:
     plane.api.create(played.a_thing("example.com/v1", "RebootTemplate", "hard", template, SPACE))
 
 
-def events(plane: ControlPlane, reason: str) -> list[tuple[str, str]]:
-    found = plane.api.list(f"/apis/events.k8s.io/v1/namespaces/{SPACE}/events")
-    return [(one["regarding"]["name"], one["note"]) for one in found if one["reason"] == reason]
-
-
 def test_cluster_api_takes_over_all_checks_but_the_claimed_and_gives_back_what_is_claimed_later() -> None:
     with a_cluster("cluster-api") as story:
         api = story.plane.api
@@ -159,7 +165,7 @@ def test_cluster_api_takes_over_all_checks_but_the_claimed_and_gives_back_what_i
 
         story.wait("what nobody wants and has released nothing goes", ["a-1", "b-0"], within=SOON)
         assert api.get(f"{FIXES}/b-0")["metadata"]["uid"] == claimed
-        ((machine, note),) = events(story.plane, "RemediationWithdrawn")
+        ((machine, note),) = story.wait_for_events("RemediationWithdrawn")
         assert (machine, "No check of ours asks for Reboot default/a-0 any more" in note) == ("a-0", True)
         assert [without_units(api.get(f"{OLD}/{name}")["spec"]) for name in ("a", "b")] == [
             without_units(spec) for spec in specs
