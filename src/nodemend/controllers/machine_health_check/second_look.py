@@ -26,6 +26,7 @@ from nodemend.decide.holds import CannotRead, Hold, NodeReady
 from nodemend.decide.node_health import NodeHealth, Unhealthy
 from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_request import Request
+from nodemend.kube.at_once import at_once
 from nodemend.kube.machine_record import MachineRecord, MachineWire, as_machine
 from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
 
@@ -96,14 +97,17 @@ class SecondLook:
 
     async def guard(self, target: Target, place: Place) -> Go | Hold:
         """What people said and what is open is read afresh; the counts are those that watches keep."""
-        others = await list_remediations(self._reader, self._view.remedies)
+        async with at_once(self._reader.runtime) as questions:
+            listed = questions.ask(list_remediations(self._reader, self._view.remedies))
+            neighbour = questions.ask(self._neighbour(target.machine))
+            asked_policy = questions.ask(self._reader.policy())
+        others, policy, runtime = listed.answer, asked_policy.answer, self._reader.runtime
         if isinstance(others, Unreadable):
             return Hold(CannotRead("the other remediations", others.why))
         if at_work := [record for record in others if self._is_rival(target, record)]:
             return Hold(OtherRemediation(str(at_work[0])))
-        if (neighbour := await self._neighbour(target.machine)) is not None:
-            return neighbour
-        policy, runtime = await self._reader.policy(), self._reader.runtime
+        if neighbour.answer is not None:
+            return neighbour.answer
         moment = Moment(runtime.monotonic(), runtime.wall())
         ward = ward_of(self._view, target, value_of(policy))
         return guard(replace(self._guarding.facts_of(ward, place, moment), policy=policy))

@@ -1,7 +1,6 @@
 """Before anything is created or deleted: the same question, asked of the API server itself."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -9,11 +8,11 @@ import msgspec
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.group_versions import NODE_HEALTH_CHECK
 from nodemend.api.node import Node
-from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.open_remediations import list_remediations
-from nodemend.controllers.checking.remedies import NotServed
+from nodemend.controllers.checking.remedies import NotServed, RemedyKind
 from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.checking.withdrawal import withdraw_remediation
 from nodemend.controllers.fresh_reads import Reader, seen
@@ -22,11 +21,12 @@ from nodemend.controllers.node_health_check import act, gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.wards import ward_of
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.guard_holds import Excluded, OtherRemediation
-from nodemend.decide.holds import CannotRead, Hold, HoldReason, NodeReady
-from nodemend.decide.storm_guard import Go, guard
+from nodemend.decide.holds import CannotRead, Hold, NodeReady
+from nodemend.decide.storm_guard import guard
 from nodemend.kube.api_request import Request
+from nodemend.kube.at_once import at_once
 from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
 
 
@@ -42,6 +42,19 @@ class _Template(msgspec.Struct):
     """Of whatever kind: what it is a template of stands in spec.template.spec."""
 
     spec: _TemplateSpec = msgspec.field(default_factory=_TemplateSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the API server says of all that a creation rests on, asked at one moment."""
+
+    node: Seen[Node]
+    check: Seen[NodeHealthCheck]
+    others: list[RemediationRecord] | Unreadable
+    policy: Seen[PolicyFacts]
+    template: Seen[_Template]
+    order: Hold | None
+    neighbour: Hold | None
 
 
 class SecondLook:
@@ -63,24 +76,51 @@ class SecondLook:
 
         With a `warrant` it need not be unhealthy for long, if only it is not well; and the order must stand.
         """
-        fresh = await self._reader.node(target.node.name)
-        doubt = _doubt(target, fresh, ordered=warrant is not None) or await self._doubt_check(target)
-        if doubt is None and warrant is not None:
-            doubt = await self._orders.doubt(target.node.name, warrant.order)
-        if doubt is not None:
-            return doubt
-        others = await list_remediations(self._reader, self._view.remedies)
-        if isinstance(others, Unreadable):
-            return Hold(CannotRead("the other remediations", others.why))
-        if (rival := self._rival(target.node.name, others)) is not None:
-            return Hold(OtherRemediation(rival))
-        if (neighbour := await self._neighbours.at_work_on(target.node.name)) is not None:
-            return neighbour
-        busy, passing = gather.under_remediation(others), warrant.passing if warrant else ()
-        guarded = await self._guard(target, place, busy, passing)
-        if isinstance(guarded, Hold):
-            return guarded
-        return await self._from_template(target, index, warrant.annotations if warrant else {})
+        reference = target.check.spec.remedies[index].template
+        kind = self._view.remedies.kind_of(reference)
+        if isinstance(kind, NotServed):
+            return Hold(CannotRead(f"the template {reference.kind}", kind.why))
+        look = await self._look(target, kind, reference, warrant)
+        if isinstance(look.others, Unreadable):
+            return Hold(CannotRead("the other remediations", look.others.why))
+        hold = (
+            _doubt(target, look.node, ordered=warrant is not None)
+            or _doubt_check(target, look.check)
+            or look.order
+            or self._rival(target.node.name, look.others)
+            or look.neighbour
+            or self._guard(target, place, look.policy, look.others, warrant)
+        )
+        if hold is not None:
+            return hold
+        if isinstance(look.template, Present):
+            spec = look.template.value.spec.template.spec
+            return act.create_remediation(target, kind, index, spec, warrant.annotations if warrant else {})
+        why = look.template.why if isinstance(look.template, Unreadable) else "there is none"
+        return Hold(CannotRead(f"the template {reference.namespace}/{reference.name}", why))
+
+    async def _look(
+        self, target: Target, kind: RemedyKind, template: TemplateReference, warrant: Warrant | None
+    ) -> _Look:
+        """At once: one question after the other would be as late as there are questions."""
+        name, reader = target.node.name, self._reader
+        async with at_once(reader.runtime) as questions:
+            node = questions.ask(reader.node(name))
+            check = questions.ask(reader.get(NODE_HEALTH_CHECK, target.check.metadata.name, NodeHealthCheck))
+            others = questions.ask(list_remediations(reader, self._view.remedies))
+            policy = questions.ask(reader.policy())
+            made_from = questions.ask(reader.get(kind.template, template.name, _Template, template.namespace))
+            order = questions.ask(self._orders.doubt(name, warrant.order)) if warrant is not None else None
+            neighbour = questions.ask(self._neighbours.at_work_on(name))
+        return _Look(
+            node=node.answer,
+            check=seen(check.answer),
+            others=others.answer,
+            policy=policy.answer,
+            template=seen(made_from.answer),
+            order=order.answer if order is not None else None,
+            neighbour=neighbour.answer,
+        )
 
     async def before_withdraw(self, target: Target, found: Found) -> Request | Hold:
         """Only what is ours, and only the very version in which nothing was released, or all is over."""
@@ -100,52 +140,46 @@ class SecondLook:
             case Unreadable(why):
                 return Hold(CannotRead("the remediation", why))
 
-    def _rival(self, node: str, others: list[RemediationRecord]) -> str | None:
+    def _rival(self, node: str, others: list[RemediationRecord]) -> Hold | None:
         """Who is at work on the node already: by its own name, or by that of the Machine behind it."""
         machines = self._view.machines
         behind = machines.uids_behind(node) if machines is not None else frozenset()
         for record in others:
             if record.name == node or not behind.isdisjoint(record.owners):
-                return str(record)
-        return (machines.asked_behind(node) or None) if machines is not None else None
+                return Hold(OtherRemediation(str(record)))
+        asked = machines.asked_behind(node) if machines is not None else ""
+        return Hold(OtherRemediation(asked)) if asked else None
 
-    async def _doubt_check(self, target: Target) -> Hold | None:
-        """Somebody may have paused or changed it just now: only what was judged by is acted upon."""
-        known = target.check.metadata
-        what = f"the check {known.name}"
-        match seen(await self._reader.get(NODE_HEALTH_CHECK, known.name, NodeHealthCheck)):
-            case Present(check):
-                same = (check.metadata.uid, check.metadata.generation) == (known.uid, known.generation)
-                return None if same else Hold(CannotRead(what, "it has just changed"))
-            case Absent():
-                return Hold(CannotRead(what, "it is gone"))
-            case Unreadable(why):
-                return Hold(CannotRead(what, why))
-
-    async def _guard(
-        self, target: Target, place: Place, busy: frozenset[str], passing: tuple[type[HoldReason], ...]
-    ) -> Go | Hold:
+    def _guard(
+        self,
+        target: Target,
+        place: Place,
+        policy: Seen[PolicyFacts],
+        others: list[RemediationRecord],
+        warrant: Warrant | None,
+    ) -> Hold | None:
         """The counts are those that watches keep; what people said and what is open is read afresh."""
-        policy, runtime = await self._reader.policy(), self._reader.runtime
+        runtime = self._reader.runtime
         moment = Moment(runtime.monotonic(), runtime.wall())
         facts = self._guarding.facts_of(ward_of(target, moment.wall), place, moment)
-        others = Present(len(busy - {target.node.name}))
-        return guard(replace(facts, policy=policy, others=others), passing)
+        busy = gather.under_remediation(others) - {target.node.name}
+        passing = warrant.passing if warrant else ()
+        guarded = guard(replace(facts, policy=policy, others=Present(len(busy))), passing)
+        return guarded if isinstance(guarded, Hold) else None
 
-    async def _from_template(
-        self, target: Target, index: int, annotations: Mapping[str, str]
-    ) -> Request | Hold:
-        reference = target.check.spec.remedies[index].template
-        kind = self._view.remedies.kind_of(reference)
-        if isinstance(kind, NotServed):
-            return Hold(CannotRead(f"the template {reference.kind}", kind.why))
-        outcome = await self._reader.get(kind.template, reference.name, _Template, reference.namespace)
-        found = seen(outcome)
-        if isinstance(found, Present):
-            spec = found.value.spec.template.spec
-            return act.create_remediation(target, kind, index, spec, annotations)
-        why = found.why if isinstance(found, Unreadable) else "there is none"
-        return Hold(CannotRead(f"the template {reference.namespace}/{reference.name}", why))
+
+def _doubt_check(target: Target, fresh: Seen[NodeHealthCheck]) -> Hold | None:
+    """Somebody may have paused or changed it just now: only what was judged by is acted upon."""
+    known = target.check.metadata
+    what = f"the check {known.name}"
+    match fresh:
+        case Present(check):
+            same = (check.metadata.uid, check.metadata.generation) == (known.uid, known.generation)
+            return None if same else Hold(CannotRead(what, "it has just changed"))
+        case Absent():
+            return Hold(CannotRead(what, "it is gone"))
+        case Unreadable(why):
+            return Hold(CannotRead(what, why))
 
 
 def _doubt(target: Target, fresh: Seen[Node], *, ordered: bool) -> Hold | None:
