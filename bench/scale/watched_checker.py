@@ -2,7 +2,8 @@
 
 `python -m bench.scale.watched_checker KUBECONFIG` prints one line of JSON when it is in sync, when it leads,
 when it has decided for the first time and when it has counted; then one for each line that it reads: `cost`
-for what it has used and decided so far, `judged` for when each node was last judged. Times are those of the
+for what it has used and decided so far, `judged` for when each node was last judged, `begun` for when the
+API server had taken each remediation. Times are those of the
 machine's monotonic clock.
 """
 
@@ -16,6 +17,7 @@ from bench.clients.measure import cpu_seconds, resident_bytes
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.checking.standings import Tally
 from nodemend.controllers.node_health_check.controller import Key, TargetKey
+from nodemend.controllers.node_health_check.gather import Target
 from nodemend.kube.asyncio_shell import AsyncioRuntime, run
 from nodemend.kube.credentials_shell import LiveCredentials, find_connection
 from nodemend.kube.http_shell import HttpTransport
@@ -34,6 +36,7 @@ class Watched:
     def __init__(self) -> None:
         self.decisions = 0
         self.judged_at: dict[str, float] = {}
+        self.begun_at: dict[str, float] = {}
         self._counted = 0
 
     def began(self, _epoch: int) -> None:
@@ -66,7 +69,8 @@ class Watched:
 
     def withdrew_orphan(self, *_: object) -> None: ...
 
-    def started(self, *_: object) -> None: ...
+    def started(self, target: Target, *_: object) -> None:
+        self.begun_at[target.node.name] = time.monotonic()
 
     def guarded(self, *_: object) -> None: ...
 
@@ -95,6 +99,8 @@ async def watch(kubeconfig: str) -> None:
     while line := (await reader.readline()).strip():
         if line == b"judged":
             tell(judged=watched.judged_at)
+        elif line == b"begun":
+            tell(begun=watched.begun_at)
         else:
             tell(cpu=cpu_seconds(), resident=resident_bytes(), decisions=watched.decisions)
     telling.cancel()

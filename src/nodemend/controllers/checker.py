@@ -46,7 +46,7 @@ from nodemend.kube.write_gate import WriteGate
 W = TypeVar("W", bound=Wire)
 R = TypeVar("R")
 
-_LOOK_FOR_SYNC_EVERY = 0.1
+_LOOK_FOR_SYNC_EVERY = 0.02
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node_health_check import Threshold
 from nodemend.api.quantities import parse_duration
 from nodemend.decide.findings import Finding, Match
+
+_READY: Final = "Ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,11 @@ def judge(thresholds: Sequence[Threshold], conditions: Iterable[ConditionSeen]) 
     return Unhealthy(nearest) if nearest.remaining == 0 else Suspect(nearest)
 
 
+def types_that_matter(thresholds: Sequence[Threshold]) -> frozenset[str]:
+    """The conditions by which `judge` judges. Nodes show others too."""
+    return frozenset((_READY, *(threshold.type for threshold in thresholds)))
+
+
 def _meet(threshold: Threshold, seen: dict[str, ConditionSeen]) -> Match | None:
     condition = seen.get(threshold.type)
     if condition is None or condition.status is not threshold.status:
@@ -70,7 +78,7 @@ def _meet(threshold: Threshold, seen: dict[str, ConditionSeen]) -> Match | None:
 
 
 def _ready_for(thresholds: Sequence[Threshold], seen: dict[str, ConditionSeen]) -> float | None:
-    ready = seen.get("Ready")
+    ready = seen.get(_READY)
     if ready is None or ready.status is not ConditionStatus.TRUE:
         return None
     watched = (seen[threshold.type].seen_for for threshold in thresholds if threshold.type in seen)

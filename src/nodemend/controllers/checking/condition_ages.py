@@ -1,6 +1,6 @@
 """Since when each condition has stood, by our own clock and nobody else's."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final, Protocol
 
 from nodemend.api.conditions import ConditionStatus
@@ -40,20 +40,27 @@ class ConditionAges:
     def forget(self, uid: str) -> None:
         self._since.pop(uid, None)
 
-    def ages(self, uid: str, conditions: Sequence[Shown], now: float) -> tuple[ConditionSeen, ...]:
+    def ages(
+        self, uid: str, conditions: Sequence[Shown], now: float, of: Container[str] | None = None
+    ) -> tuple[ConditionSeen, ...]:
+        """Those of the types `of`; of all where none is named, or the node shows none of them."""
         times = self.since(uid, conditions, now)
-        return tuple(
+        found = tuple(
             [
                 ConditionSeen(condition.type, read_status(condition.status), now - since)
                 for condition, since in zip(conditions, times, strict=True)
+                if of is None or condition.type in of
             ]
         )
+        return found if found or of is None else self.ages(uid, conditions, now)
 
     def since(self, uid: str, conditions: Sequence[Shown], now: float) -> tuple[float, ...]:
         """Since when each of these has stood; `now` for what we had not seen."""
         shown, since = self._since.get(uid, ((), ()))
         if shown is conditions:
             return since
+        if not shown:
+            return (now,) * len(conditions)
         known = {_transition(condition): time for condition, time in zip(shown, since, strict=True)}
         return tuple([known.get(_transition(condition), now) for condition in conditions])
 

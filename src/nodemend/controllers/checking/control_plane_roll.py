@@ -7,10 +7,12 @@ from nodemend.api.conditions import ConditionStatus
 from nodemend.decide.guard_facts import ControlPlane
 from nodemend.kube.node_record import NodeRecord
 
-ROLE_LABELS: Final = (
-    "node-role.kubernetes.io/control-plane",
-    "node-role.kubernetes.io/master",
-    "node-role.kubernetes.io/etcd",
+ROLE_LABELS: Final = frozenset(
+    {
+        "node-role.kubernetes.io/control-plane",
+        "node-role.kubernetes.io/master",
+        "node-role.kubernetes.io/etcd",
+    }
 )
 
 
@@ -25,10 +27,10 @@ class ControlPlaneRoll:
         """Whose Pod went while they were not Ready: only a kubelet that speaks can say that etcd is gone."""
 
     def observe(self, node: NodeRecord) -> None:
-        if any(label in node.label_keys for label in ROLE_LABELS):
-            self._labelled.add(node.name)
-        else:
+        if ROLE_LABELS.isdisjoint(node.label_keys):
             self._labelled.discard(node.name)
+        else:
+            self._labelled.add(node.name)
         ready = _is_ready(node)
         if ready:
             self._silent_hosts.discard(node.name)

@@ -51,6 +51,13 @@ class Surroundings(Protocol):
         ...
 
 
+class Labelled(Protocol):
+    """Whoever has labels. They may cost something to read."""
+
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+
+
 class Guarding:
     """The counts and the memory of one leadership."""
 
@@ -70,13 +77,13 @@ class Guarding:
         return self._known[1]
 
     def place_of(self, ward: Ward, moment: Moment) -> Place:
-        return self.place(ward.check.name, ward.labels, moment, ward.cluster)
+        return self.place(ward.check.name, ward, moment, ward.cluster)
 
-    def place(self, check: str, labels: Mapping[str, str], moment: Moment, cluster: str = "") -> Place:
-        """Where whoever has these labels is counted."""
+    def place(self, check: str, who: Labelled, moment: Moment, cluster: str = "") -> Place:
+        """Where a target is counted."""
         policy = self.policy(moment)
         domains = policy.value.domains if isinstance(policy, Present) else None
-        return Place(check, labels.get(domains.key, "") if domains is not None else "", cluster)
+        return Place(check, who.labels.get(domains.key, "") if domains is not None else "", cluster)
 
     def look_around(self, ward: Ward, place: Place, moment: Moment) -> None:
         """Notice a storm, or its end, wherever this target is counted."""

@@ -69,6 +69,11 @@ class Remedies:
         kind = self.kind_of(template)
         return kind.why if isinstance(kind, NotServed) and kind.certain else ""
 
+    @property
+    def none_open(self) -> bool:
+        """As on most days."""
+        return not any(len(cache) for cache in self.caches.values())
+
     def find(self, kind: RemedyKind, namespace: str, name: str) -> RemediationRecord | None:
         cache = self.caches.get(kind.remediation)
         return cache.get(f"{namespace}/{name}") if cache is not None else None

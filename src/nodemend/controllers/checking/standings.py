@@ -99,11 +99,13 @@ class Standings:
 
     def enter(self, target: str, place: Place, entry: Entry) -> bool:
         """True when that is news."""
-        if self._places.get(target) == place and self.find(target) == entry:
+        stood = self._places.get(target)
+        if stood == place and self.find(target) == entry:
             if entry != HEALTHY:
                 self._tallies[place.check].unwell[target] = entry
             return False
-        self.strike(target)
+        if stood is not None:
+            self.strike(target)
         self._places[target] = place
         self._add(place, entry.standing, 1)
         if entry != HEALTHY:

@@ -195,23 +195,25 @@ class NodeHealthCheckController:
         rules = gather.rules_in_force(self._view)
         if rules == self._counted_by:
             return
-        for number, name in enumerate(list(self._view.nodes.keys())):
-            self._count(name)
-            if number % COUNTED_AT_A_TIME == COUNTED_AT_A_TIME - 1:
-                await self._reader.runtime.sleep(0)
+        names = list(self._view.nodes.keys())
+        for first in range(0, len(names), COUNTED_AT_A_TIME):
+            moment = self._moment()
+            for name in names[first : first + COUNTED_AT_A_TIME]:
+                self._count(name, moment)
+            await self._reader.runtime.sleep(0)
         self._counted_by = rules
         for check in self._view.checks.all():
             self._ask_for_reports(check.metadata.name)
 
-    def _count(self, name: str) -> None:
-        target, moment = gather.find_target(self._view, name), self._moment()
+    def _count(self, name: str, moment: Moment) -> None:
+        target = gather.find_target(self._view, name)
         if target is None:
             self._strike(name)
             return
         health = gather.judge_target(target, self._seen.ages, moment.now)
         remediating = gather.find_remediation(self._view, target) is not None
         entry = self._guarding.standings.find(name) or entry_of(health, None, remediating=remediating)
-        place = self._guarding.place(target.check.metadata.name, target.node.labels, moment)
+        place = self._guarding.place(target.check.metadata.name, target.node, moment)
         self._guarding.standings.enter(name, place, entry)
 
     def _as_open(self, found: Found, target: Target, moment: Moment) -> Open:

@@ -16,7 +16,7 @@ from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.controllers.checking.remedies import Remedies, RemedyKind
 from nodemend.decide.escalation import Trying
 from nodemend.decide.label_match import matches
-from nodemend.decide.node_health import NodeHealth, judge
+from nodemend.decide.node_health import NodeHealth, judge, types_that_matter
 from nodemend.decide.remediation_request import Open, Wishes
 from nodemend.kube.etcd_pod_record import EtcdPodRecord
 from nodemend.kube.node_record import NodeRecord
@@ -82,14 +82,12 @@ def find_target(view: View, name: str) -> Target | None:
     node = view.nodes.get(name)
     if node is None:
         return None
-    labels = dict(node.labels)
-    mine = sorted(
-        (check for check in view.checks.all() if matches(check.spec.selector, labels)),
-        key=lambda check: check.metadata.name,
-    )
+    labels = node.labels
+    mine = [check for check in view.checks.all() if matches(check.spec.selector, labels)]
     if not mine:
         return None
-    return Target(node, mine[0], tuple(check.metadata.name for check in mine[1:]))
+    first, *others = sorted(mine, key=lambda check: check.metadata.name) if len(mine) > 1 else mine
+    return Target(node, first, tuple([check.metadata.name for check in others]))
 
 
 def rules_in_force(view: View) -> object:
@@ -101,11 +99,14 @@ def rules_in_force(view: View) -> object:
 
 
 def judge_target(target: Target, ages: ConditionAges, now: float) -> NodeHealth:
-    return judge(target.check.spec.thresholds, ages.ages(target.node.uid, target.node.conditions, now))
+    node, thresholds = target.node, target.check.spec.thresholds
+    return judge(thresholds, ages.ages(node.uid, node.conditions, now, types_that_matter(thresholds)))
 
 
 def find_remediation(view: View, target: Target) -> Found | None:
     """The highest rung at work: while a lower one ends, the next has not begun."""
+    if view.remedies.none_open:
+        return None
     for index in reversed(range(len(target.check.spec.remedies))):
         template = target.check.spec.remedies[index].template
         kind = view.remedies.kind_of(template)
