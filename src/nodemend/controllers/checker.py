@@ -10,8 +10,10 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.timestamps import print_time
-from nodemend.controllers.checking.neighbours import Neighbours, neighbours
+from nodemend.controllers.checking.neighbours import neighbours
 from nodemend.controllers.checking.observations import Observations
+from nodemend.controllers.checking.open_remediations import OpenRemediations
+from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.controllers.checking.turn import Turn
@@ -19,6 +21,7 @@ from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_checking import MachineChecking, MachineDuty, Shared
 from nodemend.controllers.node_health_check.controller import (
     REPORT_AT_MOST_EVERY,
+    Beside,
     CheckKey,
     Key,
     NodeHealthCheckController,
@@ -84,7 +87,9 @@ class Checker:
         self._timings = timings
         self._medik8s_leases = medik8s_leases
         self._seen = Observations()
-        self._loop: ReconcileLoop[Key] | None = None
+        self._deeds: ReconcileLoop[Key] | None = None
+        self._beside: ReconcileLoop[Key] | None = None
+        self._open: OpenRemediations | None = None
         self._as_records = node_records(annotations=(keys.EXCLUDE,))
         self._nodes = self._reflect(self._as_records)
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
@@ -121,7 +126,8 @@ class Checker:
     @property
     def waiting(self) -> int:
         """Keys in the queue, 0 while another replica leads."""
-        return self._loop.status().waiting if self._loop is not None else 0
+        loops = (self._deeds, self._beside)
+        return sum(loop.status().waiting for loop in loops if loop is not None)
 
     async def run(self) -> None:
         """Until cancelled, or until something of it fails."""
@@ -146,14 +152,16 @@ class Checker:
         while not self.view.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
-        reader, turn = Reader(client, self._runtime), Turn(self._runtime)
+        reader = Reader(client, self._runtime)
+        self._open = OpenRemediations(reader, self._remedies.remedies)
         others = neighbours(reader, self._medik8s_leases)
-        works = {"node health checks": self._check_nodes(reader, client, turn, others)}
+        precautions = Precautions(Turn(self._runtime), others, self._open)
+        works = {"node health checks": self._check_nodes(reader, client, precautions)}
         if self.machines is not None:
-            works["machine health checks"] = self.machines.work(reader, client, turn, others)
+            works["machine health checks"] = self.machines.work(reader, client, precautions)
         await run_together(self._runtime, works)
 
-    async def _check_nodes(self, reader: Reader, client: ApiClient, turn: Turn, others: Neighbours) -> None:
+    async def _check_nodes(self, reader: Reader, client: ApiClient, precautions: Precautions) -> None:
         controller = NodeHealthCheckController(
             self.view,
             self._seen,
@@ -161,18 +169,21 @@ class Checker:
             client,
             self._observers.recorder,
             self._ask_later,
-            turn=turn,
-            neighbours=others,
+            precautions=precautions,
         )
-        loop = ReconcileLoop(
-            self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=1
+        observer = self._observers.loop
+        deeds: ReconcileLoop[Key] = ReconcileLoop(
+            self._runtime, controller.reconcile, observer, self._every_target, workers=1
         )
-        self._loop = loop
+        beside: ReconcileLoop[Key] = ReconcileLoop(
+            self._runtime, controller.reconcile, observer, self._every_report, workers=1
+        )
+        self._deeds, self._beside = deeds, beside
         try:
             self._ask_for(*self._everything())
-            await loop.run()
+            await run_together(self._runtime, {"deeds": deeds.run(), "beside": beside.run()})
         finally:
-            self._loop = None
+            self._deeds = self._beside = None
 
     def _reflect(self, projection: Projection[W, R], of: Selection = EVERYTHING) -> Reflector[W, R]:
         return Reflector(projection, chance=self._runtime.random, of=of, timings=self._timings)
@@ -181,8 +192,14 @@ class Checker:
         await run_reflector(reflector, self._transport, self._runtime, changed)
 
     def _everything(self) -> Iterator[Key]:
+        yield from self._every_report()
+        yield from self._every_target()
+
+    def _every_report(self) -> Iterator[Key]:
         yield PolicyKey()
         yield from self._every_check()
+
+    def _every_target(self) -> Iterator[Key]:
         yield from (TargetKey(node.name) for node in self.view.nodes.all())
         yield from (TargetKey(order.metadata.name) for order in self.view.orders.all())
 
@@ -190,8 +207,9 @@ class Checker:
         return (CheckKey(check.metadata.name) for check in self.view.checks.all())
 
     def _ask_later(self, key: Key, after: float) -> None:
-        if self._loop is not None:
-            self._loop.add(key, after)
+        loop = self._beside if isinstance(key, Beside) else self._deeds
+        if loop is not None:
+            loop.add(key, after)
 
     def _ask_for(self, *keys: Key) -> None:
         for key in keys:
@@ -227,6 +245,8 @@ class Checker:
 
     def _remediations_changed(self, changes: Sequence[Change[RemediationRecord]]) -> None:
         now = self._runtime.monotonic()
+        if self._open is not None:
+            self._open.forget()
         for change in changes:
             self._seen.note_remediation(change, now)
             if change.new is None and change.old is not None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.observations import Observations
+from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.controllers.checking.turn import Turn
@@ -143,7 +143,7 @@ class MachineChecking:
             works["workload clusters"] = self.workload.run()
         await run_together(self._runtime, works)
 
-    async def work(self, reader: Reader, client: ApiClient, turn: Turn, neighbours: Neighbours) -> None:
+    async def work(self, reader: Reader, client: ApiClient, precautions: Precautions) -> None:
         """For one leadership, from when everything is in sight."""
         while not self.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
@@ -157,8 +157,7 @@ class MachineChecking:
             client,
             self._observers.recorder,
             self._ask_later,
-            turn=turn,
-            neighbours=neighbours,
+            precautions=precautions,
             asked=asked,
         )
         loop = ReconcileLoop(

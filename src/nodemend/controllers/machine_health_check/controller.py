@@ -7,9 +7,8 @@ from typing import Final, Protocol, assert_never
 from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.guarding import Guarding, stormy
-from nodemend.controllers.checking.neighbours import Neighbours
+from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.standings import REMEDIATING
-from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.waiting_room import WaitingRoom
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.checking.writer import Writer
@@ -33,8 +32,8 @@ from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 from nodemend.kube.remediation_record import RemediationRecord
 
-A_MOMENT: Final = 0.02
-"""A deadline may be a rounding error away: without a pause we would ask for it again and again."""
+A_MOMENT: Final = 0.001
+"""After a deadline, so that no rounding error makes us come before it and ask again."""
 
 
 class MachineRecorder(Judgements, Counts, Protocol):
@@ -63,8 +62,7 @@ class MachineHealthCheckController:
         recorder: MachineRecorder,
         ask_for: Callable[[Key, float], None],
         *,
-        turn: Turn,
-        neighbours: Neighbours,
+        precautions: Precautions,
         asked: frozenset[MachineKey],
     ) -> None:
         """`asked` are the machines whose owners the last leadership asked."""
@@ -80,8 +78,8 @@ class MachineHealthCheckController:
             around.note_begun(key, now)
         guarding = Guarding(around, weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, ask_for)
-        second_look = SecondLook(reader, view, guarding, neighbours)
-        self._deeds = Deeds(view, guarding, around, second_look, writer, turn, runtime=runtime)
+        second_look = SecondLook(reader, view, guarding, precautions)
+        self._deeds = Deeds(view, guarding, around, second_look, writer, precautions, runtime=runtime)
         self._reporter = MachineReporter(view, guarding, writer, recorder)
 
     async def reconcile(self, key: Key) -> Outcome:
@@ -130,7 +128,7 @@ class MachineHealthCheckController:
             case Leave(again_in):
                 outcome = self._or_wait(case, await self._deeds.tell(case, request), wait=_is_open(case))
                 soon = again_in is not None and outcome == Done()
-                return RequeueAfter(max(again_in or 0.0, A_MOMENT)) if soon else outcome
+                return RequeueAfter((again_in or 0.0) + A_MOMENT) if soon else outcome
             case _:
                 assert_never(request)
 

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding
-from nodemend.controllers.checking.turn import Turn
+from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.withdrawal import withdraw_remediation
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.machine_health_check import act, gather
@@ -41,7 +41,7 @@ class Deeds:
         around: MachineSurroundings,
         second_look: SecondLook,
         writer: Writer,
-        turn: Turn,
+        precautions: Precautions,
         *,
         runtime: Runtime,
     ) -> None:
@@ -50,7 +50,8 @@ class Deeds:
         self._around = around
         self._second_look = second_look
         self._writer = writer
-        self._turn = turn
+        self._turn = precautions.turn
+        self._open = precautions.open_remediations
         self._runtime = runtime
 
     async def begin(self, case: Case, request: Beginning) -> Outcome | Hold:
@@ -73,6 +74,7 @@ class Deeds:
             # Also when nobody will know whether it was applied: pace and count are for what may have begun.
             self._guarding.last_start = self._runtime.monotonic()
             self._around.note_begun(case.target.key, self._guarding.last_start)
+            self._open.forget()
             return await self._writer.write(write)
 
     async def withdraw(self, target: Target) -> Outcome | Hold:
@@ -80,7 +82,10 @@ class Deeds:
         if record is None:
             return Done()
         write = await self._second_look.before_withdraw(target, record)
-        return write if isinstance(write, Hold) else await self._writer.write(write)
+        if isinstance(write, Hold):
+            return write
+        self._open.forget()
+        return await self._writer.write(write)
 
     async def withdraw_abandoned(
         self,

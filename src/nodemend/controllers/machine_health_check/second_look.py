@@ -8,8 +8,7 @@ import msgspec
 
 from nodemend.api.node import Node
 from nodemend.controllers.checking.guarding import Guarding, Moment
-from nodemend.controllers.checking.neighbours import Neighbours
-from nodemend.controllers.checking.open_remediations import list_remediations
+from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.checking.withdrawal import withdraw_remediation
@@ -49,11 +48,17 @@ class Fresh:
 class SecondLook:
     """Turns a wish into a write, or into the hold that a fresh look gave."""
 
-    def __init__(self, reader: Reader, view: MachineView, guarding: Guarding, neighbours: Neighbours) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        view: MachineView,
+        guarding: Guarding,
+        precautions: Precautions,
+    ) -> None:
         self._reader = reader
         self._view = view
         self._guarding = guarding
-        self._neighbours = neighbours
+        self._precautions = precautions
 
     async def machine(self, target: Target) -> Fresh | Hold:
         """The very machine, if it is still there and still a target."""
@@ -98,7 +103,7 @@ class SecondLook:
     async def guard(self, target: Target, place: Place) -> Go | Hold:
         """What people said and what is open is read afresh; the counts are those that watches keep."""
         async with at_once(self._reader.runtime) as questions:
-            listed = questions.ask(list_remediations(self._reader, self._view.remedies))
+            listed = questions.ask(self._precautions.open_remediations.listed())
             neighbour = questions.ask(self._neighbour(target.machine))
             asked_policy = questions.ask(self._reader.policy())
         others, policy, runtime = listed.answer, asked_policy.answer, self._reader.runtime
@@ -116,7 +121,7 @@ class SecondLook:
         """Leases tell of nodes by name, so only those of our own cluster are asked about."""
         clusters = self._view.clusters
         ours = bool(machine.node) and clusters.nodes_of(machine) == clusters.own
-        return await self._neighbours.at_work_on(machine.node) if ours else None
+        return await self._precautions.neighbours.at_work_on(machine.node) if ours else None
 
     async def from_template(self, target: Target) -> Request | Hold:
         """The write that makes the remediation; held when there is no template to make it from."""

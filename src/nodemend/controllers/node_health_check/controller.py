@@ -10,8 +10,9 @@ from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.first_sights import FirstSights
 from nodemend.controllers.checking.guarding import Guarding, Moment, stormy
-from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.observations import Observations
+from nodemend.controllers.checking.open_remediations import AHEAD
+from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.standings import REMEDIATING, Entry, Place, Standing, Stood
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.waiting_room import WaitingRoom
@@ -38,8 +39,8 @@ from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
 
 COUNTED_AT_A_TIME = 500
 REPORT_AT_MOST_EVERY = 1.0
-A_MOMENT = 0.02
-"""A deadline may be a rounding error away: without a pause we would ask for it again and again."""
+A_MOMENT = 0.001
+"""After a deadline, so that no rounding error makes us come before it and ask again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,17 @@ class HeldKey:
     """Whoever is held."""
 
 
-Key = TargetKey | CheckKey | PolicyKey | HeldKey
+@dataclass(frozen=True, slots=True)
+class AheadKey:
+    """A node whose deadline is near: whatever can be known before it shall be."""
+
+    node: str
+
+
+Deed = TargetKey | HeldKey
+Beside = CheckKey | PolicyKey | AheadKey
+"""What is worked off beside the deeds: no report and no look ahead may make one late."""
+Key = Deed | Beside
 
 
 class Recorder(Counts, OrphanRecorder, Lapses, Protocol):
@@ -109,15 +120,16 @@ class NodeHealthCheckController:
         recorder: Recorder,
         ask_for: Callable[[Key, float], None],
         *,
-        turn: Turn,
-        neighbours: Neighbours,
+        precautions: Precautions,
     ) -> None:
         self._view = view
         self._seen = seen
         self._reader = reader
         self._recorder = recorder
         self._ask_for = ask_for
-        self._turn = turn
+        self._turn = precautions.turn
+        self._counting = Turn(reader.runtime)
+        self._open = precautions.open_remediations
         self._waiting: WaitingRoom[str] = WaitingRoom()
         self._rungs = Rungs(view)
         self._first_sights = FirstSights()
@@ -127,7 +139,7 @@ class NodeHealthCheckController:
         weather = Weather(stormy_before=stormy(view.policies), now=now)
         self._guarding = Guarding(NodeSurroundings(view, seen.roll), weather, last_start=now)
         self._orders = Orders(view, seen.orders, reader)
-        self._second_look = SecondLook(reader, view, self._guarding, self._orders, neighbours)
+        self._second_look = SecondLook(reader, view, self._guarding, self._orders, precautions)
         self._writer = Writer(client, reader.runtime)
         self._order_ends = OrderEnds(view, self._orders, self._writer, recorder)
         self._history = History(seen.endings, self._guarding.standings)
@@ -147,6 +159,9 @@ class NodeHealthCheckController:
                 return await self._reporter.report_policy(self._moment())
             case HeldKey():
                 return self._wake_held()
+            case AheadKey():
+                await self._open.look_ahead()
+                return Done()
 
     async def _reconcile_target(self, name: str) -> Outcome:
         self._waiting.leave(name)
@@ -192,9 +207,14 @@ class NodeHealthCheckController:
 
     async def _count_everybody(self) -> None:
         """Before anybody is judged by new rules: a storm is a share of all, not of the first few."""
-        rules = gather.rules_in_force(self._view)
-        if rules == self._counted_by:
+        if gather.rules_in_force(self._view) == self._counted_by:
             return
+        async with self._counting.taken():
+            rules = gather.rules_in_force(self._view)
+            if rules != self._counted_by:
+                await self._count_by(rules)
+
+    async def _count_by(self, rules: object) -> None:
         names = list(self._view.nodes.keys())
         for first in range(0, len(names), COUNTED_AT_A_TIME):
             moment = self._moment()
@@ -227,11 +247,16 @@ class NodeHealthCheckController:
             case Withdraw() | Escalate():
                 return await self._withdraw(case, request)
             case Leave(again_in):
-                return Done() if again_in is None else RequeueAfter(max(again_in, A_MOMENT))
+                return Done() if again_in is None else self._wait(case, again_in)
             case Hold():
                 return self._hold(case.target)
             case _:
                 assert_never(request)
+
+    def _wait(self, case: Case, seconds: float) -> Outcome:
+        if case.found is None and seconds > AHEAD:
+            self._ask_for(AheadKey(case.target.node.name), seconds - AHEAD)
+        return RequeueAfter(seconds + A_MOMENT)
 
     async def _create(self, case: Case, request: Create) -> Outcome:
         target, index = case.target, self._rungs.next_of(case.target)
@@ -242,6 +267,7 @@ class NodeHealthCheckController:
             if isinstance(write, Hold):
                 self._enter(case, held_entry(write))
                 return self._hold(target)
+            self._open.forget()
             outcome = await self._writer.write(write)
             self._enter_begun(case, what, outcome)
         if outcome == Done():
@@ -258,6 +284,7 @@ class NodeHealthCheckController:
             return self._hold(case.target)
         how = HowEnded.ESCALATED if isinstance(request, Escalate) else HowEnded.HEALED
         self._history.expect(case.found.record, how)
+        self._open.forget()
         outcome = await self._writer.write(write)
         if outcome == Done():
             self._recorder.asked(case.target, request, gather.reference_to(case.found.record), None)

@@ -10,8 +10,8 @@ from nodemend.api.group_versions import NODE_HEALTH_CHECK
 from nodemend.api.node import Node
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.controllers.checking.guarding import Guarding, Moment
-from nodemend.controllers.checking.neighbours import Neighbours
-from nodemend.controllers.checking.open_remediations import list_remediations
+from nodemend.controllers.checking.open_remediations import Listed
+from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import NotServed, RemedyKind
 from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.checking.withdrawal import withdraw_remediation
@@ -50,7 +50,7 @@ class _Look:
 
     node: Seen[Node]
     check: Seen[NodeHealthCheck]
-    others: list[RemediationRecord] | Unreadable
+    others: Listed
     policy: Seen[PolicyFacts]
     template: Seen[_Template]
     order: Hold | None
@@ -61,13 +61,18 @@ class SecondLook:
     """Turns a wish into a write, or into the hold that a fresh look gave."""
 
     def __init__(
-        self, reader: Reader, view: View, guarding: Guarding, orders: Orders, neighbours: Neighbours
+        self,
+        reader: Reader,
+        view: View,
+        guarding: Guarding,
+        orders: Orders,
+        precautions: Precautions,
     ) -> None:
         self._reader = reader
         self._view = view
         self._guarding = guarding
         self._orders = orders
-        self._neighbours = neighbours
+        self._precautions = precautions
 
     async def before_create(
         self, target: Target, place: Place, index: int, warrant: Warrant | None = None
@@ -107,11 +112,11 @@ class SecondLook:
         async with at_once(reader.runtime) as questions:
             node = questions.ask(reader.node(name))
             check = questions.ask(reader.get(NODE_HEALTH_CHECK, target.check.metadata.name, NodeHealthCheck))
-            others = questions.ask(list_remediations(reader, self._view.remedies))
+            others = questions.ask(self._precautions.open_remediations.listed())
             policy = questions.ask(reader.policy())
             made_from = questions.ask(reader.get(kind.template, template.name, _Template, template.namespace))
             order = questions.ask(self._orders.doubt(name, warrant.order)) if warrant is not None else None
-            neighbour = questions.ask(self._neighbours.at_work_on(name))
+            neighbour = questions.ask(self._precautions.neighbours.at_work_on(name))
         return _Look(
             node=node.answer,
             check=seen(check.answer),

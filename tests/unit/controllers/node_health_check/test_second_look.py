@@ -13,7 +13,10 @@ from nodemend.cli.explain.facts import gather
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.controllers.checking.guarding import Guarding
 from nodemend.controllers.checking.neighbours import Nobody
+from nodemend.controllers.checking.open_remediations import OpenRemediations
+from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.standings import Place
+from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.node_health_check.gather import Target, View, find_target
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
@@ -56,7 +59,9 @@ class Stage:
             for remediations in self.view.remedies.caches.values():
                 remediations.last_contact = cluster.runtime.monotonic()
             orders = Orders(self.view, {}, cluster.reader)
-            second_look = SecondLook(cluster.reader, self.view, guarding, orders, Nobody())
+            open_remediations = OpenRemediations(cluster.reader, self.view.remedies)
+            precautions = Precautions(Turn(cluster.runtime), Nobody(), open_remediations)
+            second_look = SecondLook(cluster.reader, self.view, guarding, orders, precautions)
             return await second_look.before_create(target, Place(CHECK), 0, warrant)
 
         return self.caller.run(look)
