@@ -319,7 +319,14 @@ class Reflector(Generic[W, R]):
 
     def _leave_silence(self, state: Filling[W, R] | Following, now: float) -> Command:
         why = f"no line in {now - state.last_line_at:.0f} s"
-        if isinstance(state, Filling) or state.heard:
+        if isinstance(state, Filling):
+            return self._close(state, why, now)
+        # Of a kind of which nothing has happened since it was started, a server sends no bookmarks for two
+        # minutes, or for as long as its store does not speak by itself. What fits on a page is simply asked
+        # for again: then we know, before our view is too old to act upon.
+        if len(self.cache) < self._page_size:
+            return self._close(state, why, now, expired=True)
+        if state.heard:
             return self._close(state, why, now)
         # Twice not one line, not even a bookmark: the server may not know our version (its store was put
         # back to an older one) and wait for it for ever.

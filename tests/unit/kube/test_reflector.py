@@ -9,6 +9,7 @@ from nodemend.api.group_versions import NODE
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Wire
 from nodemend.kube.api_reply import Answer, Reply, Unanswered
+from nodemend.kube.paged_list import PAGE_SIZE
 from nodemend.kube.ports import StreamEnded, StreamSilent
 from nodemend.kube.projection import whole
 from nodemend.kube.reflector import Reflector
@@ -63,9 +64,13 @@ NO_STREAMING = failure(422, "sendInitialEvents is forbidden")
 class Story:
     """A reflector, what it was told, and what it said it would do next."""
 
-    def __init__(self, *, streaming: bool = True, chance: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(
+        self, *, streaming: bool = True, chance: Callable[[], float] = lambda: 0.0, page_size: int = PAGE_SIZE
+    ) -> None:
         self.now = 1000.0
-        self.reflector = Reflector(whole(NODE, Thing), chance=chance, streaming=streaming)
+        self.reflector = Reflector(
+            whole(NODE, Thing), chance=chance, streaming=streaming, page_size=page_size
+        )
         self.changes: list[str] = []
         self.command: Command = self.reflector.start(self.now)
 
@@ -106,9 +111,9 @@ class Story:
         return {record.metadata.name: record.size for record in self.reflector.cache.all()}
 
 
-def following(*items: object, version: int = 10) -> Story:
+def following(*items: object, version: int = 10, page_size: int = PAGE_SIZE) -> Story:
     """A story that has listed these and reads the watch from there."""
-    story = Story(streaming=False).tell(page(*items, version=version), Opened())
+    story = Story(streaming=False, page_size=page_size).tell(page(*items, version=version), Opened())
     story.changes.clear()
     return story
 
@@ -340,12 +345,26 @@ def test_without_a_whole_line_for_the_stall_limit_the_stream_is_closed() -> None
     assert story.next == "read 5"
     story.tell(StreamSilent(), after=5.0)
     assert story.next == "close"
-    story.tell(Closed(), Slept())
+
+
+def test_what_fits_on_a_page_is_listed_again_after_a_silence_so_that_it_is_known_to_be_true() -> None:
+    story = following().tell(StreamSilent(), Closed(), Slept(), after=75.0)
+    assert story.next == "page"
+
+    story.tell(page(thing("a", 10), version=12))
+    assert story.next == "watch 12"
+    assert story.reflector.cache.age(story.now) < 1.0
+
+
+def test_a_long_list_is_not_read_again_for_one_silence() -> None:
+    story = following(thing("a", 5), page_size=1).tell(bookmark(11), after=10.0)
+    story.tell(StreamSilent(), Closed(), Slept(), after=75.0)
+
     assert story.next == "watch 11"
 
 
 def test_after_two_streams_without_a_word_the_version_is_doubted() -> None:
-    story = following().tell(StreamSilent(), Closed(), Slept(), after=75.0)
+    story = following(thing("a", 5), page_size=1).tell(StreamSilent(), Closed(), Slept(), after=75.0)
     assert story.next == "watch 10"
 
     story.tell(Opened(), StreamSilent(), Closed(), Slept(), after=75.0)
@@ -353,7 +372,7 @@ def test_after_two_streams_without_a_word_the_version_is_doubted() -> None:
 
 
 def test_last_contact_is_the_last_whole_line_and_nothing_less() -> None:
-    story = following()
+    story = following(thing("a", 5), page_size=1)
     story.tell(bookmark(11), after=10.0)
     story.tell(b'{"type":', StreamSilent(), Closed(), Slept(), Opened(), after=10.0)
 

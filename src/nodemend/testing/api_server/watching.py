@@ -99,6 +99,7 @@ class WatchCache:
         self._empty = empty
         self._storage = storage
         self._lag: Lag = None
+        self._stirred = False
         self._shown = storage.revision
         self.oldest = storage.revision
         # Watches by namespace, and by namespace and name where a filter names one.
@@ -142,6 +143,7 @@ class WatchCache:
         self._table.forget_until(min(self.oldest, self._storage.compacted))
 
     def _see(self, change: Change) -> None:
+        self._stirred = True
         if self._lag is None:
             self._publish(change)
 
@@ -220,7 +222,8 @@ class WatchCache:
     def _send_bookmark(self, watch: SimulatedWatch, now: datetime) -> None:
         last = watch.deadline - BOOKMARK_BEFORE_END
         watch.next_bookmark = min(now + BOOKMARK_EVERY, last) if now < last else watch.deadline
-        if self.revision > watch.started_at and watch.waits_for is None:
+        # Like a real server whose store does not speak by itself: none while nothing has ever happened.
+        if self._stirred and self.revision > watch.started_at and watch.waits_for is None:
             watch.push(self.bookmark())
             watch.notify()
 
