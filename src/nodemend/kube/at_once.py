@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
 from nodemend.kube.ports import Runtime, Task
-from nodemend.kube.running_together import join_all
+from nodemend.kube.running_together import end_all
 
 T = TypeVar("T")
 
@@ -33,9 +33,11 @@ class Questions:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self.tasks: list[Task] = []
+        self.works: list[Coroutine[Any, Any, object]] = []
 
     def ask(self, work: Coroutine[Any, Any, T]) -> Pending[T]:
         pending: Pending[T] = Pending()
+        self.works.append(work)
         self.tasks.append(self._runtime.spawn(pending.wait_for(work), "question"))
         return pending
 
@@ -53,6 +55,4 @@ async def at_once(runtime: Runtime) -> AsyncIterator[Questions]:
         for task in questions.tasks:
             await task.join()
     finally:
-        for task in questions.tasks:
-            task.cancel()
-        await join_all(questions.tasks)
+        await end_all(questions.tasks, questions.works)

@@ -1,7 +1,8 @@
 """Several works that live and die together: the first to end ends the others."""
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
+from inspect import CORO_CREATED, getcoroutinestate
 from typing import Any
 
 from nodemend.kube.ports import Runtime, Task
@@ -24,9 +25,20 @@ async def run_together(runtime: Runtime, works: Mapping[str, Coroutine[Any, Any,
     try:
         await ended.wait()
     finally:
+        await end_all(tasks, works.values())
+
+
+async def end_all(tasks: list[Task], works: Iterable[Coroutine[Any, Any, object]]) -> None:
+    """Cancel and join them. `works` are what they were spawned to await."""
+    try:
         for task in tasks:
             task.cancel()
         await join_all(tasks)
+    finally:
+        # One that was cancelled before its first step has not even touched its work.
+        for work in works:
+            if getcoroutinestate(work) == CORO_CREATED:
+                work.close()
 
 
 async def join_all(tasks: list[Task]) -> None:

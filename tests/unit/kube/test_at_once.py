@@ -1,7 +1,10 @@
 """Several questions are answered in the time of the slowest, and none outlives the block that asked it."""
 
+import asyncio
+
 import pytest
 
+from nodemend.kube.asyncio_shell import AsyncioRuntime
 from nodemend.kube.at_once import Pending, at_once
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
@@ -70,6 +73,23 @@ def test_whoever_is_cancelled_leaves_none_behind() -> None:
     world.scheduler.run(1.0)
     assert world.begun == 2
     assert sorted(world.ended) == ["one", "two"]
+
+
+def test_a_question_that_is_cancelled_before_its_first_step_is_not_left_unasked() -> None:
+    """By asyncio: the simulated runtime lets a task begin before it is cancelled."""
+    begun: list[str] = []
+
+    async def reply() -> None:
+        begun.append("a question")
+
+    async def ask() -> None:
+        async with at_once(AsyncioRuntime()) as asked:
+            asked.ask(reply())
+            raise ValueError("before the first step")
+
+    with pytest.raises(ValueError, match="before the first step"):
+        asyncio.run(ask())
+    assert begun == []
 
 
 def test_an_answer_that_is_not_there_is_not_made_up() -> None:
