@@ -99,7 +99,7 @@ class Checker:
             self._remedies.remedies,
             self._policies.cache,
             self._orders.cache,
-            self.machines,
+            self.machines.behind if self.machines is not None else None,
             self._etcd_pods.cache,
         )
 

@@ -22,6 +22,7 @@ from nodemend.controllers.machine_health_check.gather import MachineObservations
 from nodemend.controllers.machine_health_check.keys import Key
 from nodemend.controllers.machine_health_check.kubeconfig_secrets import KubeconfigSecrets
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
+from nodemend.controllers.machine_health_check.machines_behind import MachinesBehind
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.workload_cluster import Access, WorkloadCluster
 from nodemend.controllers.machine_health_check.workload_cluster_recorder import ClusterRecorder
@@ -119,6 +120,7 @@ class MachineChecking:
         )
         others = self.workload.by_name if self.workload is not None else {}
         self._clusters = Clusters(ClusterNodes(shared.nodes, shared.seen), others)
+        self.behind = MachinesBehind(self._fleet, self._clusters)
         self.view = MachineView(
             self._fleet,
             self._clusters,
@@ -170,19 +172,6 @@ class MachineChecking:
             await loop.run()
         finally:
             self._loop = None
-
-    def uids_behind(self, node: str) -> frozenset[str]:
-        """The Machines whose Node one of our own cluster is."""
-        return frozenset(machine.uid for machine in self._behind(node))
-
-    def asked_behind(self, node: str) -> str:
-        return next((f"the owner of {one}" for one in self._behind(node) if one.marks.asks_owner), "")
-
-    def _behind(self, node: str) -> Iterator[MachineRecord]:
-        for key in self._fleet.naming(node):
-            machine = self._fleet.machine(key)
-            if machine is not None and self._clusters.nodes_of(machine) == self._clusters.own:
-                yield machine
 
     def machines_changed(self, changes: Sequence[Change[MachineRecord]]) -> None:
         now = self._runtime.monotonic()

@@ -26,7 +26,7 @@ from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import MachineSurroundings
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_marks import UNSURE
-from nodemend.decide.machine_request import Ask, ByTemplate, Delete, Request, decide_machine
+from nodemend.decide.machine_request import Ask, Delete, Request, decide_machine, is_at_work
 from nodemend.decide.remediation_request import Create, Leave, Withdraw
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.machine_record import MachineRecord
@@ -116,7 +116,9 @@ class MachineHealthCheckController:
         if not isinstance(request, Ask | Create | Delete):
             # The book is written before the deed: a deed that fails is tried again, the book still stands.
             hold = request if isinstance(request, Hold) else None
-            self._book.enter(case, entry_of(case.health, hold, remediating=_at_work(case)))
+            self._book.enter(
+                case, entry_of(case.health, hold, remediating=is_at_work(case.way, target.machine.marks))
+            )
         return await self._act(case, request)
 
     async def _act(self, case: Case, request: Request) -> Outcome:
@@ -170,9 +172,3 @@ def _is_open(case: Case) -> bool:
     """
     unsure = isinstance(case.guarded, Hold) and isinstance(case.guarded.reason, UNSURE)
     return unsure or case.target.machine.marks.not_begun
-
-
-def _at_work(case: Case) -> bool:
-    if isinstance(case.way, ByTemplate):
-        return case.way.existing is not None and case.way.existing.ours
-    return case.target.machine.marks.asks_owner

@@ -67,7 +67,7 @@ def find_target(view: MachineView, key: MachineKey) -> Target | None:
     if machine is None or realm is None or machine.left_alone_by:
         return None
     mine = sorted(
-        ((at, check) for at, check in view.fleet.checks_for(machine) if _selects(check, machine)),
+        ((at, check) for at, check in view.fleet.checks_for(machine) if selects(check, machine)),
         key=lambda found: (found[1].name, found[0].group),
     )
     if not mine:
@@ -187,7 +187,7 @@ def abandoned(view: MachineView, machine: MachineRecord, target: Target | None) 
     ]
 
 
-def _selects(check: MachineCheckRecord, machine: MachineRecord) -> bool:
+def selects(check: MachineCheckRecord, machine: MachineRecord) -> bool:
     """A check of Cluster API without any demand selects nobody: there it is refused where it is admitted."""
     rules = check.rules
     if rules.cluster and rules.cluster != machine.cluster:
