@@ -1,4 +1,4 @@
-"""`kubectl mend explain` about Machines of Cluster API's own kind: what it says is what the checker wrote.
+"""`kubectl mend explain` and `status` about Machines of Cluster API: what they say is what the checker wrote.
 
 The checker and whoever asks each have just the rights that the chart gives them.
 """
@@ -130,6 +130,12 @@ def test_the_answer_agrees_with_what_the_checker_wrote(stage: Stage) -> None:
     assert f"{held['held']['sentence']} {held['held']['nextStep']}" == stage.allowed()["message"]
     assert answers(held)["allowed"] == "HOLD"
     assert "OwnerRemediated" not in stage.marks("edge-3")
+
+    status = json.loads(mend(stage.viewer, "status", "-o", "json").stdout)
+    (row,) = status["machineChecks"]
+    assert (row["name"], row["targets"], row["healthy"]) == (f"{SPACE}/workers", len(NAMES), len(NAMES) - 4)
+    assert row["allowed"] is False
+    assert f"{SPACE}/edge-3" in [machine["machine"] for machine in status["machines"]]
 
     by_node = stage.explain("edge-3")
     assert (by_node["machine"], by_node["held"]) == (f"{SPACE}/edge-3", held["held"])

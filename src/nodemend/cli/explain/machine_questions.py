@@ -82,8 +82,7 @@ def ask_guard(judged: JudgedMachine) -> Question:
 
 def reported(check: MachineCheckRecord) -> tuple[bool, str] | None:
     """Whether the checker wrote that remediation is allowed, and its words; None when it wrote nothing."""
-    conditions = check.status.get("conditions") or ()
-    said = next((one for one in conditions if one.get("type") == ALLOWED), None)
+    said = check.condition(ALLOWED)
     return None if said is None else (said.get("status") == "True", said.get("message", ""))
 
 

@@ -12,6 +12,8 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import STORM, RemediationPolicy
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.leaders import LeaderState, LeaderView
+from nodemend.cli.listed_machines import MachineListing
+from nodemend.cli.status.machines import MachineCheckRow, MachineRow, MachinesShown, show_machines
 from nodemend.cli.words import first_sentence
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
@@ -83,6 +85,10 @@ class StatusView:
     unread: tuple[str, ...]
     past: tuple[PastRow, ...] = ()
     """The last few remediations that have ended, the newest first."""
+    machine_checks: tuple[MachineCheckRow, ...] = ()
+    machines: tuple[MachineRow, ...] = ()
+    machines_untold: int = 0
+    """So many more Machines are not healthy, and nothing is written on them."""
 
     @property
     def led(self) -> bool:
@@ -95,17 +101,22 @@ def status_view(
     leaders: Iterable[LeaderView],
     checks: Seen[list[NodeHealthCheck]],
     remediations: Seen[list[ManualRemediation]],
+    machines: MachineListing | Unreadable,
     now: datetime,
 ) -> StatusView:
     known_checks = checks.value if isinstance(checks, Present) else []
     known = remediations.value if isinstance(remediations, Present) else []
-    unread = (("health checks", checks), ("remediations", remediations))
+    unread = (("health checks", checks), ("remediations", remediations), ("Machines", machines))
+    shown = MachinesShown() if isinstance(machines, Unreadable) else show_machines(machines, now)
     return StatusView(
         policy=_policy(policy, now),
         leaders=tuple(leaders),
         checks=tuple(_check(check) for check in sorted(known_checks, key=lambda one: one.metadata.name)),
         nodes=_nodes(known_checks, known, now),
         past=_past(known_checks, now),
+        machine_checks=shown.checks,
+        machines=shown.machines,
+        machines_untold=shown.untold,
         unread=tuple(
             f"{what} cannot be read: {fact.why}" for what, fact in unread if isinstance(fact, Unreadable)
         ),
@@ -118,6 +129,7 @@ def without_ages(view: StatusView) -> StatusView:
         view,
         leaders=tuple(replace(leader, renewed_ago=None) for leader in view.leaders),
         nodes=tuple(replace(node, for_seconds=None) for node in view.nodes),
+        machines=tuple(replace(machine, for_seconds=None) for machine in view.machines),
         past=tuple(replace(row, ended_ago=None) for row in view.past),
     )
 
