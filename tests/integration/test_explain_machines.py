@@ -137,6 +137,12 @@ def test_the_answer_agrees_with_what_the_checker_wrote(stage: Stage) -> None:
     assert row["allowed"] is False
     assert f"{SPACE}/edge-3" in [machine["machine"] for machine in status["machines"]]
 
+    kept = stage.plane.api.get("/apis/nodemend.io/v1alpha1/remediationpolicies/cluster")["status"]
+    assert [(one["machine"], one["kind"]) for one in kept["machineHistory"]] == [
+        (f"{SPACE}/edge-0", "OwnerRemediation")
+    ]
+    assert {one["type"] for one in kept["conditions"]} == {"DryRun", "Paused", "Storm"}
+
     by_node = stage.explain("edge-3")
     assert (by_node["machine"], by_node["held"]) == (f"{SPACE}/edge-3", held["held"])
 

@@ -12,6 +12,7 @@ from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_health_check.asked_owners import list_asked
+from nodemend.controllers.machine_health_check.book import REPORT_AT_MOST_EVERY
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Clusters
 from nodemend.controllers.machine_health_check.controller import (
     MachineHealthCheckController,
@@ -19,7 +20,7 @@ from nodemend.controllers.machine_health_check.controller import (
 )
 from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of, says_other
 from nodemend.controllers.machine_health_check.gather import MachineObservations, needs_nodes
-from nodemend.controllers.machine_health_check.keys import Key
+from nodemend.controllers.machine_health_check.keys import HistoryKey, Key
 from nodemend.controllers.machine_health_check.kubeconfig_secrets import KubeconfigSecrets
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
 from nodemend.controllers.machine_health_check.machines_behind import MachinesBehind
@@ -235,6 +236,7 @@ class MachineChecking:
                 if record is not None:
                     keys = (self._fleet.by_uid(uid) for uid in record.owners)
                     self._ask_for(key for key in keys if key is not None)
+        self._ask_later(HistoryKey(), REPORT_AT_MOST_EVERY)
 
     def policies_changed(self) -> None:
         self._ask_for(self._everything())
@@ -258,6 +260,7 @@ class MachineChecking:
         self._remedies.want(_ASKER, frozenset(asked))
 
     def _everything(self) -> Iterator[Key]:
+        yield HistoryKey()
         yield from list(self._fleet.check_keys())
         yield from list(self._fleet.machine_keys())
 

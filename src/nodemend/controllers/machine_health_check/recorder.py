@@ -11,6 +11,7 @@ from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.machine_health_check.deeds import Beginning
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey
 from nodemend.controllers.machine_health_check.gather import Target
+from nodemend.controllers.machine_health_check.history import BY_DELETION, BY_OWNER
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_request import Ask, Delete
 from nodemend.decide.remediation_request import Create, Withdraw
@@ -103,9 +104,9 @@ def _name_of(check: MachineCheckKey) -> str:
 def _kind_of(target: Target, deed: Beginning) -> str:
     match deed:
         case Ask():
-            return "OwnerRemediation"
+            return BY_OWNER
         case Delete():
-            return "MachineDeletion"
+            return BY_DELETION
         case Create():
             template = target.check.rules.template
             return template.kind.removesuffix("Template") if template is not None else ""

@@ -88,6 +88,27 @@ def test_on_openshift_machines_nothing_is_written_so_nothing_is_known_of_each(ne
     assert (view.machines, view.machines_untold) == ((), 1)
 
 
+def test_what_ended_last_is_shown_with_its_machine(new_world: NewWorld) -> None:
+    world = new_world()
+    world.add_pool(6)
+    world.add_check(template=True)
+    world.start()
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(90)
+    world.set_condition("m1", "Ready", "True")
+    world.run(40)
+
+    (past,) = shown(world).past
+    assert (past.node, past.outcome, past.kind, past.check) == (
+        "machine/default/m1",
+        "Healed",
+        "Metal3Remediation",
+        "mhc/workers",
+    )
+    assert past.took is not None
+    assert 29.0 <= past.took <= 32.0
+
+
 def test_time_alone_changes_nothing(new_world: NewWorld) -> None:
     world = new_world()
     world.add_pool(6)

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from nodemend.cli.leaders import LeaderState
+from nodemend.cli.status.past import PastRow
 from nodemend.cli.status.text import render
-from nodemend.cli.status.view import CheckRow, NodeRow, PastRow, PolicyView, StatusView
+from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView
 from tests.unit.cli.check.sound_facts import leader
 
 BUSY = StatusView(
