@@ -9,10 +9,10 @@ from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
+from nodemend.controllers.checking.report_pace import REPORT_AT_MOST_EVERY
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_health_check.asked_owners import list_asked
-from nodemend.controllers.machine_health_check.book import REPORT_AT_MOST_EVERY
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Clusters
 from nodemend.controllers.machine_health_check.controller import (
     MachineHealthCheckController,
