@@ -14,10 +14,13 @@ _UNWATCHED = "Unwatched"
 
 def explain_with_machines(facts: ExplainFacts, sight: MachineSight | Unreadable) -> ExplainView:
     """That of the Machine alone, where only that is watched. Machines that nobody watches only say why."""
-    view = explain_node(facts)
     if isinstance(sight, Unreadable):
+        view = explain_node(facts)
         unknown = f"Whether a Machine is behind it is not known: {sight.why}."
         return replace(view, notes=(*view.notes, unknown))
+    # The checker of nodes knows of Machines, and of what is done for them.
+    around = replace(facts.view, remedies=sight.view.remedies, machines=sight.behind)
+    view = explain_node(replace(facts, view=around))
     machines = sorted(sight.behind.of_node(facts.node.name), key=lambda machine: machine.key)
     behind = [explain_machine(sight, machine) for machine in machines]
     watched = [one for one in behind if one.health != _UNWATCHED]

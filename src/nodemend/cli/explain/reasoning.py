@@ -14,6 +14,7 @@ from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.words import first_sentence, spell_list
 from nodemend.controllers.node_health_check import gather
+from nodemend.controllers.node_health_check.rivals import find_rival
 from nodemend.decide import manual_remediation, remediation_request
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth
@@ -36,7 +37,7 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
         node=facts.node.name,
         health=type(judged.health).__name__ if judged else "Unwatched",
         headline=f"{facts.node.name} {verdict}",
-        questions=tuple(with_hold(rows, held)),
+        questions=tuple(with_hold(rows, held, else_at="remediating")),
         held=held,
         notes=tuple(_notes(facts, held)),
         next_step=held.next_step if held else _next_step(facts, judged),
@@ -73,6 +74,10 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
         gather.wishes_of(judged.target),
         ordered=warrant is not None,
     )
+    if isinstance(request, Create):
+        # What the checker finds when it looks a second time, before it begins.
+        records = facts.view.remedies.all()
+        request = find_rival(facts.view, facts.node.name, records) or request
     if isinstance(request, Hold):
         held = held_view(request, facts.node.name)
         whose = f"the remediation that {warrant.order.by} ordered" if warrant else "its remediation"

@@ -25,4 +25,4 @@ class MachinesBehind:
 
     def asked_behind(self, node: str) -> str:
         """One of them whose owner is asked to replace it; empty when none is."""
-        return next((f"the owner of {one}" for one in self.of_node(node) if one.marks.asks_owner), "")
+        return next((f"The owner of {one}" for one in self.of_node(node) if one.marks.asks_owner), "")

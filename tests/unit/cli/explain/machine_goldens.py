@@ -172,6 +172,7 @@ WORLDS: Final[dict[str, Machines]] = {
 NODES: Final[dict[str, Machines]] = {
     "a_node_under_a_machine_check": WORLDS["a_storm"],
     "a_node_under_both": Machines([*WORLDS["unhealthy"].objects, check("all")]),
+    "a_node_whose_machine_is_to_be_replaced": Machines([*WORLDS["its_owner_is_asked"].objects, check("all")]),
     "a_node_whose_machine_another_serves": WORLDS["served_by_another"],
 }
 """The same of a node that is asked about by its own name."""
