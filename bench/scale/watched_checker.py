@@ -16,8 +16,8 @@ from typing import Any
 from bench.clients.measure import cpu_seconds, resident_bytes
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.checking.standings import Tally
-from nodemend.controllers.node_health_check.controller import Key, TargetKey
 from nodemend.controllers.node_health_check.gather import Target
+from nodemend.controllers.node_health_check.keys import Key, TargetKey
 from nodemend.kube.asyncio_shell import AsyncioRuntime, run
 from nodemend.kube.credentials_shell import LiveCredentials, find_connection
 from nodemend.kube.http_shell import HttpTransport

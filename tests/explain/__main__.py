@@ -9,6 +9,7 @@ from tests.explain.speed import NODES, best_cost
 from tests.explain.verdicts import VERDICTS, verdicts_without_words
 from tests.explain.words import REASONS, STEPS, reasons_without_words, steps_without_words
 from tests.unit.cli.explain import goldens as explain_goldens
+from tests.unit.cli.explain import machine_goldens
 from tests.unit.cli.simulate import goldens as simulate_goldens
 
 
@@ -17,8 +18,8 @@ def main() -> int:
     parser.add_argument("--bar", type=float, default=2.0, help="seconds of CPU")
     bar = parser.parse_args().bar
     wordless = [*reasons_without_words(), *verdicts_without_words(), *steps_without_words()]
-    answers = len(explain_goldens.WORLDS) + len(simulate_goldens.GOLDENS)
-    other = explain_goldens.differences() + simulate_goldens.differences()
+    answers = len(explain_goldens.WORLDS) + len(machine_goldens.NAMES) + len(simulate_goldens.GOLDENS)
+    other = explain_goldens.differences() + machine_goldens.differences() + simulate_goldens.differences()
     for line in (*wordless, *(f"{name} says something else now" for name in other)):
         print(line)
     with tempfile.TemporaryDirectory() as folder:

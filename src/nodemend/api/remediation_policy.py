@@ -115,6 +115,33 @@ class RemediationPolicySpec(Wire):
     machines: Annotated[MachinePolicy, about("What holds for MachineHealthChecks.")] = MachinePolicy()
 
 
+class MachineRemediation(Wire):
+    """One remediation of a Machine under a MachineHealthCheck."""
+
+    machine: Annotated[str, about("The Machine, by its namespace and name.", max_length=317)]
+    uid: Annotated[str, about("Its UID.", max_length=63)]
+    check: Annotated[str, about("The check that asked, in the same namespace.", max_length=253)]
+    kind: Annotated[
+        str,
+        about(
+            "The kind of the remediation; OwnerRemediation where the owner was asked to replace the Machine,"
+            " MachineDeletion where we deleted it.",
+            max_length=63,
+        ),
+    ]
+    began: Annotated[str, about("When it was asked for.", max_length=63)]
+    node: Annotated[str, about("Its node; empty where it had none yet.", max_length=253)] = ""
+    ended: Annotated[str, about("When the checker saw that it was over; empty before.", max_length=63)] = ""
+    outcome: Annotated[
+        str,
+        about(
+            "Healed; Gone, with its Machine, as when that is replaced; or Withdrawn, while it was still"
+            " unhealthy; empty before it has ended.",
+            max_length=63,
+        ),
+    ] = ""
+
+
 class RemediationPolicyStatus(Wire):
     observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
     targets: Annotated[int, about("Nodes under a check.", ge=0)] = 0
@@ -122,6 +149,10 @@ class RemediationPolicyStatus(Wire):
     remediating: Annotated[int, about("Of these, under remediation.", ge=0)] = 0
     conditions: Annotated[
         tuple[Condition, ...], about("DryRun, Paused, Storm.", max_length=16, keys=("type",))
+    ] = ()
+    machine_history: Annotated[
+        tuple[MachineRemediation, ...],
+        about("The last 50 remediations of Machines that began, the newest first.", max_length=50),
     ] = ()
 
 

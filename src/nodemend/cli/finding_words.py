@@ -8,6 +8,7 @@ from nodemend.decide.findings import (
     NeverStarted,
     NodeGone,
     PhaseFailed,
+    Subject,
     spell_finding,
 )
 
@@ -16,7 +17,7 @@ def spell_met(finding: Finding) -> str:
     """What is met, and how long it has to last for that."""
     match finding:
         case Match(period=period):
-            return f"{finding.type}={finding.status} for {spell_seconds(period)}"
+            return f"{_condition(finding)} for {spell_seconds(period)}"
         case NeverStarted(period=period):
             return f"no node for {spell_seconds(period)}"
         case NodeGone() | AskedFor() | PhaseFailed():
@@ -27,7 +28,7 @@ def spell_so_far(finding: Finding) -> str:
     """What is met, and for how long it has been."""
     match finding:
         case Match(age=age):
-            return f"{finding.type}={finding.status} for {spell_seconds(age)}"
+            return f"{_condition(finding)} for {spell_seconds(age)}"
         case NeverStarted(age=age):
             return f"no node for {spell_seconds(age)}"
         case NodeGone() | AskedFor() | PhaseFailed():
@@ -41,3 +42,8 @@ def spell_age(finding: Finding) -> str:
             return f"{spell_so_far(finding)}, limit {spell_seconds(period)}"
         case NodeGone() | AskedFor() | PhaseFailed():
             return spell_finding(finding)
+
+
+def _condition(match: Match) -> str:
+    whose = "" if match.of is Subject.NODE else f"{match.of} "
+    return f"{whose}{match.type}={match.status}"

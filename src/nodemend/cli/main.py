@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "check": ("nodemend.cli.check.command", "Verify the cluster, the installation and the configuration."),
     "status": ("nodemend.cli.status.command", "Show everything that is not simply healthy, on one screen."),
-    "explain": ("nodemend.cli.explain.command", "Say why a node is or is not remediated."),
+    "explain": ("nodemend.cli.explain.command", "Say why a node or a Machine is or is not remediated."),
     "simulate": ("nodemend.cli.simulate.command", "Say what would be done if nodes failed."),
     "confirm": ("nodemend.cli.confirm.command", "Vouch that a node is down, so that its workloads move."),
     "run": ("nodemend.cli.run.command", "Order the remediation of a node now, through the guard."),

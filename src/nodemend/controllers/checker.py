@@ -16,20 +16,13 @@ from nodemend.controllers.checking.open_remediations import OpenRemediations
 from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
+from nodemend.controllers.checking.report_pace import REPORT_AT_MOST_EVERY
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_checking import MachineChecking, MachineDuty, Shared
-from nodemend.controllers.node_health_check.controller import (
-    REPORT_AT_MOST_EVERY,
-    Beside,
-    CheckKey,
-    Key,
-    NodeHealthCheckController,
-    PolicyKey,
-    Recorder,
-    TargetKey,
-)
+from nodemend.controllers.node_health_check.controller import NodeHealthCheckController, Recorder
 from nodemend.controllers.node_health_check.gather import View
+from nodemend.controllers.node_health_check.keys import Beside, CheckKey, Key, PolicyKey, TargetKey
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_request import EVERYTHING, Selection
 from nodemend.kube.etcd_pod_record import ETCD_PODS, EtcdPodRecord, etcd_pod_records
@@ -104,7 +97,7 @@ class Checker:
             self._remedies.remedies,
             self._policies.cache,
             self._orders.cache,
-            self.machines,
+            self.machines.behind if self.machines is not None else None,
             self._etcd_pods.cache,
         )
 

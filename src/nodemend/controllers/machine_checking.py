@@ -9,6 +9,7 @@ from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
+from nodemend.controllers.checking.report_pace import REPORT_AT_MOST_EVERY
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_health_check.asked_owners import list_asked
@@ -19,9 +20,10 @@ from nodemend.controllers.machine_health_check.controller import (
 )
 from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of, says_other
 from nodemend.controllers.machine_health_check.gather import MachineObservations, needs_nodes
-from nodemend.controllers.machine_health_check.keys import Key
+from nodemend.controllers.machine_health_check.keys import HistoryKey, Key
 from nodemend.controllers.machine_health_check.kubeconfig_secrets import KubeconfigSecrets
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
+from nodemend.controllers.machine_health_check.machines_behind import MachinesBehind
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.workload_cluster import Access, WorkloadCluster
 from nodemend.controllers.machine_health_check.workload_cluster_recorder import ClusterRecorder
@@ -119,6 +121,7 @@ class MachineChecking:
         )
         others = self.workload.by_name if self.workload is not None else {}
         self._clusters = Clusters(ClusterNodes(shared.nodes, shared.seen), others)
+        self.behind = MachinesBehind(self._fleet, self._clusters)
         self.view = MachineView(
             self._fleet,
             self._clusters,
@@ -169,19 +172,6 @@ class MachineChecking:
             await loop.run()
         finally:
             self._loop = None
-
-    def uids_behind(self, node: str) -> frozenset[str]:
-        """The Machines whose Node one of our own cluster is."""
-        return frozenset(machine.uid for machine in self._behind(node))
-
-    def asked_behind(self, node: str) -> str:
-        return next((f"the owner of {one}" for one in self._behind(node) if one.marks.asks_owner), "")
-
-    def _behind(self, node: str) -> Iterator[MachineRecord]:
-        for key in self._fleet.naming(node):
-            machine = self._fleet.machine(key)
-            if machine is not None and self._clusters.nodes_of(machine) == self._clusters.own:
-                yield machine
 
     def machines_changed(self, changes: Sequence[Change[MachineRecord]]) -> None:
         now = self._runtime.monotonic()
@@ -245,6 +235,7 @@ class MachineChecking:
                 if record is not None:
                     keys = (self._fleet.by_uid(uid) for uid in record.owners)
                     self._ask_for(key for key in keys if key is not None)
+        self._ask_later(HistoryKey(), REPORT_AT_MOST_EVERY)
 
     def policies_changed(self) -> None:
         self._ask_for(self._everything())
@@ -268,6 +259,7 @@ class MachineChecking:
         self._remedies.want(_ASKER, frozenset(asked))
 
     def _everything(self) -> Iterator[Key]:
+        yield HistoryKey()
         yield from list(self._fleet.check_keys())
         yield from list(self._fleet.machine_keys())
 

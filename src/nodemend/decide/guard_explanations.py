@@ -60,10 +60,11 @@ def _explain_wish(
                 f"The check {check} says dryRun: nothing is done, only told.",
                 "Take dryRun off the check to remediate.",
             )
-        case Paused(by, why, check):
+        case Paused(by, why, check, unpause):
             what = f"The check {check} is paused" if check else "Paused"
             resume = f"kubectl mend resume --check {check}" if check else "kubectl mend resume"
-            return Explanation(f"{what} by {by or 'somebody'}: {why}.", f"`{resume}` ends the pause.")
+            ended = f"{unpause} to end the pause." if unpause else f"`{resume}` ends the pause."
+            return Explanation(f"{what} by {by or 'somebody'}: {why}.", ended)
         case Excluded(by):
             return Explanation(
                 f"The node is to be left alone: it has {by}.", f"Take {by} off it to have it remediated."

@@ -47,6 +47,8 @@ class CheckFacts:
     reading: Reading = Reading.STOPS_AT
     dry_run: bool = False
     pause: Pause | None = None
+    unpause: str = ""
+    """What a person does to end its pause; empty where `kubectl mend resume` ends it."""
     unread: str = ""
     """What it says that nobody can follow."""
 

@@ -19,11 +19,12 @@ class CheckDryRun:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """`check` is empty when the whole cluster is paused."""
+    """`check` is empty when the whole cluster is paused; `unpause` where `kubectl mend resume` ends it."""
 
     by: str
     reason: str
     check: str = ""
+    unpause: str = ""
 
 
 @dataclass(frozen=True, slots=True)

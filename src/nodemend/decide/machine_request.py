@@ -69,6 +69,13 @@ def decide_machine(health: NodeHealth, way: Way, shown: Marks, guarded: Go | Hol
             assert_never(way)
 
 
+def is_at_work(way: Way, shown: Marks) -> bool:
+    """Whether somebody has been asked, and has not ended."""
+    if isinstance(way, ByTemplate):
+        return way.existing is not None and way.existing.ours
+    return shown.asks_owner
+
+
 def marks_for(health: NodeHealth, way: Way, shown: Marks, guarded: Go | Hold, request: Request) -> Marks:
     """All that should stand on the machine, given what is asked for it."""
     held = guarded if isinstance(guarded, Hold) else request if isinstance(request, Hold) else None

@@ -117,7 +117,7 @@ def _ask_check(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | None:
     if check.dry_run:
         return CheckDryRun(check.name)
     if check.pause is not None:
-        return Paused(check.pause.by, check.pause.reason, check.name)
+        return Paused(check.pause.by, check.pause.reason, check.name, check.unpause)
     return None
 
 

@@ -1,5 +1,6 @@
 """What we keep of a MachineHealthCheck, in the flat shape of 2020 and in the grouped one of v1beta2."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -30,6 +31,10 @@ class MachineCheckRecord(msgspec.Struct, frozen=True, gc=False):
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    def condition(self, type_: str) -> Mapping[str, Any] | None:
+        """As it is written in the status; None when there is none."""
+        return next((one for one in self.status.get("conditions") or () if one.get("type") == type_), None)
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -83,6 +83,7 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    creation_timestamp: datetime | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """A person who types commands in the simulated world."""
 
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -9,12 +9,14 @@ from nodemend.cli.check.assess import ADMISSION_POLICIES
 from nodemend.cli.cluster import Cluster
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
+from nodemend.kube.api_request import Method, Request
 from nodemend.testing.api_server.admission import User
+from nodemend.testing.api_server.server import SimulatedApiServer
 from nodemend.testing.api_server.watching import SimulatedWatch
-from nodemend.testing.cluster.world import Account, World
+from nodemend.testing.cluster.world import Account
 from nodemend.testing.network import GOOD_LINK, Link
 from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
 from nodemend.testing.transport import SimulatedTransport
 
 T = TypeVar("T")
@@ -22,11 +24,22 @@ T = TypeVar("T")
 EVERYTHING = ("list", "get", "patch", "create", "delete", "confirm", "configure", "override")
 
 
+class Served(Protocol):
+    """Any simulated world that has an API server."""
+
+    @property
+    def server(self) -> SimulatedApiServer: ...
+
+    @property
+    def scheduler(self) -> Scheduler: ...
+
+
 class Front:
     """One person's way into the simulated server, with what that does not know: who asks, and what it is."""
 
-    def __init__(self, world: World, user: str, verbs: Iterable[str]) -> None:
+    def __init__(self, world: Served, user: str, verbs: Iterable[str], hidden: Iterable[str]) -> None:
         self._account = Account(world.server, User(user))
+        self._account.forbidden |= {(Method.GET, plural) for plural in hidden}
         self._scheduler = world.scheduler
         self._user = user
         self._verbs = frozenset(verbs)
@@ -64,9 +77,12 @@ class Front:
 class SimulatedCaller:
     """Runs what a command runs, in virtual time."""
 
-    def __init__(self, world: World, user: str = "anna", verbs: Iterable[str] = EVERYTHING) -> None:
+    def __init__(
+        self, world: Served, user: str = "anna", verbs: Iterable[str] = EVERYTHING, hidden: Iterable[str] = ()
+    ) -> None:
+        """`hidden` are resources that they may not see, by plural name."""
         self._world = world
-        self._front = Front(world, user, verbs)
+        self._front = Front(world, user, verbs, hidden)
         self._commands = 0
 
     def run(self, act: Callable[[Cluster], Coroutine[Any, Any, T]]) -> T:

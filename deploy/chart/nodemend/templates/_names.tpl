@@ -29,3 +29,20 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+
+{{/* What people need to see of Machines, where their checks are served: rules of a role. */}}
+{{- define "nodemend.seeMachines" -}}
+{{- if .Values.machineHealthChecks.enabled -}}
+- apiGroups: [cluster.x-k8s.io, machine.openshift.io]
+  resources: [machines, machinehealthchecks]
+  verbs: [get, list, watch]
+- apiGroups: [cluster.x-k8s.io]
+  resources: [clusters]
+  verbs: [get, list, watch]
+# Whose definition it is tells who serves the checks.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  resourceNames: [machinehealthchecks.cluster.x-k8s.io]
+  verbs: [get]
+{{- end -}}
+{{- end }}

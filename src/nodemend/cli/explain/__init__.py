@@ -1,1 +1,1 @@
-"""Says why a node is or is not remediated."""
+"""Says why a node or a Machine is or is not remediated."""

@@ -5,7 +5,9 @@ import click
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.explain.facts import gather
-from nodemend.cli.explain.reasoning import explain_node
+from nodemend.cli.explain.machine_facts import gather_behind, gather_machine, parse_machine
+from nodemend.cli.explain.machine_reasoning import explain_machine
+from nodemend.cli.explain.nodes_and_machines import explain_with_machines
 from nodemend.cli.explain.text import render
 from nodemend.cli.explain.view import ExplainView
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
@@ -13,20 +15,31 @@ from nodemend.cli.terminal_shell import show
 
 
 @click.command("explain")
-@click.argument("node")
+@click.argument("target", metavar="NODE|machine/NAME")
+@click.option(
+    "-n", "--namespace", default="", metavar="NAME", help="Where the Machine is, if there are several."
+)
 @output_option
 @cluster_options
-def command(cluster: ClusterOptions, form: Form, node: str) -> None:
-    """Say why a node is or is not remediated, and what would change that. It changes nothing.
+def command(cluster: ClusterOptions, form: Form, target: str, namespace: str) -> None:
+    """Say why a node or a Machine is or is not remediated, and what would change that. It changes nothing.
 
-    The answer comes from the code that decides, run on what the API server says now.
+    The answer comes from the code that decides, run on what the API server says now. Of a node that has a
+    Machine under a MachineHealthCheck of ours, that is explained too.
 
     \b
-    Example:
+    Examples:
       kubectl mend explain edge-07
+      kubectl mend explain machine/workers-7xk2p -n capi-system
     """
+    asked = parse_machine(target, namespace)
+    if asked is None and namespace:
+        raise click.UsageError("-n is for machine/NAME: a node has no namespace.")
 
     async def act(connected: Cluster) -> ExplainView:
-        return explain_node(await gather(connected, node.removeprefix("node/")))
+        if asked is not None:
+            return explain_machine(*await gather_machine(connected, asked))
+        facts = await gather(connected, target.removeprefix("node/"))
+        return explain_with_machines(facts, await gather_behind(connected, facts))
 
     show(with_cluster(cluster, act), form, render)

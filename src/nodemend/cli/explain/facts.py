@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
@@ -21,7 +20,9 @@ from nodemend.api.timestamps import parse_time
 from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.etcd_hosts import look_for_etcd
 from nodemend.cli.leaders import LeaderView, look_at_leaders
-from nodemend.cli.listed_remedies import NOW_IN_VIEW, look_at_remedies
+from nodemend.cli.listed_objects import as_cache
+from nodemend.cli.listed_remedies import look_at_remedies
+from nodemend.cli.written_ages import written_age
 from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
@@ -29,11 +30,7 @@ from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.manual_remediation_steps import Left
 from nodemend.decide.node_health import ConditionSeen
 from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
-from nodemend.kube.object_cache import ObjectCache
-from nodemend.kube.projection import Projection, Wire, key_of, whole
-
-W = TypeVar("W", bound=Wire)
-R = TypeVar("R")
+from nodemend.kube.projection import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +58,11 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
     policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
     view = View(
-        nodes=_cache(nodes, wires),
-        checks=_cache(whole(NODE_HEALTH_CHECK, NodeHealthCheck), checks),
+        nodes=as_cache(nodes, wires),
+        checks=as_cache(whole(NODE_HEALTH_CHECK, NodeHealthCheck), checks),
         remedies=await look_at_remedies(cluster, checks),
-        policies=_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
-        orders=_cache(whole(REMEDIATION_ORDER, RemediationOrder), await _orders(cluster)),
+        policies=as_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
+        orders=as_cache(whole(REMEDIATION_ORDER, RemediationOrder), await _orders(cluster)),
     )
     node = nodes.project(wire, None)
     mine = sorted(
@@ -97,9 +94,7 @@ def conditions_by_writing(node: NodeRecord, now: datetime) -> tuple[ConditionSee
             status=ConditionStatus(condition.status)
             if condition.status in ("True", "False")
             else ConditionStatus.UNKNOWN,
-            seen_for=max((now - condition.last_transition_time).total_seconds(), 0.0)
-            if condition.last_transition_time
-            else 0.0,
+            seen_for=written_age(condition.last_transition_time, now),
         )
         for condition in node.conditions
     )
@@ -126,10 +121,3 @@ async def _open(cluster: Cluster, remediation: ManualRemediation) -> ManualFacts
         # Who asks may see less than the remediator. It has told what it saw.
         facts = replace(facts, left=Present(Left(status.pods_left, status.attachments_left)))
     return facts
-
-
-def _cache(projection: Projection[W, R], wires: list[W]) -> ObjectCache[R]:
-    cache: ObjectCache[R] = ObjectCache(projection.uid_of)
-    cache.replace({key_of(wire.metadata): projection.project(wire, None) for wire in wires}, [])
-    cache.synced_at = cache.last_contact = NOW_IN_VIEW
-    return cache

@@ -83,8 +83,8 @@ def ask_unhealthy(health: NodeHealth) -> Question:
         case Suspect(match):
             left = spell_seconds(match.remaining)
             answer, because = Answer.NO, f"not yet: {spell_age(match)}; {left} to go"
-        case Unhealthy(match):
-            answer, because = Answer.YES, spell_age(match)
+        case Unhealthy(match, more):
+            answer, because = Answer.YES, "; ".join(spell_age(one) for one in (match, *more))
         case Unjudged(why):
             answer, because = Answer.OPEN, why
         case _:

@@ -1,22 +1,23 @@
 """From facts to an explanation, by the code that decides. Pure."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Final, assert_never
 
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.cli.explain import questions as ask
 from nodemend.cli.explain.facts import ExplainFacts
+from nodemend.cli.explain.health_words import spell_health, spell_state
+from nodemend.cli.explain.holding import held_view, with_hold
 from nodemend.cli.explain.judging import Judged, judge_node
 from nodemend.cli.explain.step_words import spell_step
-from nodemend.cli.explain.view import Answer, ExplainView, HeldView, Question
+from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
-from nodemend.cli.words import first_sentence, spell_list, spell_seconds
+from nodemend.cli.words import first_sentence, spell_list
 from nodemend.controllers.node_health_check import gather
+from nodemend.controllers.node_health_check.rivals import find_rival
 from nodemend.decide import manual_remediation, remediation_request
-from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
-from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.node_health import Healthy, NodeHealth
 from nodemend.decide.remediation_order import MEASURES
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Request, Withdraw
 from nodemend.decide.storm_guard import guard
@@ -36,7 +37,7 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
         node=facts.node.name,
         health=type(judged.health).__name__ if judged else "Unwatched",
         headline=f"{facts.node.name} {verdict}",
-        questions=tuple(_with_hold(rows, held)),
+        questions=tuple(with_hold(rows, held, else_at="remediating")),
         held=held,
         notes=tuple(_notes(facts, held)),
         next_step=held.next_step if held else _next_step(facts, judged),
@@ -60,7 +61,7 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
     if facts.open_ is not None and not _is_over(facts.open_.remediation):
         step = manual_remediation.decide(facts.open_)
         if isinstance(step, Hold):
-            held = _held(step, facts.node.name)
+            held = held_view(step, facts.node.name)
             return f"is under remediation, and held. {held.sentence}", held
         return f"is under remediation. Next, the remediator {spell_step(step)}.", None
     if judged is None:
@@ -73,39 +74,19 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
         gather.wishes_of(judged.target),
         ordered=warrant is not None,
     )
+    if isinstance(request, Create):
+        # What the checker finds when it looks a second time, before it begins.
+        records = facts.view.remedies.all()
+        request = find_rival(facts.view, facts.node.name, records) or request
     if isinstance(request, Hold):
-        held = _held(request, facts.node.name)
+        held = held_view(request, facts.node.name)
         whose = f"the remediation that {warrant.order.by} ordered" if warrant else "its remediation"
-        return f"{_state(judged.health)}, and {whose} is held. {held.sentence}", held
+        return f"{spell_state(judged.health)}, and {whose} is held. {held.sentence}", held
     return _unheld(judged.health, request), None
 
 
-def _state(health: NodeHealth) -> str:
-    match health:
-        case Healthy():
-            return "meets no threshold"
-        case Suspect():
-            return "is suspect"
-        case Unhealthy():
-            return "is unhealthy"
-        case Unjudged():
-            return "cannot be judged"
-        case _:
-            assert_never(health)
-
-
 def _unheld(health: NodeHealth, request: Request) -> str:
-    match health:
-        case Healthy():
-            said = "is healthy."
-        case Suspect(match):
-            said = f"is suspect. It counts as unhealthy in {spell_seconds(match.remaining)}."
-        case Unhealthy():
-            said = "is unhealthy."
-        case Unjudged(why):
-            said = f"cannot be judged: {why}."
-        case _:
-            assert_never(health)
+    said = spell_health(health)
     match request:
         case Create():
             return f"{said} Next, the checker asks for its remediation."
@@ -117,27 +98,6 @@ def _unheld(health: NodeHealth, request: Request) -> str:
             return said
         case _:
             assert_never(request)
-
-
-def _held(hold: Hold, node: str) -> HeldView:
-    explanation = explain(hold.reason)
-    return HeldView(
-        reason=type(hold.reason).__name__,
-        sentence=explanation.sentence,
-        # Explanations that do not know the node leave a place for its name.
-        next_step=explanation.next_step.replace("NODE", node),
-    )
-
-
-def _with_hold(rows: Iterable[Question], held: HeldView | None) -> Iterator[Question]:
-    """Marks the question at which the hold stands."""
-    where = {kind.__name__: key for kind, key in ask.QUESTION_OF.items()}
-    key = where[held.reason] if held else ""
-    for row in rows:
-        if held is not None and row.key == key:
-            yield replace(row, answer=Answer.HOLD, because=row.because or held.sentence)
-        else:
-            yield row
 
 
 def _notes(facts: ExplainFacts, held: HeldView | None) -> Iterator[str]:

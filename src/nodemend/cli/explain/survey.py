@@ -3,7 +3,7 @@
 from math import inf
 
 from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
-from nodemend.cli.listed_remedies import NOW_IN_VIEW
+from nodemend.cli.listed_objects import NOW_IN_VIEW
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
 from nodemend.controllers.checking.guarding import Guarding, Moment, stormy
 from nodemend.controllers.checking.standings import HEALTHY, Entry, Standing

@@ -21,3 +21,6 @@ def render(view: ExplainView) -> Iterator[str]:
     for note in view.notes:
         yield from wrap(note, _WIDTH)
     yield f"Next: {view.next_step}"
+    for machine in view.machines:
+        yield ""
+        yield from render(machine)

@@ -32,6 +32,8 @@ class HeldView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainView:
+    """Of a node, or of a Machine. `node` is empty for a Machine that has none yet."""
+
     node: str
     health: str
     headline: str
@@ -39,3 +41,7 @@ class ExplainView:
     held: HeldView | None
     notes: tuple[str, ...]
     next_step: str
+    machine: str = ""
+    """Namespace and name of the Machine that is explained; empty for a node."""
+    machines: "tuple[ExplainView, ...]" = ()
+    """The Machines behind a node that is explained."""

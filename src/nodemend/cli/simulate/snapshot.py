@@ -29,6 +29,8 @@ class Snapshot:
     """What is known of the remedies that the checks name."""
     remediations: tuple[RemediationRecord, ...]
     etcd_hosts: frozenset[str] = frozenset()
+    machine_checks: int = 0
+    """How many MachineHealthChecks there are. They are not simulated, and that is said."""
 
 
 def pause_ends(snapshot: Snapshot) -> Iterator[float]:

@@ -8,7 +8,9 @@ from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.etcd_hosts import look_for_etcd
 from nodemend.cli.listed_remedies import look_at_remedies
 from nodemend.cli.simulate.snapshot import Snapshot
-from nodemend.decide.facts import Absent
+from nodemend.controllers.machine_health_check.served_kinds import find_served_kinds
+from nodemend.decide.facts import Absent, Present
+from nodemend.kube.machine_check_record import MachineCheckWire
 from nodemend.kube.node_record import NodeWire, node_records
 
 
@@ -28,4 +30,13 @@ async def take_snapshot(cluster: Cluster) -> Snapshot:
         kinds=remedies.kinds,
         remediations=tuple(remedies.all()),
         etcd_hosts=await look_for_etcd(cluster),
+        machine_checks=await _machine_checks(cluster),
     )
+
+
+async def _machine_checks(cluster: Cluster) -> int:
+    """As many as whoever asks may see."""
+    served = await find_served_kinds(cluster.reader.client, cluster.reader.deadline)
+    resources = [book.checks for book in served.checks.values()] if served is not None else []
+    found = [await cluster.all(resource, MachineCheckWire) for resource in resources]
+    return sum(len(listed.value) for listed in found if isinstance(listed, Present))

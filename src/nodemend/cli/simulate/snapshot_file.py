@@ -52,6 +52,7 @@ def read_snapshot(content: bytes, source: str, otherwise: datetime) -> Snapshot:
         policy=next((found for found in policies if found.metadata.name == keys.POLICY_NAME), None),
         kinds=kinds,
         remediations=tuple(_remediations(documents, kinds.values())),
+        machine_checks=sum(document.kind == "MachineHealthCheck" for document in documents),
     )
 
 

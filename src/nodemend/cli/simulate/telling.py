@@ -119,6 +119,9 @@ def _assumed(snapshot: Snapshot, plan: Plan, given: GivenView) -> Iterator[str]:
         )
     elif plan.fails:
         yield f"Whoever fails shows {plan.symptom} at once."
+    if snapshot.machine_checks:
+        left_out = spell_count(snapshot.machine_checks, "MachineHealthCheck is", "MachineHealthChecks are")
+        yield f"{left_out} left out: only NodeHealthChecks act here."
     yield (
         "The API server always answers, and the checker looks at once; in a cluster those who are held are"
         " looked at in turns, some seconds later."

@@ -11,6 +11,7 @@ from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import watch_cluster, with_cluster
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.leaders import look_at_leaders
+from nodemend.cli.listed_machines import list_machines
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import StatusView, status_view, without_ages
@@ -57,4 +58,5 @@ async def gather(cluster: Cluster) -> StatusView:
     leaders = await look_at_leaders(cluster)
     checks = await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck)
     remediations = await cluster.all(MANUAL_REMEDIATION, ManualRemediation)
-    return status_view(policy, leaders, checks, remediations, cluster.now)
+    machines = await list_machines(cluster)
+    return status_view(policy, leaders, checks, remediations, machines, cluster.now)

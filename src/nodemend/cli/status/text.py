@@ -1,11 +1,14 @@
 """`kubectl mend status` for a person."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from nodemend.api.manual_remediation import Phase
 from nodemend.cli.status.view import PolicyView, StatusView
 from nodemend.cli.words import align, spell_seconds
 from nodemend.decide.explanation import spell_count
+
+_SAID: Final = {True: "yes", False: "no", None: "unknown"}
 
 
 def render(view: StatusView) -> Iterator[str]:
@@ -19,6 +22,7 @@ def render(view: StatusView) -> Iterator[str]:
     yield from _checks(view)
     yield ""
     yield from _nodes(view)
+    yield from _machines(view)
     yield from _past(view)
     for unread in view.unread:
         yield f"Warning: {unread}"
@@ -53,26 +57,48 @@ def _guard(policy: PolicyView) -> str:
 
 
 def _checks(view: StatusView) -> Iterator[str]:
-    if not view.checks:
+    if not view.checks and not view.machine_checks:
         yield "There is no health check."
         return
-    rows = [("CHECK", "NODES", "HEALTHY", "REMEDIATING", "MAY-BEGIN", "WHY-NOT")]
+    rows = [("CHECK", "TARGETS", "HEALTHY", "REMEDIATING", "MAY-BEGIN", "WHY-NOT")]
     for check in view.checks:
-        allowed = {True: "yes", False: "no", None: "unknown"}[check.allowed]
         counts = (str(check.targets), str(check.healthy), str(check.remediating))
-        rows.append((check.name, *counts, allowed, check.why))
+        rows.append((check.name, *counts, _SAID[check.allowed], check.why))
+    for served in view.machine_checks:
+        at_work = "-" if served.remediating is None else str(served.remediating)
+        counts = (str(served.targets), str(served.healthy), at_work)
+        rows.append((f"mhc/{served.name}", *counts, _SAID[served.allowed], served.why))
     yield from align(rows)
 
 
 def _nodes(view: StatusView) -> Iterator[str]:
     if not view.nodes:
-        yield "Every watched node is healthy."
+        if view.checks or not view.machine_checks:
+            yield "Every watched node is healthy."
         return
     rows = [("NODE", "STATE", "FOR", "CHECK", "WHY")]
     for node in view.nodes:
         age = "-" if node.for_seconds is None else spell_seconds(node.for_seconds)
         rows.append((node.node, node.state, age, node.check, node.why))
     yield from align(rows)
+
+
+def _machines(view: StatusView) -> Iterator[str]:
+    if not view.machine_checks:
+        return
+    if view.nodes or view.checks:
+        yield ""
+    if view.machines:
+        rows = [("MACHINE", "NODE", "STATE", "FOR", "CHECK", "WHY")]
+        for row in view.machines:
+            age = "-" if row.for_seconds is None else spell_seconds(row.for_seconds)
+            rows.append((row.machine, row.node or "-", row.state, age, row.check, row.why))
+        yield from align(rows)
+    if view.machines_untold:
+        more = spell_count(view.machines_untold, "Machine is", "Machines are")
+        yield f"{more} not healthy by the counts above, with nothing written on them."
+    elif not view.machines:
+        yield "Every watched Machine is healthy."
 
 
 def _past(view: StatusView) -> Iterator[str]:
@@ -93,6 +119,9 @@ def _next_step(view: StatusView) -> str:
     waiting = [node for node in view.nodes if node.state == Phase.AWAITING_WORD]
     if special := (waiting or view.nodes):
         return f"kubectl mend explain {special[0].node}"
+    if view.machines:
+        namespace, _, name = view.machines[0].machine.partition("/")
+        return f"kubectl mend explain machine/{name} -n {namespace}"
     if view.policy.paused:
         return "kubectl mend resume"
     return "nothing; kubectl mend check verifies more"

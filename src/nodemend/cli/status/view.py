@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus, find
@@ -12,12 +11,13 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import STORM, RemediationPolicy
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.leaders import LeaderState, LeaderView
+from nodemend.cli.listed_machines import MachineListing
+from nodemend.cli.status.machines import MachineCheckRow, MachineRow, MachinesShown, show_machines
+from nodemend.cli.status.past import PastRow, past_rows
 from nodemend.cli.words import first_sentence
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.storm_guard import closes_at, most_at_once
-
-SHOWN_OF_PAST: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,19 +62,6 @@ class NodeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PastRow:
-    """One remediation that has ended. Times are in seconds, None where they are not written as such."""
-
-    node: str
-    kind: str
-    outcome: str
-    ended_ago: float | None
-    took: float | None
-    check: str
-    ordered_by: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusView:
     policy: PolicyView
     leaders: tuple[LeaderView, ...]
@@ -83,6 +70,10 @@ class StatusView:
     unread: tuple[str, ...]
     past: tuple[PastRow, ...] = ()
     """The last few remediations that have ended, the newest first."""
+    machine_checks: tuple[MachineCheckRow, ...] = ()
+    machines: tuple[MachineRow, ...] = ()
+    machines_untold: int = 0
+    """So many more Machines are not healthy, and nothing is written on them."""
 
     @property
     def led(self) -> bool:
@@ -95,17 +86,22 @@ def status_view(
     leaders: Iterable[LeaderView],
     checks: Seen[list[NodeHealthCheck]],
     remediations: Seen[list[ManualRemediation]],
+    machines: MachineListing | Unreadable,
     now: datetime,
 ) -> StatusView:
     known_checks = checks.value if isinstance(checks, Present) else []
     known = remediations.value if isinstance(remediations, Present) else []
-    unread = (("health checks", checks), ("remediations", remediations))
+    unread = (("health checks", checks), ("remediations", remediations), ("Machines", machines))
+    shown = MachinesShown() if isinstance(machines, Unreadable) else show_machines(machines, now)
     return StatusView(
         policy=_policy(policy, now),
         leaders=tuple(leaders),
         checks=tuple(_check(check) for check in sorted(known_checks, key=lambda one: one.metadata.name)),
         nodes=_nodes(known_checks, known, now),
-        past=_past(known_checks, now),
+        past=past_rows(known_checks, policy.value if isinstance(policy, Present) else None, now),
+        machine_checks=shown.checks,
+        machines=shown.machines,
+        machines_untold=shown.untold,
         unread=tuple(
             f"{what} cannot be read: {fact.why}" for what, fact in unread if isinstance(fact, Unreadable)
         ),
@@ -118,6 +114,7 @@ def without_ages(view: StatusView) -> StatusView:
         view,
         leaders=tuple(replace(leader, renewed_ago=None) for leader in view.leaders),
         nodes=tuple(replace(node, for_seconds=None) for node in view.nodes),
+        machines=tuple(replace(machine, for_seconds=None) for machine in view.machines),
         past=tuple(replace(row, ended_ago=None) for row in view.past),
     )
 
@@ -175,35 +172,6 @@ def _nodes(
         if report.name not in known
     ]
     return tuple(sorted(rows, key=lambda row: row.node))
-
-
-def _past(checks: Sequence[NodeHealthCheck], now: datetime) -> tuple[PastRow, ...]:
-    ended = [(one.ended, check.metadata.name, one) for check in checks for one in check.status.history]
-    newest = sorted(ended, key=lambda found: found[0], reverse=True)[:SHOWN_OF_PAST]
-    return tuple(
-        PastRow(
-            node=one.node,
-            kind=one.kind,
-            outcome=one.outcome,
-            ended_ago=_seconds_between(one.ended, now),
-            took=_seconds_between(one.began, _moment(one.ended)),
-            check=check,
-            ordered_by=one.ordered_by,
-        )
-        for _, check, one in newest
-    )
-
-
-def _moment(written: str) -> datetime | None:
-    try:
-        return parse_time(written)
-    except ValueError:
-        return None
-
-
-def _seconds_between(written: str, end: datetime | None) -> float | None:
-    begin = _moment(written)
-    return None if begin is None or end is None else (end - begin).total_seconds()
 
 
 def _remediating(remediation: ManualRemediation, now: datetime) -> NodeRow:

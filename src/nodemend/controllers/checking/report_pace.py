@@ -7,6 +7,8 @@ from nodemend.decide.holds import Hold, ViewStale
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 
+REPORT_AT_MOST_EVERY: Final = 1.0
+"""Seconds: what changes together is told together."""
 WHILE_WAITING: Final = 10.0
 """Seconds after which a report is looked at again: storms settle and pauses end by time alone."""
 

@@ -3,15 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from nodemend.api import keys
+from nodemend.api.group_versions import REMEDIATION_POLICY
 from nodemend.api.machine_health_check import CLUSTER_LABEL
+from nodemend.api.remediation_policy import MachineRemediation, RemediationPolicy
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.machine_health_check.gather import Target
-from nodemend.kube.api_request import Precondition, Request, create, delete, merge_patch
+from nodemend.kube.api_request import Precondition, Request, apply, create, delete, merge_patch
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import MachineRecord
 
 FIELD_MANAGER: Final = "nodemend-checker"
+HISTORY_MANAGER: Final = "nodemend-checker-machines"
 _CLONED_FROM_NAME: Final = "cluster.x-k8s.io/cloned-from-name"
 _CLONED_FROM_KIND: Final = "cluster.x-k8s.io/cloned-from-groupkind"
 
@@ -72,6 +77,21 @@ def write_conditions(
 def delete_machine(machine: MachineRecord, version: str) -> Request:
     only_if = Precondition(machine.uid, version)
     return delete(machine.resource, machine.name, machine.namespace, only_if=only_if)
+
+
+def report_history(policy: RemediationPolicy, history: Sequence[MachineRemediation]) -> Request:
+    """Under a name of its own: the rest of that status is applied by whoever checks nodes."""
+    metadata = policy.metadata
+    return apply(
+        REMEDIATION_POLICY,
+        metadata.name,
+        fields={
+            "metadata": {"name": metadata.name, "uid": metadata.uid},
+            "status": {"machineHistory": msgspec.to_builtins(history)},
+        },
+        manager=HISTORY_MANAGER,
+        subresource="status",
+    )
 
 
 def report_status(check: MachineCheckRecord, status: Mapping[str, Any]) -> Request:

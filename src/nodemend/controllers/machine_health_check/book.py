@@ -7,6 +7,7 @@ from typing import Final, Protocol
 from nodemend.controllers.checking.entries import entry_of
 from nodemend.controllers.checking.first_sights import FirstSights
 from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.report_pace import REPORT_AT_MOST_EVERY
 from nodemend.controllers.checking.standings import Entry, Place, Standing
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.ward import Ward
@@ -25,7 +26,6 @@ from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.ports import Runtime
 
 COUNTED_AT_A_TIME: Final = 200
-REPORT_AT_MOST_EVERY: Final = 1.0
 
 
 class Judgements(Protocol):

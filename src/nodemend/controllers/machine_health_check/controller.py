@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol, assert_never
 
+from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.guarding import Guarding, stormy
@@ -18,14 +19,15 @@ from nodemend.controllers.machine_health_check.book import Case, Judgements, Mac
 from nodemend.controllers.machine_health_check.deeds import Beginning, Deeds
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of
 from nodemend.controllers.machine_health_check.gather import MachineObservations, Target
-from nodemend.controllers.machine_health_check.keys import HeldMachinesKey, Key
+from nodemend.controllers.machine_health_check.history import MachineHistory
+from nodemend.controllers.machine_health_check.keys import HeldMachinesKey, HistoryKey, Key
 from nodemend.controllers.machine_health_check.reporter import Counts, MachineReporter
 from nodemend.controllers.machine_health_check.second_look import SecondLook
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import MachineSurroundings
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_marks import UNSURE
-from nodemend.decide.machine_request import Ask, ByTemplate, Delete, Request, decide_machine
+from nodemend.decide.machine_request import Ask, Delete, Request, decide_machine, is_at_work
 from nodemend.decide.remediation_request import Create, Leave, Withdraw
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.machine_record import MachineRecord
@@ -77,10 +79,11 @@ class MachineHealthCheckController:
         for key in asked:
             around.note_begun(key, now)
         guarding = Guarding(around, weather, last_start=now)
-        self._book = MachineBook(view, seen, guarding, runtime, recorder, ask_for)
+        self._book = MachineBook(view, seen, guarding, runtime, recorder, self._ask_for_reports)
+        self._history = MachineHistory(view, guarding.standings)
         second_look = SecondLook(reader, view, guarding, precautions)
         self._deeds = Deeds(view, guarding, around, second_look, writer, precautions, runtime=runtime)
-        self._reporter = MachineReporter(view, guarding, writer, recorder)
+        self._reporter = MachineReporter(view, guarding, self._history, writer, recorder)
 
     async def reconcile(self, key: Key) -> Outcome:
         match key:
@@ -88,6 +91,10 @@ class MachineHealthCheckController:
                 return await self._reconcile_machine(key)
             case MachineCheckKey():
                 return await self._reporter.report(key, self._book.moment())
+            case HistoryKey():
+                # Before anybody is counted, nobody would be known to have healed.
+                await self._book.count_everybody()
+                return await self._reporter.report_history(self._book.moment())
             case HeldMachinesKey():
                 for held in self._waiting.wake():
                     self._ask_for(held, 0.0)
@@ -114,7 +121,9 @@ class MachineHealthCheckController:
         if not isinstance(request, Ask | Create | Delete):
             # The book is written before the deed: a deed that fails is tried again, the book still stands.
             hold = request if isinstance(request, Hold) else None
-            self._book.enter(case, entry_of(case.health, hold, remediating=_at_work(case)))
+            self._book.enter(
+                case, entry_of(case.health, hold, remediating=is_at_work(case.way, target.machine.marks))
+            )
         return await self._act(case, request)
 
     async def _act(self, case: Case, request: Request) -> Outcome:
@@ -139,10 +148,20 @@ class MachineHealthCheckController:
             if begun == Done():
                 waited = self._book.first_sights.begin(case.ward.name, self._book.moment().now)
                 self._recorder.started(case.target, request, waited)
+                self._note_deletion(case.target, request)
             return self._finish(case, request, begun)
         self._book.enter(case, held_entry(begun))
         told = await self._deeds.tell(replace(case, guarded=begun), begun)
         return self._or_wait(case, told, wait=True)
+
+    def _note_deletion(self, target: Target, request: Beginning) -> None:
+        if isinstance(request, Delete):
+            now = print_time(self._book.moment().wall)
+            self._history.note_deletion(target.machine, target.check.name, now)
+
+    def _ask_for_reports(self, check: MachineCheckKey, after: float) -> None:
+        self._ask_for(check, after)
+        self._ask_for(HistoryKey(), after)
 
     def _finish(self, case: Case, deed: Beginning | Withdraw, done: Outcome | Hold) -> Outcome:
         if done == Done():
@@ -168,9 +187,3 @@ def _is_open(case: Case) -> bool:
     """
     unsure = isinstance(case.guarded, Hold) and isinstance(case.guarded.reason, UNSURE)
     return unsure or case.target.machine.marks.not_begun
-
-
-def _at_work(case: Case) -> bool:
-    if isinstance(case.way, ByTemplate):
-        return case.way.existing is not None and case.way.existing.ours
-    return case.target.machine.marks.asks_owner

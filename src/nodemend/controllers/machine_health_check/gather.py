@@ -8,7 +8,13 @@ from nodemend.api.group_versions import OUR_GROUP
 from nodemend.controllers.checking.condition_ages import ConditionAges, read_status
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.machine_health_check.clusters import NotSeen, OutOfReach
-from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of, key_of
+from nodemend.controllers.machine_health_check.fleet import (
+    Fleet,
+    MachineCheckKey,
+    MachineKey,
+    cluster_of,
+    key_of,
+)
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.decide.escalation import Trying
 from nodemend.decide.facts import PolicyFacts
@@ -62,12 +68,16 @@ class MachineObservations:
 
 
 def find_target(view: MachineView, key: MachineKey) -> Target | None:
+    return find_target_in(view.fleet, key)
+
+
+def find_target_in(fleet: Fleet, key: MachineKey) -> Target | None:
     """Of several checks that select a machine, the first by name has it: one machine, one owner."""
-    machine, realm = view.fleet.machine(key), view.fleet.realms.get(key.group)
+    machine, realm = fleet.machine(key), fleet.realms.get(key.group)
     if machine is None or realm is None or machine.left_alone_by:
         return None
     mine = sorted(
-        ((at, check) for at, check in view.fleet.checks_for(machine) if _selects(check, machine)),
+        ((at, check) for at, check in fleet.checks_for(machine) if selects(check, machine)),
         key=lambda found: (found[1].name, found[0].group),
     )
     if not mine:
@@ -187,7 +197,7 @@ def abandoned(view: MachineView, machine: MachineRecord, target: Target | None) 
     ]
 
 
-def _selects(check: MachineCheckRecord, machine: MachineRecord) -> bool:
+def selects(check: MachineCheckRecord, machine: MachineRecord) -> bool:
     """A check of Cluster API without any demand selects nobody: there it is refused where it is admitted."""
     rules = check.rules
     if rules.cluster and rules.cluster != machine.cluster:

@@ -10,4 +10,9 @@ class HeldMachinesKey:
     """Whoever is held."""
 
 
-Key = MachineKey | MachineCheckKey | HeldMachinesKey
+@dataclass(frozen=True, slots=True)
+class HistoryKey:
+    """What was done for Machines, in the status of the RemediationPolicy."""
+
+
+Key = MachineKey | MachineCheckKey | HeldMachinesKey | HistoryKey

@@ -14,7 +14,6 @@ from nodemend.controllers.machine_health_check.served_kinds import (
 )
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.machine_check_record import MachineCheckRecord, machine_check_records
-from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
 from nodemend.kube.machine_record import MachineRecord, machine_records
 from nodemend.kube.object_cache import Change, ObjectCache
 from nodemend.kube.ports import Runtime, Transport
@@ -88,7 +87,7 @@ class MachineWatch:
             if group not in self._fleet.realms:
                 self._begin_realm(group, machines)
         for group, checks in served.checks.items():
-            self._begin_book(group, checks, _machines_for(group, checks, served))
+            self._begin_book(group, checks, served.machines_for(group))
         self._served = served
 
     def _begin_realm(self, group: str, served: ServedMachines) -> None:
@@ -126,12 +125,6 @@ class MachineWatch:
 
     async def _end(self, resources: Sequence[Resource | None]) -> None:
         await self._watches.end([resource for resource in resources if resource is not None])
-
-
-def _machines_for(group: str, checks: ServedChecks, served: ServedKinds) -> str:
-    """Whose machines a check is about: those of its group. Ours are about whatever machines there are."""
-    ours = not checks.only_claimed
-    return OPENSHIFT if ours and group == CLUSTER_API and CLUSTER_API not in served.machines else group
 
 
 def _all_gone(cache: ObjectCache[R]) -> list[Change[R]]:

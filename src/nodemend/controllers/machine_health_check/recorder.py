@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from nodemend.api.event import ObjectReference
-from nodemend.controllers.checking.guard_metrics import GuardMetrics
 from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
+from nodemend.controllers.checking.telling import Subject, Telling, Words
 from nodemend.controllers.machine_health_check.deeds import Beginning
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey
 from nodemend.controllers.machine_health_check.gather import Target
+from nodemend.controllers.machine_health_check.history import BY_DELETION, BY_OWNER
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_request import Ask, Delete
 from nodemend.decide.remediation_request import Create, Withdraw
@@ -19,81 +20,62 @@ from nodemend.kube.event_book import Happening
 from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.telemetry import event_reasons
-from nodemend.telemetry.event_reasons import EventReason
 from nodemend.telemetry.log_format import Log
 from nodemend.telemetry.metrics import Metrics
-from nodemend.telemetry.printable import printable
 
-_CONTROLLER: Final = "machine_health_check"
+_WORDS: Final = Words(event_reasons.MACHINE_HEALTHY, event_reasons.MACHINE_UNHEALTHY)
 _QUIET: Final = frozenset({Standing.HEALTHY, Standing.UNJUDGED})
-_UNWELL: Final = frozenset({Standing.UNHEALTHY, Standing.HELD, Standing.REMEDIATING})
 
 
 class MachineHealthCheckRecorder:
     """The recorder of the controller. `record` takes an event, and never waits or fails."""
 
     def __init__(self, log: Log, metrics: Metrics, record: Callable[[Happening], None]) -> None:
-        self._log = log
-        self._metrics = metrics
-        self._record = record
-        self._guard = GuardMetrics(metrics, _CONTROLLER)
+        self._telling = Telling("machine_health_check", _WORDS, log, metrics, record)
 
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None:
         """A leader begins with all of them, and a cluster comes into sight with all of its own: no news."""
-        self._metrics.decisions.labels(_CONTROLLER, now.standing).inc()
-        if now.standing in _QUIET and (before is None or before.standing in _QUIET):
-            return
-        was = before.standing if before else "-"
-        self._log.info("judged", standing=now.standing, was=was, note=now.message, **_named(target))
-        for reason, note in _news(target, before, now):
-            self._record(_happening(target.machine, reason, note))
+        self._telling.count(now.standing)
+        if now.standing not in _QUIET or (before is not None and before.standing not in _QUIET):
+            self._telling.judged(_subject(target), before, now)
 
     def asked(self, target: Target, deed: Beginning | Withdraw) -> None:
-        name = type(deed).__name__
-        self._metrics.decisions.labels(_CONTROLLER, name).inc()
-        self._log.info("asked", request=name, **_named(target))
-        said = f"mhc/{target.check.name}"
+        name, subject = type(deed).__name__, _subject(target)
+        self._telling.count(name)
+        self._telling.log("asked", request=name, **subject.logged)
         match deed:
             case Ask():
                 owner = target.machine.owner.kind if target.machine.owner is not None else "owner"
-                told = event_reasons.REMEDIATION_STARTED, f"{said} asked its {owner} to replace it."
+                told = event_reasons.REMEDIATION_STARTED, f"asked its {owner} to replace it."
             case Delete():
-                told = event_reasons.REMEDIATION_STARTED, f"{said} deleted it, to have it replaced."
+                told = event_reasons.REMEDIATION_STARTED, "deleted it, to have it replaced."
             case Create():
-                kind = _kind_of(target, deed)
-                told = event_reasons.REMEDIATION_STARTED, f"{said} asked for a {kind}."
+                told = event_reasons.REMEDIATION_STARTED, f"asked for a {_kind_of(target, deed)}."
             case Withdraw():
-                told = event_reasons.REMEDIATION_WITHDRAWN, f"{said} needs its remediation no longer."
+                told = event_reasons.REMEDIATION_WITHDRAWN, "needs its remediation no longer."
             case _:
                 assert_never(deed)
-        self._record(_happening(target.machine, *told))
+        reason, note = told
+        self._telling.tell(subject.regarding, reason, f"{subject.check} {note}")
 
     def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
-        self._metrics.decisions.labels(_CONTROLLER, Withdraw.__name__).inc()
-        self._log.info("withdrew", remediation=str(record), machine=machine.key, node=machine.node)
+        self._telling.count(Withdraw.__name__)
+        self._telling.log("withdrew", remediation=str(record), machine=machine.key, node=machine.node)
         note = f"No check of ours asks for {record} any more: it was withdrawn before it released anything."
-        self._record(_happening(machine, event_reasons.REMEDIATION_WITHDRAWN, note))
+        self._telling.tell(_reference_to(machine), event_reasons.REMEDIATION_WITHDRAWN, note)
 
     def started(self, target: Target, deed: Beginning, waited: float | None) -> None:
-        self._guard.begin(_name_of(target.check_key), _kind_of(target, deed), waited)
+        self._telling.started(_name_of(target.check_key), _kind_of(target, deed), waited)
 
     def guarded(self, check: MachineCheckKey, guarded: Go | Hold, room: Room | None) -> None:
         named = replace(room, name=_name_of(check)) if room is not None else None
-        self._guard.show_check(_name_of(check), guarded, named)
+        self._telling.guarded(_name_of(check), guarded, named)
 
     def filled(self, cluster: str, rooms: Iterable[Room]) -> None:
-        self._guard.show_cluster(cluster, rooms)
+        self._telling.filled(cluster, rooms)
 
     def counted(self, check: MachineCheckKey, tally: Tally | None) -> None:
-        name = _name_of(check)
-        if tally is None:
-            self._guard.forget_check(name)
-        for standing in Standing:
-            state = standing.value.lower()
-            if tally is not None:
-                self._metrics.nodes.labels(name, state).set(tally.count(standing))
-            else:
-                self._metrics.nodes.remove_by_labels({"check": name, "state": state})
+        self._telling.counted(_name_of(check), tally)
 
 
 def _name_of(check: MachineCheckKey) -> str:
@@ -103,9 +85,9 @@ def _name_of(check: MachineCheckKey) -> str:
 def _kind_of(target: Target, deed: Beginning) -> str:
     match deed:
         case Ask():
-            return "OwnerRemediation"
+            return BY_OWNER
         case Delete():
-            return "MachineDeletion"
+            return BY_DELETION
         case Create():
             template = target.check.rules.template
             return template.kind.removesuffix("Template") if template is not None else ""
@@ -113,42 +95,21 @@ def _kind_of(target: Target, deed: Beginning) -> str:
             assert_never(deed)
 
 
-def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventReason, str]]:
-    """What people should hear. Who stands as before is not told again, unless another hold holds."""
-    name, check = target.machine.name, f"mhc/{target.check.name}"
-    news = []
-    was_unwell = before is not None and before.standing in _UNWELL
-    # A new leader finds remediations open: that alone does not say that the machine is unhealthy now.
-    found_open = before is None and now.standing is Standing.REMEDIATING
-    if now.standing in _UNWELL and not was_unwell and not found_open:
-        news.append((event_reasons.MACHINE_UNHEALTHY, f"{name} is unhealthy by {check}."))
-    match now.standing:
-        case Standing.HELD:
-            news.append((event_reasons.REMEDIATION_HELD, now.message))
-        case Standing.HEALTHY:
-            news.append((event_reasons.MACHINE_HEALTHY, f"{name} is healthy by {check}."))
-        case Standing.SUSPECT | Standing.UNHEALTHY | Standing.REMEDIATING | Standing.UNJUDGED:
-            pass
-    return news
+def _subject(target: Target) -> Subject:
+    machine = target.machine
+    return Subject(
+        name=machine.name,
+        check=f"mhc/{target.check.name}",
+        regarding=_reference_to(machine),
+        logged={"machine": machine.key, "node": machine.node, "check": target.check.key},
+    )
 
 
-def _happening(machine: MachineRecord, reason: EventReason, note: str) -> Happening:
-    regarding = ObjectReference(
+def _reference_to(machine: MachineRecord) -> ObjectReference:
+    return ObjectReference(
         api_version=machine.resource.api_version,
         kind=machine.resource.kind,
         name=machine.name,
         namespace=machine.namespace,
         uid=machine.uid,
     )
-    return Happening(
-        regarding=regarding,
-        related=None,
-        type=reason.type,
-        reason=reason.word,
-        action=reason.action,
-        note=printable(note),
-    )
-
-
-def _named(target: Target) -> dict[str, object]:
-    return {"machine": target.machine.key, "node": target.machine.node, "check": target.check.key}

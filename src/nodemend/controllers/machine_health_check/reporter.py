@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import Protocol
 
+from nodemend.api import keys
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
-from nodemend.controllers.checking.report_pace import after_report
+from nodemend.controllers.checking.report_pace import WHILE_WAITING, after_report
 from nodemend.controllers.checking.rooms import Room, room_of_check, rooms_of_cluster
 from nodemend.controllers.checking.standings import Tally
 from nodemend.controllers.checking.ward import Ward
@@ -13,13 +14,14 @@ from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import value_of
 from nodemend.controllers.machine_health_check import act, report
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey
+from nodemend.controllers.machine_health_check.history import MachineHistory
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import check_facts
 from nodemend.decide.facts import Present
 from nodemend.decide.holds import Hold
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.machine_dialect import dialect_of
-from nodemend.kube.reconcile_loop import Done, Outcome
+from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 
 
 class Counts(Protocol):
@@ -37,9 +39,12 @@ class Counts(Protocol):
 
 
 class MachineReporter:
-    def __init__(self, view: MachineView, guarding: Guarding, writer: Writer, counts: Counts) -> None:
+    def __init__(
+        self, view: MachineView, guarding: Guarding, history: MachineHistory, writer: Writer, counts: Counts
+    ) -> None:
         self._view = view
         self._guarding = guarding
+        self._history = history
         self._writer = writer
         self._counts = counts
         self._clusters: dict[MachineCheckKey, str] = {}
@@ -75,6 +80,17 @@ class MachineReporter:
             if outcome != Done():
                 return outcome
         return after_report(guarded)
+
+    async def report_history(self, moment: Moment) -> Outcome:
+        """Only while all that is served is in sight: who is not seen is not gone."""
+        policy = self._view.policies.get(keys.POLICY_NAME)
+        if policy is None:
+            return Done()
+        if not self._view.fleet.settled:
+            return RequeueAfter(WHILE_WAITING)
+        written = policy.status.machine_history
+        history = self._history.look(written, print_time(moment.wall))
+        return Done() if history == written else await self._writer.write(act.report_history(policy, history))
 
     def _tell_cluster(self, key: MachineCheckKey, moment: Moment) -> None:
         cluster, policy = self._clusters.get(key), self._guarding.policy(moment)

@@ -14,8 +14,8 @@ from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.checking.withdrawal import withdraw_remediation
 from nodemend.controllers.fresh_reads import Reader, seen, value_of
 from nodemend.controllers.machine_health_check import act, gather
-from nodemend.controllers.machine_health_check.fleet import cluster_of
 from nodemend.controllers.machine_health_check.gather import Target
+from nodemend.controllers.machine_health_check.rivals import find_rival
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import ward_of
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
@@ -109,8 +109,8 @@ class SecondLook:
         others, policy, runtime = listed.answer, asked_policy.answer, self._reader.runtime
         if isinstance(others, Unreadable):
             return Hold(CannotRead("the other remediations", others.why))
-        if at_work := [record for record in others if self._is_rival(target, record)]:
-            return Hold(OtherRemediation(str(at_work[0])))
+        if (rival := find_rival(self._view, target, others)) is not None:
+            return Hold(OtherRemediation(str(rival)))
         if neighbour.answer is not None:
             return neighbour.answer
         moment = Moment(runtime.monotonic(), runtime.wall())
@@ -167,20 +167,6 @@ class SecondLook:
             return Hold(CannotRead("the Machine", "it is no target any more"))
         conditions = (raw.get("status") or {}).get("conditions") or ()
         return Fresh(machine, wire.metadata.resource_version, tuple(conditions))
-
-    def _is_rival(self, target: Target, record: RemediationRecord) -> bool:
-        """Somebody else's remediation of this machine, or of its node, where that is one of ours."""
-        machine = target.machine
-        if machine.uid in record.owners:
-            return False
-        if record.namespace == machine.namespace and record.name == machine.name:
-            return True
-        if self._view.clusters.is_elsewhere(cluster_of(machine)):
-            return False
-        return bool(machine.node) and record.name == machine.node and not self._is_of_machine(record)
-
-    def _is_of_machine(self, record: RemediationRecord) -> bool:
-        return any(self._view.fleet.by_uid(uid) is not None for uid in record.owners)
 
 
 def _with_reason(finding: Finding, told: Mapping[tuple[str, str], str]) -> Finding:

@@ -42,6 +42,11 @@ class ServedKinds:
     machines: dict[str, ServedMachines]
     checks: dict[str, ServedChecks]
 
+    def machines_for(self, group: str) -> str:
+        """Whose machines the checks of a group are about: its own. Ours are about whatever there are."""
+        ours = not self.checks[group].only_claimed
+        return OPENSHIFT if ours and group == CLUSTER_API and CLUSTER_API not in self.machines else group
+
 
 class _Labelled(msgspec.Struct):
     metadata: ObjectMeta = ObjectMeta()

@@ -45,11 +45,13 @@ def check_facts(
     machine: MachineRecord | None,
     policy: PolicyFacts | None,
 ) -> CheckFacts:
+    pause, unpause = _pause(view, check, machine)
     return CheckFacts(
         name=name,
         gate=check.rules.gate,
         reading=_reading(check, policy),
-        pause=_pause(view, check, machine),
+        pause=pause,
+        unpause=unpause,
         unread="; ".join(check.rules.unread),
     )
 
@@ -148,13 +150,17 @@ def _reading(check: MachineCheckRecord, policy: PolicyFacts | None) -> Reading:
     return policy.machines.reading
 
 
-def _pause(view: MachineView, check: MachineCheckRecord, machine: MachineRecord | None) -> Pause | None:
-    """A claimed check is paused for the project that else would serve it, and not for us."""
+def _pause(
+    view: MachineView, check: MachineCheckRecord, machine: MachineRecord | None
+) -> tuple[Pause | None, str]:
+    """And what ends it. A claimed check is paused for the project that else would serve it, not for us."""
     if check.paused and not check.claimed:
-        return Pause(reason=f"it has the annotation {PAUSED}")
+        return Pause(reason=f"it has the annotation {PAUSED}"), "Take that off"
     if machine is None:
-        return None
+        return None, ""
     realm = view.fleet.realms.get(machine.resource.group)
     clusters = realm.clusters if realm is not None else None
     cluster = clusters.get(cluster_of(machine)) if clusters is not None else None
-    return Pause(reason=f"its Cluster {cluster.name} is paused") if cluster and cluster.paused else None
+    if cluster is None or not cluster.paused:
+        return None, ""
+    return Pause(reason=f"its Cluster {cluster.name} is paused"), "Set spec.paused of that Cluster to false"

@@ -78,7 +78,8 @@ class Reporter:
         if isinstance(known, Present):
             self._counts.filled("", rooms_of_cluster(self._guarding.standings, known.value, ""))
         status = report.policy_status(policy, census, weather, moment.wall)
-        if status != policy.status:
+        # The history of Machines in it is not ours to write.
+        if status != policy.status.but(machine_history=()):
             outcome = await self._writer.write(act.report_policy(policy, report.as_fields(status)))
             if outcome != Done():
                 return outcome

@@ -20,6 +20,7 @@ from nodemend.controllers.node_exclusion import excluded_by
 from nodemend.controllers.node_health_check import act, gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
+from nodemend.controllers.node_health_check.rivals import find_rival
 from nodemend.controllers.node_health_check.wards import ward_of
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.guard_holds import Excluded, OtherRemediation
@@ -92,7 +93,7 @@ class SecondLook:
             _doubt(target, look.node, ordered=warrant is not None)
             or _doubt_check(target, look.check)
             or look.order
-            or self._rival(target.node.name, look.others)
+            or find_rival(self._view, target.node.name, look.others)
             or look.neighbour
             or self._guard(target, place, look.policy, look.others, warrant)
         )
@@ -144,16 +145,6 @@ class SecondLook:
                 return Hold(CannotRead("the remediation", "it is gone already"))
             case Unreadable(why):
                 return Hold(CannotRead("the remediation", why))
-
-    def _rival(self, node: str, others: list[RemediationRecord]) -> Hold | None:
-        """Who is at work on the node already: by its own name, or by that of the Machine behind it."""
-        machines = self._view.machines
-        behind = machines.uids_behind(node) if machines is not None else frozenset()
-        for record in others:
-            if record.name == node or not behind.isdisjoint(record.owners):
-                return Hold(OtherRemediation(str(record)))
-        asked = machines.asked_behind(node) if machines is not None else ""
-        return Hold(OtherRemediation(asked)) if asked else None
 
     def _guard(
         self,

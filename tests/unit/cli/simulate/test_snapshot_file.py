@@ -8,9 +8,11 @@ import yaml
 
 from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.cli.simulate.documents import DocumentsError, read_documents
+from nodemend.cli.simulate.engine import simulate
 from nodemend.cli.simulate.snapshot_file import read_snapshot
+from nodemend.cli.simulate.telling import tell
 from tests.unit.cli.simulate.clusters import as_list, check, edge_cluster, node, policy, remediation
-from tests.unit.cli.simulate.simulated import NOON
+from tests.unit.cli.simulate.simulated import NOON, a_plan
 
 WRITTEN = """\
 kind: Node
@@ -25,6 +27,20 @@ status:
   conditions:
     - {type: Ready, status: "Unknown", lastTransitionTime: 2026-01-31T11:00:00Z}
 """
+
+
+def test_machine_health_checks_are_counted_to_be_named_as_left_out() -> None:
+    others = [
+        {"apiVersion": f"{group}/v1beta1", "kind": "MachineHealthCheck", "metadata": {"name": "workers"}}
+        for group in ("cluster.x-k8s.io", "machine.openshift.io")
+    ]
+    snapshot = read_snapshot(as_list([*edge_cluster(), *others]), "x", NOON)
+    plan = a_plan("edge-a1@0s")
+    view = tell(snapshot, plan, simulate(snapshot, plan))
+
+    assert "2 MachineHealthChecks are left out: only NodeHealthChecks act here." in view.assumed
+    alone = read_snapshot(as_list(edge_cluster()), "x", NOON)
+    assert not [one for one in tell(alone, plan, simulate(alone, plan)).assumed if "Machine" in one]
 
 
 def test_a_list_in_json_and_in_yaml_is_the_same() -> None:

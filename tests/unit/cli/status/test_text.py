@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from nodemend.cli.leaders import LeaderState
+from nodemend.cli.status.past import PastRow
 from nodemend.cli.status.text import render
-from nodemend.cli.status.view import CheckRow, NodeRow, PastRow, PolicyView, StatusView
+from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView
 from tests.unit.cli.check.sound_facts import leader
 
 BUSY = StatusView(
@@ -49,9 +50,9 @@ def test_one_screen() -> None:
         "Leaders   checker: checker-0 leads, renewed 1s ago\n"
         "          remediator: remediator-0 leads, renewed 1s ago\n"
         "\n"
-        "CHECK           NODES   HEALTHY   REMEDIATING   MAY-BEGIN   WHY-NOT\n"
-        "control-plane   3       3         0             no          Paused by anna: swap.\n"
-        "workers         24      22        1             yes\n"
+        "CHECK           TARGETS   HEALTHY   REMEDIATING   MAY-BEGIN   WHY-NOT\n"
+        "control-plane   3         3         0             no          Paused by anna: swap.\n"
+        "workers         24        22        1             yes\n"
         "\n"
         "NODE      STATE          FOR     CHECK     WHY\n"
         "edge-03   Suspect        -       workers   Ready=Unknown for less than 300 s\n"

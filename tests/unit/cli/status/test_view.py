@@ -14,6 +14,7 @@ from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
 from nodemend.cli.leaders import LeaderState
+from nodemend.cli.listed_machines import MachineListing
 from nodemend.cli.status.command import gather
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, status_view, without_ages
@@ -50,7 +51,7 @@ def view_of(policy: Seen[RemediationPolicy], *checks: NodeHealthCheck) -> Status
         ),
         remediation("edge-09", phase=Phase.SUCCEEDED),
     ]
-    return status_view(policy, LEADERS, Present(list(checks)), Present(remediations), NOW)
+    return status_view(policy, LEADERS, Present(list(checks)), Present(remediations), MachineListing(), NOW)
 
 
 def test_checks_show_what_they_report_and_the_guard() -> None:
@@ -107,14 +108,14 @@ def test_mode_and_pause_are_those_of_the_policy() -> None:
 
 
 def test_what_cannot_be_read_is_told() -> None:
-    view = status_view(Present(ACTING), LEADERS, Unreadable("no"), Absent(), NOW)
+    view = status_view(Present(ACTING), LEADERS, Unreadable("no"), Absent(), MachineListing(), NOW)
 
     assert view.unread == ("health checks cannot be read: no",)
 
 
 def test_a_controller_that_does_not_live_makes_the_status_bad() -> None:
     for state in LeaderState:
-        view = status_view(Absent(), (leader("checker", state),), Absent(), Absent(), NOW)
+        view = status_view(Absent(), (leader("checker", state),), Absent(), Absent(), MachineListing(), NOW)
         assert view.led == (state in (LeaderState.ALIVE, LeaderState.UNKNOWN))
 
 

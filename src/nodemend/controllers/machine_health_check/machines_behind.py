@@ -1,0 +1,28 @@
+"""The Machines behind the Nodes of our own cluster."""
+
+from collections.abc import Iterator
+
+from nodemend.controllers.machine_health_check.clusters import Clusters
+from nodemend.controllers.machine_health_check.fleet import Fleet
+from nodemend.kube.machine_record import MachineRecord
+
+
+class MachinesBehind:
+    """A Machine of another cluster may name a node of this name, and is not meant."""
+
+    def __init__(self, fleet: Fleet, clusters: Clusters) -> None:
+        self._fleet = fleet
+        self._clusters = clusters
+
+    def of_node(self, node: str) -> Iterator[MachineRecord]:
+        for key in self._fleet.naming(node):
+            machine = self._fleet.machine(key)
+            if machine is not None and self._clusters.nodes_of(machine) == self._clusters.own:
+                yield machine
+
+    def uids_behind(self, node: str) -> frozenset[str]:
+        return frozenset(machine.uid for machine in self.of_node(node))
+
+    def asked_behind(self, node: str) -> str:
+        """One of them whose owner is asked to replace it; empty when none is."""
+        return next((f"The owner of {one}" for one in self.of_node(node) if one.marks.asks_owner), "")

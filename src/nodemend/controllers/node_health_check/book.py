@@ -1,0 +1,155 @@
+"""Where every node stands, and who is told when that changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from nodemend.controllers.checking.entries import entry_of
+from nodemend.controllers.checking.first_sights import FirstSights
+from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.observations import Observations
+from nodemend.controllers.checking.standings import Entry, Place, Standing, Stood
+from nodemend.controllers.checking.turn import Turn
+from nodemend.controllers.node_health_check import gather
+from nodemend.controllers.node_health_check.gather import Found, Target, View
+from nodemend.controllers.node_health_check.orders import Orders, Warrant, Weighed
+from nodemend.controllers.node_health_check.wards import ward_of
+from nodemend.decide.holds import Hold
+from nodemend.decide.node_health import Healthy, NodeHealth, Unhealthy
+from nodemend.decide.remediation_request import Open
+from nodemend.decide.storm_guard import Go, guard
+from nodemend.kube.ports import Runtime
+
+COUNTED_AT_A_TIME: Final = 500
+
+
+class Judgements(Protocol):
+    def judged(self, target: Target, before: Entry | None, now: Entry) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A target with all that was found about it. `before` is where it stood."""
+
+    target: Target
+    place: Place
+    health: NodeHealth
+    found: Found | None
+    """The remediation that is there for it."""
+    existing: Open | None
+    weighed: Weighed
+    """What a person has ordered for it."""
+    warrant: Warrant | None
+    guarded: Go | Hold
+    before: Stood | None
+
+    @property
+    def ours(self) -> Found | None:
+        return self.found if self.existing is not None and self.existing.ours else None
+
+
+class NodeBook:
+    """One leadership's standings of nodes."""
+
+    def __init__(  # noqa: PLR0913 - what it sees, what it remembers, whom it tells
+        self,
+        view: View,
+        seen: Observations,
+        guarding: Guarding,
+        orders: Orders,
+        *,
+        runtime: Runtime,
+        judgements: Judgements,
+        ask_for_reports: Callable[[str], None],
+    ) -> None:
+        self._view = view
+        self._seen = seen
+        self._guarding = guarding
+        self._orders = orders
+        self._runtime = runtime
+        self._judgements = judgements
+        self._ask_for_reports = ask_for_reports
+        self.first_sights = FirstSights()
+        self._counted_by: object = None
+        self._counting = Turn(runtime)
+
+    def moment(self) -> Moment:
+        return Moment(self._runtime.monotonic(), self._runtime.wall())
+
+    def look(self, target: Target) -> Case:
+        """Judge it, count it, and ask the guard if it wants something."""
+        moment, name = self.moment(), target.node.name
+        health = gather.judge_target(target, self._seen.ages, moment.now)
+        self.first_sights.note(name, health, moment.now)
+        found = gather.find_remediation(self._view, target)
+        existing = self._as_open(found, target, moment) if found is not None else None
+        ward = ward_of(target, moment.wall)
+        place = self._guarding.place_of(ward, moment)
+        before = self._guarding.standings.stood(name)
+        weighed = self._orders.weigh(target, health, existing, moment.now)
+        self._count_in(name, place, health, ordered=weighed.stands)
+        self._guarding.look_around(ward, place, moment)
+        asks = existing is None and (weighed.stands or isinstance(health, Unhealthy))
+        facts = self._guarding.facts_of(ward, place, moment) if asks else None
+        warrant = weighed.warrant(facts)
+        guarded = guard(facts, warrant.passing if warrant else ()) if facts else Go()
+        return Case(target, place, health, found, existing, weighed, warrant, guarded, before)
+
+    def enter(self, case: Case, entry: Entry) -> None:
+        place, before = case.place, case.before
+        self._guarding.standings.enter(case.target.node.name, place, entry)
+        if before == (place, entry):
+            return
+        self._judgements.judged(case.target, before[1] if before else None, entry)
+        self._ask_for_reports(place.check)
+        if before is not None and before[0].check != place.check:
+            self._ask_for_reports(before[0].check)
+
+    def strike(self, name: str) -> None:
+        self.first_sights.forget(name)
+        place = self._guarding.standings.strike(name)
+        if place is not None:
+            self._ask_for_reports(place.check)
+
+    async def count_everybody(self) -> None:
+        """Before anybody is judged by new rules: a storm is a share of all, not of the first few."""
+        if gather.rules_in_force(self._view) == self._counted_by:
+            return
+        async with self._counting.taken():
+            rules = gather.rules_in_force(self._view)
+            if rules != self._counted_by:
+                await self._count_by(rules)
+
+    async def _count_by(self, rules: object) -> None:
+        names = list(self._view.nodes.keys())
+        for first in range(0, len(names), COUNTED_AT_A_TIME):
+            moment = self.moment()
+            for name in names[first : first + COUNTED_AT_A_TIME]:
+                self._count(name, moment)
+            await self._runtime.sleep(0)
+        self._counted_by = rules
+        for check in self._view.checks.all():
+            self._ask_for_reports(check.metadata.name)
+
+    def _count(self, name: str, moment: Moment) -> None:
+        target = gather.find_target(self._view, name)
+        if target is None:
+            self.strike(name)
+            return
+        health = gather.judge_target(target, self._seen.ages, moment.now)
+        remediating = gather.find_remediation(self._view, target) is not None
+        entry = self._guarding.standings.find(name) or entry_of(health, None, remediating=remediating)
+        place = self._guarding.place(target.check.metadata.name, target.node, moment)
+        self._guarding.standings.enter(name, place, entry)
+
+    def _as_open(self, found: Found, target: Target, moment: Moment) -> Open:
+        since = self._seen.remediations.get(found.record.uid, moment.now)
+        return gather.as_open(found, target, self._view, moment.now - since)
+
+    def _count_in(self, name: str, place: Place, health: NodeHealth, *, ordered: bool) -> None:
+        """Count a target among the unwell before the guard is asked about it, if it is one."""
+        known = self._guarding.standings.find(name)
+        healthy = isinstance(health, Healthy) and not ordered
+        if healthy or (known is not None and known.standing is not Standing.HEALTHY):
+            return
+        self._guarding.standings.enter(name, place, Entry(Standing.UNHEALTHY))

@@ -1,0 +1,185 @@
+"""What is said of a Machine is what the checker does with it."""
+
+import pytest
+
+from nodemend.api.group_versions import NODE_HEALTH_CHECK
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.exit_codes import CommandFailure
+from nodemend.cli.explain.facts import gather
+from nodemend.cli.explain.machine_facts import MachineName, gather_behind, gather_machine, parse_machine
+from nodemend.cli.explain.machine_reasoning import explain_machine
+from nodemend.cli.explain.nodes_and_machines import explain_with_machines
+from nodemend.cli.explain.view import Answer, ExplainView
+from nodemend.kube.machine_dialect import OPENSHIFT
+from nodemend.testing.cluster.world import check_spec
+from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.controllers.machine_health_check.conftest import NewWorld
+from tests.unit.controllers.machine_health_check.machine_world import SPACE, MachineWorld
+
+
+def explained(
+    world: MachineWorld, name: str = "m1", namespace: str = "", hidden: tuple[str, ...] = ()
+) -> ExplainView:
+    async def look(cluster: Cluster) -> ExplainView:
+        return explain_machine(*await gather_machine(cluster, MachineName(name, namespace)))
+
+    return SimulatedCaller(world, hidden=hidden).run(look)
+
+
+def explained_node(world: MachineWorld, name: str = "m1", hidden: tuple[str, ...] = ()) -> ExplainView:
+    async def look(cluster: Cluster) -> ExplainView:
+        facts = await gather(cluster, name)
+        return explain_with_machines(facts, await gather_behind(cluster, facts))
+
+    return SimulatedCaller(world, hidden=hidden).run(look)
+
+
+def answers(view: ExplainView) -> dict[str, Answer]:
+    return {question.key: question.answer for question in view.questions}
+
+
+def test_the_way_of_a_failure_is_told_as_the_checker_goes_it(new_world: NewWorld) -> None:
+    world = new_world()
+    world.add_pool(4)
+    world.add_check()
+    world.start()
+    healthy = explained(world)
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(30)
+    suspect = explained(world)
+    world.run(40)
+    asked = explained(world)
+
+    assert (healthy.health, healthy.next_step) == ("Healthy", "nothing.")
+    assert suspect.headline == "Machine default/m1 is suspect. It counts as unhealthy in 29s."
+    assert world.marks("m1")["OwnerRemediated"] == ("False", "WaitingForRemediation")
+    assert asked.headline == "Machine default/m1 is unhealthy. It is under remediation."
+    assert answers(asked) == {
+        "watched": Answer.YES,
+        "unhealthy": Answer.YES,
+        "told": Answer.YES,
+        "allowed": Answer.YES,
+        "remediating": Answer.YES,
+    }
+
+
+def test_what_holds_it_is_what_the_checker_wrote_on_the_check(new_world: NewWorld) -> None:
+    world = new_world()
+    names = world.add_pool(6)
+    triggers = {"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}
+    world.add_check(remediation=triggers)
+    world.start()
+    for name in names[:3]:
+        world.set_condition(name, "Ready", "Unknown")
+    world.run(90)
+    view = explained(world)
+
+    assert view.held is not None
+    assert world.said("RemediationAllowed") == ("False", view.held.reason)
+    assert world.allowed_message("workers") == f"{view.held.sentence} {view.held.next_step}"
+    assert answers(view)["allowed"] is Answer.HOLD
+
+
+def test_its_remediation_is_told_with_its_age(new_world: NewWorld) -> None:
+    world = new_world()
+    world.add_pool(4)
+    world.add_check(template=True)
+    world.start()
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(100)
+    view = explained(world)
+
+    assert world.fixes() == ["m1"]
+    row = next(question for question in view.questions if question.key == "remediating")
+    assert row.answer is Answer.YES
+    assert row.because == "Metal3Remediation default/m1, open, for 40s"
+
+
+def test_without_the_right_to_see_remediations_the_rest_is_told(new_world: NewWorld) -> None:
+    world = new_world()
+    world.add_pool(4)
+    world.add_check(template=True)
+    world.start()
+    view = explained(world, hidden=("metal3remediations",))
+
+    assert view.health == "Healthy"
+    assert answers(view)["remediating"] is Answer.OPEN
+    assert any("Metal3Remediation objects cannot be read" in note for note in view.notes)
+
+
+def test_a_node_is_explained_by_its_machine_where_only_that_is_watched(new_world: NewWorld) -> None:
+    world = new_world()
+    world.add_pool(4)
+    world.add_check()
+    world.start()
+    view = explained_node(world)
+
+    assert (view.machine, view.node, view.health) == ("default/m1", "m1", "Healthy")
+    assert "m1 itself is selected by no NodeHealthCheck." in view.notes
+
+
+def test_a_node_under_checks_of_both_kinds_has_both_explained(new_world: NewWorld) -> None:
+    world = new_world()
+    world.add_pool(4)
+    world.add_check()
+    world.api.create(NODE_HEALTH_CHECK, {"metadata": {"name": "all"}, "spec": check_spec()})
+    world.start()
+    view = explained_node(world)
+
+    assert (view.machine, view.health) == ("", "Healthy")
+    assert [one.machine for one in view.machines] == ["default/m1"]
+
+
+def test_who_may_not_see_machines_still_has_a_node_explained(new_world: NewWorld) -> None:
+    world = new_world()
+    world.add_pool(4)
+    world.add_check()
+    world.start()
+    view = explained_node(world, hidden=("machines", "machinehealthchecks", "clusters"))
+
+    assert (view.machine, view.health, view.machines) == ("", "Unwatched", ())
+
+
+def test_a_name_that_several_have_needs_its_namespace(new_world: NewWorld) -> None:
+    world = new_world()
+    world.add_pool(1)
+    world.api.create(
+        world.machines_at, {"metadata": {"name": "m1"}, "spec": {"clusterName": "prod"}}, "kube-system"
+    )
+    world.add_check()
+    world.start()
+
+    with pytest.raises(CommandFailure, match="there are 2 Machines m1: in default and kube-system"):
+        explained(world)
+    assert explained(world, namespace=SPACE).machine == "default/m1"
+    with pytest.raises(CommandFailure, match="there is no Machine m2 in the namespace default"):
+        explained(world, "m2", namespace=SPACE)
+
+
+def test_an_openshift_machine_that_nobody_may_delete_is_held_for_that(new_world: NewWorld) -> None:
+    world = new_world(OPENSHIFT, "v1beta1")
+    world.add_pool(4)
+    world.add_check()
+    world.start()
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(90)
+    view = explained(world)
+
+    assert view.held is not None
+    assert view.held.reason == "NobodyActs"
+    assert answers(view)["remediating"] is Answer.HOLD
+    assert "told" not in answers(view)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("edge-07", None),
+        ("node/edge-07", None),
+        ("machine/m1", MachineName("m1", "here")),
+        ("machines/m1", MachineName("m1", "here")),
+        ("machine.machine.openshift.io/m1", MachineName("m1", "here", OPENSHIFT)),
+    ],
+)
+def test_what_is_asked_about_is_read_as_kubectl_reads_it(written: str, meant: MachineName | None) -> None:
+    assert parse_machine(written, "here") == meant
