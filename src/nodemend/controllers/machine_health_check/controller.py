@@ -20,6 +20,7 @@ from nodemend.controllers.machine_health_check.deeds import Beginning, Deeds
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of
 from nodemend.controllers.machine_health_check.gather import MachineObservations, Target
 from nodemend.controllers.machine_health_check.keys import HeldMachinesKey, Key
+from nodemend.controllers.machine_health_check.marking import Marking
 from nodemend.controllers.machine_health_check.reporter import Counts, MachineReporter
 from nodemend.controllers.machine_health_check.second_look import SecondLook
 from nodemend.controllers.machine_health_check.view import MachineView
@@ -35,6 +36,9 @@ from nodemend.kube.remediation_record import RemediationRecord
 
 A_MOMENT: Final = 0.02
 """A deadline may be a rounding error away: without a pause we would ask for it again and again."""
+LEFT_BY_MARKS: Final = 50
+"""Of the requests that we may make at once, those that marks leave to what heals, and to reports."""
+LEFT_BY_REPORTS: Final = 25
 
 
 class MachineRecorder(Judgements, Counts, Protocol):
@@ -80,9 +84,21 @@ class MachineHealthCheckController:
             around.note_begun(key, now)
         guarding = Guarding(around, weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, ask_for)
-        second_look = SecondLook(reader, view, guarding, neighbours)
-        self._deeds = Deeds(view, guarding, around, second_look, writer, turn, runtime=runtime)
-        self._reporter = MachineReporter(view, guarding, writer, recorder)
+        patient = client.leaving(LEFT_BY_MARKS)
+        marked_by = SecondLook(Reader(patient, runtime), view, guarding, neighbours)
+        self._marking = Marking(marked_by, Writer(patient, runtime), runtime)
+        self._deeds = Deeds(
+            view,
+            guarding,
+            around,
+            SecondLook(reader, view, guarding, neighbours),
+            writer,
+            marking=self._marking,
+            turn=turn,
+            runtime=runtime,
+        )
+        reporting = Writer(client.leaving(LEFT_BY_REPORTS), runtime)
+        self._reporter = MachineReporter(view, guarding, reporting, recorder)
 
     async def reconcile(self, key: Key) -> Outcome:
         match key:
@@ -126,9 +142,9 @@ class MachineHealthCheckController:
             case Withdraw():
                 return self._finish(case, request, await self._deeds.withdraw(case.target))
             case Hold():
-                return self._or_wait(case, await self._deeds.tell(case, request), wait=True)
+                return self._or_wait(case, await self._marking.tell(case, request), wait=True)
             case Leave(again_in):
-                outcome = self._or_wait(case, await self._deeds.tell(case, request), wait=_is_open(case))
+                outcome = self._or_wait(case, await self._marking.tell(case, request), wait=_is_open(case))
                 soon = again_in is not None and outcome == Done()
                 return RequeueAfter(max(again_in or 0.0, A_MOMENT)) if soon else outcome
             case _:
@@ -143,7 +159,7 @@ class MachineHealthCheckController:
                 self._recorder.started(case.target, request, waited)
             return self._finish(case, request, begun)
         self._book.enter(case, held_entry(begun))
-        told = await self._deeds.tell(replace(case, guarded=begun), begun)
+        told = await self._marking.tell(replace(case, guarded=begun), begun)
         return self._or_wait(case, told, wait=True)
 
     def _finish(self, case: Case, deed: Beginning | Withdraw, done: Outcome | Hold) -> Outcome:
