@@ -4,41 +4,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from controlplane.api import Api
 from controlplane.run import ControlPlane
-from tests.checks_e2e.world import Plan, Site, World, for_each
+from controlplane.settings import Settings
+from tests.checks_e2e.world import PACE, Population, Site, World, for_each
 from tests.integration.furnished import CLAIM, MACHINES_ON, SPACE, TEMPLATE, furnish, start_checker
-from tests.integration.played_machines import (
-    CLUSTER,
-    CLUSTER_API,
-    OPENSHIFT,
-    a_thing,
+from tests.integration.played_machines import OPENSHIFT, a_thing, add_openshift_machine, provider_id
+from tests.integration.played_workload_clusters import (
+    add_check,
     add_cluster,
-    add_cluster_api_machine,
-    add_openshift_machine,
+    add_machine,
+    check_of,
+    machine_of,
 )
 
 WORKERS: Final = {"pool": "workers"}
-
-
-class Population(Protocol):
-    """`check` is the path of its check."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def check(self) -> str: ...
-
-    def settle(self, api: Api, nodes: Sequence[str]) -> None:
-        """Make what stands between these nodes and their check."""
-        ...
-
-    def watch_over(self, api: Api, seconds: int, most: str) -> None:
-        """Make the check: a node is unhealthy when Unknown for so long, unless more than `most` are."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,47 +28,54 @@ class OneCluster:
     """A story of one cluster, which has everything."""
 
     population: Population
+    clusters: int = 1
 
     @property
     def name(self) -> str:
         return self.population.name
 
     @contextmanager
-    def world(self, plan: Plan) -> Iterator[World]:
-        with ControlPlane(plan.settings) as plane:
-            furnish(plane, "cluster-api", "openshift", settings=MACHINES_ON, **plan.policy)
+    def world(self) -> Iterator[World]:
+        with ControlPlane(Settings(scheduler=False)) as plane:
+            furnish(plane, "cluster-api", "openshift", settings=MACHINES_ON, **PACE)
             checker = start_checker(plane)
-            nodes = plan.populate(plane, 1)
-            self.population.settle(plane.api, nodes)
-            self.population.watch_over(plane.api, plan.seconds, plan.most)
-            site = Site(self.name, plane, nodes, self.population.check)
-            yield World(plane, checker, [site], hang=lambda: None, said_of_the_hung=lambda: "nobody hangs")
+            self.population.found(plane.api, plane)
+            sites = [Site(plane, self.population)]
+            yield World(plane, checker, sites, lambda: None, lambda _nodes: None, lambda: "nobody hangs")
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterApiMachines:
     name: str = "Cluster API"
-    check: str = f"/apis/{CLUSTER_API}/namespaces/{SPACE}/machinehealthchecks/workers"
+    cluster: str = "main"
+
+    @property
+    def check(self) -> str:
+        return check_of(self.cluster)
+
+    def request_for(self, node: str) -> str:
+        return machine_of(self.cluster, node)
+
+    def found(self, api: Api, plane: ControlPlane) -> None:
+        add_cluster(api, self.cluster, plane)
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
-        owner = add_cluster(api, SPACE)
-        for_each(nodes, lambda node: add_cluster_api_machine(api, SPACE, node, WORKERS, owner))
+        for_each(nodes, lambda node: add_machine(api, self.cluster, node, provider_id(node)))
 
     def watch_over(self, api: Api, seconds: int, most: str) -> None:
-        condition = {"type": "Ready", "status": "Unknown", "timeoutSeconds": seconds}
-        spec = {
-            "clusterName": CLUSTER,
-            "selector": {"matchLabels": WORKERS},
-            "checks": {"unhealthyNodeConditions": [condition]},
-            "remediation": {"templateRef": TEMPLATE, "triggerIf": {"unhealthyLessThanOrEqualTo": most}},
-        }
-        api.create(a_thing(CLUSTER_API, "MachineHealthCheck", "workers", spec, SPACE, CLAIM))
+        add_check(api, self.cluster, seconds, most)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenShiftMachines:
     name: str = "OpenShift"
     check: str = f"/apis/{OPENSHIFT}/namespaces/{SPACE}/machinehealthchecks/workers"
+
+    def request_for(self, node: str) -> str:
+        return node
+
+    def found(self, api: Api, plane: ControlPlane) -> None:
+        """Machines are of the cluster that they are in."""
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
         for_each(nodes, partial(add_openshift_machine, api, SPACE, labels=WORKERS))
@@ -105,6 +94,12 @@ class OpenShiftMachines:
 class NodesAlone:
     name: str = "no Machines"
     check: str = "/apis/nodemend.io/v1alpha1/nodehealthchecks/workers"
+
+    def request_for(self, node: str) -> str:
+        return node
+
+    def found(self, api: Api, plane: ControlPlane) -> None:
+        """There is nothing but nodes."""
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
         """There is nothing between a node and its check."""

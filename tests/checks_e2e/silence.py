@@ -1,18 +1,18 @@
 """A node falls silent in every cluster: its request appears at its deadline, and goes when it is back."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from controlplane.run import ControlPlane
-from controlplane.settings import Settings
-from tests.checks_e2e.world import Plan, Site, Story, World, for_each, ready
+from controlplane.api import Api
+from tests.checks_e2e.world import POLICY, Site, World, for_each
 
 SECONDS: Final = 5
 SICK: Final = "a-0"
-POLICY: Final = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
+KUBELETS: Final = {"a": 1, "b": 3}
+"""Nodes with kubelets, by groups that can fall silent each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +26,22 @@ class Silence:
     """What was asked for and should not have been."""
 
 
-def fall_silent(story: Story, begin: Callable[[], object]) -> Silence:
+def fall_silent(world: World, begin: Callable[[], object]) -> Silence:
     """`begin` returns when it is time for it."""
-    plan = Plan(Settings(scheduler=False), SECONDS, "60%", "1s", _populate)
-    with story.world(plan) as world:
-        world.until_all_is_well()
-        begin()
-        world.hang()
-        late = world.in_turn(_ask)
-        withdrawn = max(for_each(world.sites, partial(_withdraw, world)))
-        late = max(late, world.in_turn(_ask))
-        world.management.api.patch(POLICY, {"spec": {"pause": {"reason": "a test"}}})
-        world.until_held()
-        paused = max(for_each(world.sites, partial(_withdraw, world)))
-        return Silence(late, withdrawn, paused, frozenset(world.asked()))
-
-
-def _populate(plane: ControlPlane, _of: int) -> Sequence[str]:
-    """With kubelets, which one of them can lose."""
-    return [*plane.nodes.add("a", 1, within=60), *plane.nodes.add("b", 3, within=60)]
+    for site in world.sites:
+        nodes = [name for group in KUBELETS.items() for name in site.plane.nodes.add(*group, within=120)]
+        world.watch_over(site, nodes, SECONDS, "60%")
+    world.until_all_is_well(sum(KUBELETS.values()))
+    begin()
+    world.hang()
+    late = world.in_turn(_ask)
+    withdrawn = max(for_each(world.sites, partial(_withdraw, world)))
+    late = max(late, world.in_turn(_ask))
+    world.management.api.patch(POLICY, {"spec": {"pause": {"reason": "a test"}}})
+    world.until_held()
+    paused = max(for_each(world.sites, partial(_withdraw, world)))
+    world.management.api.patch(POLICY, {"spec": {"pause": None}})
+    return Silence(late, withdrawn, paused, frozenset(world.asked()))
 
 
 def _ask(world: World, site: Site) -> float:
@@ -55,7 +52,7 @@ def _ask(world: World, site: Site) -> float:
     def is_unknown() -> bool:
         nonlocal known_at
         now = time.monotonic()
-        if ready(site.plane.api, SICK) == "Unknown":
+        if _ready(site.plane.api, SICK) == "Unknown":
             return True
         known_at = now
         return False
@@ -67,6 +64,11 @@ def _ask(world: World, site: Site) -> float:
 
 def _withdraw(world: World, site: Site) -> float:
     site.plane.nodes.resume("a")
-    back_at = world.until("the node is back", lambda: ready(site.plane.api, SICK) == "True")
+    back_at = world.until("the node is back", lambda: _ready(site.plane.api, SICK) == "True")
     gone_at = world.until("the request is gone", lambda: site.request_for(SICK) not in world.asked())
     return gone_at - back_at
+
+
+def _ready(api: Api, node: str) -> str:
+    conditions = api.get(f"/api/v1/nodes/{node}")["status"]["conditions"]
+    return next(str(one["status"]) for one in conditions if one["type"] == "Ready")

@@ -1,17 +1,16 @@
 """Most nodes turn Unknown at once: nothing is asked for; afterwards only what is still sick is."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from controlplane.settings import API_SERVER_ALONE
 from tests.checks_e2e.played_nodes import make, report
-from tests.checks_e2e.world import Plan, Site, Story, World, for_each
+from tests.checks_e2e.silence import KUBELETS
+from tests.checks_e2e.world import Site, World, for_each
 
-SECONDS: Final = 15
-LONGER: Final = 10.0
+LONGER: Final = 6.0
 """Seconds for which is watched what should not come."""
 
 
@@ -32,57 +31,60 @@ class Storm:
     said_of_the_hung: str
 
 
-def rage(story: Story, total: int, begin: Callable[[], object]) -> Storm:
-    """`begin` returns when it is time for it."""
-    plan = Plan(API_SERVER_ALONE, SECONDS, "40%", "5s", lambda plane, of: make(plane.api, total // of))
-    with story.world(plan) as world:
-        world.until_all_is_well()
-        begin()
-        world.hang()
-        late = world.in_turn(_fail_alone)
-        began = time.monotonic()
-        for_each(world.sites, lambda site: report(site.plane.api, failing(site), "Unknown"))
-        world.until_held()
-        closed_after = time.monotonic() - began
-        ours = {site.request_for(alone(site)) for site in world.sites}
-        asked = _seen_until(world, began + SECONDS + 1) - ours
-        withdrawn = max(for_each(world.sites, partial(_recover, world)))
-        asked |= _seen_until(world, time.monotonic() + LONGER)
-        stale = _end(world)
-        said = _hear_of_the_hung(world)
-    count = sum(len(failing(site)) for site in world.sites)
+def rage(world: World, total: int) -> Storm:
+    """With so many nodes in each cluster."""
+    nodes, seconds = _populate(world, total)
+    failing, alone = nodes[: total * 6 // 10], nodes[-1]
+    late = world.in_turn(partial(_fail_alone, alone, seconds))
+    began = time.monotonic()
+    for_each(world.sites, lambda site: report(site.plane.api, failing, "Unknown"))
+    world.until_held()
+    closed_after = time.monotonic() - began
+    asked = _seen_until(world, began + seconds + 1)
+    withdrawn = max(for_each(world.sites, partial(_recover, world, alone)))
+    asked |= _seen_until(world, time.monotonic() + LONGER)
+    asked -= {site.request_for(alone) for site in world.sites}
+    stale = _end(world, failing)
     return Storm(
-        sum(len(site.nodes) for site in world.sites),
-        count,
+        total * len(world.sites),
+        len(failing) * len(world.sites),
         frozenset(asked),
         frozenset(stale),
         late,
         withdrawn,
         closed_after,
-        said,
+        _hear_of_the_hung(world),
     )
 
 
-def failing(site: Site) -> Sequence[str]:
-    return site.nodes[: len(site.nodes) * 6 // 10]
+def _populate(world: World, total: int) -> tuple[Sequence[str], int]:
+    """Nodes without kubelets beside the few that have one, in every cluster alike; how long they may fail.
+
+    That is long enough for us to let them all fail.
+    """
+    seconds = 5 + total // 100
+    nodes: Sequence[str] = ()
+    for site in world.sites:
+        # It would find them silent by itself.
+        site.plane.pause("kube-controller-manager")
+        nodes = make(site.plane.api, total - sum(KUBELETS.values()))
+        world.watch_over(site, nodes, seconds, "40%")
+    world.crowd(nodes)
+    world.until_all_is_well(total)
+    return nodes, seconds
 
 
-def alone(site: Site) -> str:
-    """One that has its trouble for itself."""
-    return site.nodes[-1]
-
-
-def _fail_alone(world: World, site: Site) -> float:
+def _fail_alone(node: str, seconds: int, world: World, site: Site) -> float:
     began = time.monotonic()
-    report(site.plane.api, [alone(site)], "Unknown")
-    request = site.request_for(alone(site))
-    return world.until("the one is asked for", lambda: request in world.asked()) - began - SECONDS
+    report(site.plane.api, [node], "Unknown")
+    request = site.request_for(node)
+    return world.until("the one is asked for", lambda: request in world.asked()) - began - seconds
 
 
-def _recover(world: World, site: Site) -> float:
+def _recover(world: World, node: str, site: Site) -> float:
     began = time.monotonic()
-    report(site.plane.api, [alone(site)], "True")
-    request = site.request_for(alone(site))
+    report(site.plane.api, [node], "True")
+    request = site.request_for(node)
     return world.until("the one is withdrawn", lambda: request not in world.asked()) - began
 
 
@@ -95,10 +97,11 @@ def _seen_until(world: World, end: float) -> set[str]:
     return seen
 
 
-def _end(world: World) -> set[str]:
+def _end(world: World, failing: Sequence[str]) -> set[str]:
     """All but one recover, which then is asked for; and then it does. What is asked for besides."""
-    for_each(world.sites, lambda site: report(site.plane.api, failing(site)[1:], "True"))
-    left = {site.request_for(failing(site)[0]) for site in world.sites}
+    last, *others = failing
+    for_each(world.sites, lambda site: report(site.plane.api, others, "True"))
+    left = {site.request_for(last) for site in world.sites}
     seen: set[str] = set()
 
     def asked_for_those_left() -> bool:
@@ -109,7 +112,7 @@ def _end(world: World) -> set[str]:
 
     world.until("those that are left are asked for", asked_for_those_left)
     seen |= _seen_until(world, time.monotonic() + LONGER)
-    for_each(world.sites, lambda site: report(site.plane.api, failing(site)[:1], "True"))
+    for_each(world.sites, lambda site: report(site.plane.api, [last], "True"))
     world.until("the last are withdrawn", lambda: not world.asked() & left)
     return (seen - left) | world.asked()
 
