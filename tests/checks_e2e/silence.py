@@ -38,7 +38,7 @@ def fall_silent(world: World, begin: Callable[[], object]) -> Silence:
     withdrawn = max(for_each(world.sites, partial(_withdraw, world)))
     late = max(late, world.in_turn(_ask))
     world.management.api.patch(POLICY, {"spec": {"pause": {"reason": "a test"}}})
-    world.until_held()
+    world.until_held("Paused")
     paused = max(for_each(world.sites, partial(_withdraw, world)))
     world.management.api.patch(POLICY, {"spec": {"pause": None}})
     return Silence(late, withdrawn, paused, frozenset(world.asked()))

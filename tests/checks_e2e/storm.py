@@ -38,7 +38,7 @@ def rage(world: World, total: int) -> Storm:
     late = world.in_turn(partial(_fail_alone, alone, seconds))
     began = time.monotonic()
     for_each(world.sites, lambda site: report(site.plane.api, failing, "Unknown"))
-    world.until_held()
+    world.until_held("TooManyUnhealthy")
     closed_after = time.monotonic() - began
     asked = _seen_until(world, began + seconds + 1)
     withdrawn = max(for_each(world.sites, partial(_recover, world, alone)))

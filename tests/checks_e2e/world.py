@@ -98,10 +98,10 @@ class World:
             what = f"{count} of {site.who.name} are seen, and may be helped"
             self.until(what, partial(self._is_well, site, count))
 
-    def until_held(self) -> None:
-        """Every check says that nothing may begin."""
+    def until_held(self, why: str) -> None:
+        """Every check says that nothing may begin, for this reason."""
         for site in self.sites:
-            self.until(f"the guard of {site.who.name} is closed", partial(self._is_held, site))
+            self.until(f"the guard of {site.who.name} says {why}", partial(self._is_held, site, why))
 
     def in_turn(self, do: Callable[["World", Site], float]) -> float:
         """The most of what it gives for each site, begun so far apart that pacing holds none of them up."""
@@ -120,15 +120,11 @@ class World:
     def _is_well(self, site: Site, count: int) -> bool:
         status = self._status(site)
         seen = count in (status.get("expectedMachines"), status.get("targets"))
-        return seen and self._allows(status) == "True"
+        return seen and _allowed(status).get("status") == "True"
 
-    def _is_held(self, site: Site) -> bool:
-        return self._allows(self._status(site)) == "False"
-
-    def _allows(self, status: Object) -> str:
-        """What a check says of itself: True, False, or nothing yet."""
-        shown = {one["type"]: one["status"] for one in status.get("conditions", ())}
-        return str(shown.get("RemediationAllowed", ""))
+    def _is_held(self, site: Site, why: str) -> bool:
+        said = _allowed(self._status(site))
+        return (said.get("status"), said.get("reason")) == ("False", why)
 
 
 class Story(Protocol):
@@ -143,6 +139,13 @@ class Story(Protocol):
     def world(self) -> AbstractContextManager[World]:
         """With a running checker, and without any node that lives."""
         ...
+
+
+def _allowed(status: Object) -> Object:
+    """What a check says of itself; empty while it says nothing."""
+    shown = {one["type"]: one for one in status.get("conditions", ())}
+    found: Object = shown.get("RemediationAllowed", {})
+    return found
 
 
 def for_each(things: Iterable[T], do: Callable[[T], R]) -> list[R]:
