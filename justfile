@@ -132,7 +132,8 @@ simulate-checks seeds="5000":
 mutants every="1":
     {{python}} -m mutants --every {{every}}
 
-# [checks-e2e] Silence and storms on the real control plane, for machines of either project and for nodes alone.
+# Machines of either project, nodes alone, three workload clusters of which one hangs (7 minutes; with 60 nodes 2).
+# [checks-e2e] Silence and storms on the real control plane.
 checks-e2e nodes="1000" *args: controlplane-build
     {{python}} -m tests.checks_e2e --nodes {{nodes}} {{args}}
 

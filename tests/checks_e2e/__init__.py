@@ -1,1 +1,1 @@
-"""Health checks on a real control plane: machines of Cluster API, of OpenShift, and nodes without any."""
+"""Health checks on a real control plane: Machines of either project, nodes alone, workload clusters."""

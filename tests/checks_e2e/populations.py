@@ -1,137 +1,105 @@
 """Who is checked: nodes behind Machines of one project or another, or nodes alone. Requests look the same."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Final
 
-from controlplane.api import Api, Object
+from controlplane.api import Api
+from controlplane.run import ControlPlane
+from controlplane.settings import Settings
+from tests.checks_e2e.world import PACE, Population, Site, World, for_each
+from tests.integration.furnished import CLAIM, MACHINES_ON, SPACE, TEMPLATE, furnish, start_checker
+from tests.integration.played_machines import OPENSHIFT, a_thing, add_openshift_machine, provider_id
+from tests.integration.played_workload_clusters import (
+    add_check,
+    add_cluster,
+    add_machine,
+    check_of,
+    machine_of,
+)
 
-SPACE: Final = "default"
-CLUSTER: Final = "main"
-REQUESTS: Final = f"/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/{SPACE}/metal3remediations"
-TEMPLATE: Final = {
-    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
-    "kind": "Metal3RemediationTemplate",
-    "name": "reboot",
-}
-CLAIM: Final = {"cluster.x-k8s.io/watch-filter": "nodemend"}
+WORKERS: Final = {"pool": "workers"}
 
 
-class Population(Protocol):
-    """`check` is the path of its check."""
+@dataclass(frozen=True, slots=True)
+class OneCluster:
+    """A story of one cluster, which has everything."""
+
+    population: Population
+    clusters: int = 1
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        return self.population.name
 
-    @property
-    def check(self) -> str: ...
-
-    def settle(self, api: Api, nodes: Sequence[str]) -> None:
-        """Make what stands between these nodes and their check."""
-        ...
-
-    def watch_over(self, api: Api, seconds: int, most: str) -> None:
-        """Make the check: a node is unhealthy when Unknown for so long, unless more than `most` are."""
-        ...
-
-
-def prepare(api: Api) -> None:
-    """The template, and the checker's right to use its kind."""
-    reboot = {"strategy": {"type": "Reboot", "retryLimit": 1, "timeout": "5m0s"}}
-    api.create(
-        {
-            "apiVersion": TEMPLATE["apiVersion"],
-            "kind": TEMPLATE["kind"],
-            "metadata": {"name": TEMPLATE["name"], "namespace": SPACE},
-            "spec": {"template": {"spec": reboot}},
-        }
-    )
-    group = "infrastructure.cluster.x-k8s.io"
-    api.create(
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": "may-reboot"},
-            "rules": [
-                {"apiGroups": [group], "resources": ["metal3remediationtemplates"], "verbs": ["get", "list"]},
-                {
-                    "apiGroups": [group],
-                    "resources": ["metal3remediations"],
-                    "verbs": ["get", "list", "watch", "create", "delete"],
-                },
-            ],
-        }
-    )
+    @contextmanager
+    def world(self) -> Iterator[World]:
+        with ControlPlane(Settings(scheduler=False)) as plane:
+            furnish(plane, "cluster-api", "openshift", settings=MACHINES_ON, **PACE)
+            checker = start_checker(plane)
+            self.population.found(plane.api, plane)
+            sites = [Site(plane, self.population)]
+            yield World(plane, checker, sites, lambda: None, lambda _nodes: None, lambda: "nobody hangs")
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterApiMachines:
     name: str = "Cluster API"
-    check: str = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{SPACE}/machinehealthchecks/workers"
-    machines: str = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{SPACE}/machines"
+    cluster: str = "main"
+
+    @property
+    def check(self) -> str:
+        return check_of(self.cluster)
+
+    def request_for(self, node: str) -> str:
+        return machine_of(self.cluster, node)
+
+    def found(self, api: Api, plane: ControlPlane) -> None:
+        add_cluster(api, self.cluster, plane)
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
-        version = "cluster.x-k8s.io/v1beta2"
-        kind = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "Metal3Cluster", "name": CLUSTER}
-        api.create(_object(version, "Cluster", CLUSTER, {"infrastructureRef": kind}))
-        ready = {"infrastructureProvisioned": True, "controlPlaneInitialized": True}
-        api.patch(
-            f"/apis/{version}/namespaces/{SPACE}/clusters/{CLUSTER}/status",
-            {"status": {"initialization": ready}},
-        )
-        for node in nodes:
-            infrastructure = {**kind, "kind": "Metal3Machine", "name": node}
-            spec = {
-                "clusterName": CLUSTER,
-                "providerID": provider_id(node),
-                "bootstrap": {"dataSecretName": "none"},
-                "infrastructureRef": infrastructure,
-            }
-            api.create(_object(version, "Machine", node, spec, {"pool": "workers"}))
-            status = {"nodeRef": {"name": node}, "initialization": {"infrastructureProvisioned": True}}
-            api.patch(f"{self.machines}/{node}/status", {"status": status})
+        for_each(nodes, lambda node: add_machine(api, self.cluster, node, provider_id(node)))
 
     def watch_over(self, api: Api, seconds: int, most: str) -> None:
-        spec = {
-            "clusterName": CLUSTER,
-            "selector": {"matchLabels": {"pool": "workers"}},
-            "checks": {
-                "unhealthyNodeConditions": [{"type": "Ready", "status": "Unknown", "timeoutSeconds": seconds}]
-            },
-            "remediation": {"templateRef": TEMPLATE, "triggerIf": {"unhealthyLessThanOrEqualTo": most}},
-        }
-        api.create(_object("cluster.x-k8s.io/v1beta2", "MachineHealthCheck", "workers", spec, CLAIM))
+        add_check(api, self.cluster, seconds, most)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenShiftMachines:
     name: str = "OpenShift"
-    check: str = f"/apis/machine.openshift.io/v1beta1/namespaces/{SPACE}/machinehealthchecks/workers"
-    machines: str = f"/apis/machine.openshift.io/v1beta1/namespaces/{SPACE}/machines"
+    check: str = f"/apis/{OPENSHIFT}/namespaces/{SPACE}/machinehealthchecks/workers"
+
+    def request_for(self, node: str) -> str:
+        return node
+
+    def found(self, api: Api, plane: ControlPlane) -> None:
+        """Machines are of the cluster that they are in."""
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
-        for node in nodes:
-            spec = {"providerID": provider_id(node)}
-            api.create(_object("machine.openshift.io/v1beta1", "Machine", node, spec, {"pool": "workers"}))
-            reference = {"kind": "Node", "name": node}
-            api.patch(
-                f"{self.machines}/{node}/status", {"status": {"nodeRef": reference, "phase": "Running"}}
-            )
+        for_each(nodes, partial(add_openshift_machine, api, SPACE, labels=WORKERS))
 
     def watch_over(self, api: Api, seconds: int, most: str) -> None:
         spec = {
-            "selector": {"matchLabels": {"pool": "workers"}},
+            "selector": {"matchLabels": WORKERS},
             "unhealthyConditions": [{"type": "Ready", "status": "Unknown", "timeout": f"{seconds}s"}],
             "maxUnhealthy": most,
             "remediationTemplate": {**TEMPLATE, "namespace": SPACE},
         }
-        api.create(_object("machine.openshift.io/v1beta1", "MachineHealthCheck", "workers", spec, CLAIM))
+        api.create(a_thing(OPENSHIFT, "MachineHealthCheck", "workers", spec, SPACE, CLAIM))
 
 
 @dataclass(frozen=True, slots=True)
 class NodesAlone:
     name: str = "no Machines"
     check: str = "/apis/nodemend.io/v1alpha1/nodehealthchecks/workers"
+
+    def request_for(self, node: str) -> str:
+        return node
+
+    def found(self, api: Api, plane: ControlPlane) -> None:
+        """There is nothing but nodes."""
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
         """There is nothing between a node and its check."""
@@ -146,21 +114,8 @@ class NodesAlone:
             "healthyDelay": "1s",
             "remedies": [{"template": {**TEMPLATE, "namespace": SPACE}}],
         }
-        check = _object("nodemend.io/v1alpha1", "NodeHealthCheck", "workers", spec)
-        del check["metadata"]["namespace"]
-        api.create(check)
+        named = {"apiVersion": "nodemend.io/v1alpha1", "kind": "NodeHealthCheck"}
+        api.create({**named, "metadata": {"name": "workers"}, "spec": spec})
 
 
 POPULATIONS: Final[tuple[Population, ...]] = (ClusterApiMachines(), OpenShiftMachines(), NodesAlone())
-
-
-def provider_id(node: str) -> str:
-    """As the played nodes have it."""
-    return f"test://{node}"
-
-
-def _object(
-    version: str, kind: str, name: str, spec: dict[str, Any], labels: dict[str, str] | None = None
-) -> Object:
-    metadata = {"name": name, "namespace": SPACE, "labels": dict(labels or {})}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}

@@ -1,109 +1,74 @@
-"""One node falls silent: its request appears at its deadline, and goes when the node is back."""
+"""A node falls silent in every cluster: its request appears at its deadline, and goes when it is back."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from controlplane.api import Api
-from controlplane.process import Process
-from controlplane.run import ControlPlane
-from controlplane.settings import Settings
-from controlplane.waiting import wait_until
-from foreign_kinds.install import install as install_kinds
-from installed.manifests import bind, install
-from installed.programs import start
-from nodemend.api.keys import SYSTEM_NAMESPACE
-from tests.checks_e2e.populations import REQUESTS, Population, prepare
+from tests.checks_e2e.world import POLICY, Site, World, for_each
 
-SECONDS = 5
-POLICY = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
-KINDS = ("cluster-api", "openshift", "metal3")
-MACHINES_ON = ("machineHealthChecks.enabled=true",)
+SECONDS: Final = 5
+SICK: Final = "a-0"
+KUBELETS: Final = {"a": 1, "b": 3}
+"""Nodes with kubelets, by groups that can fall silent each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Seconds: how late the request came, and how long it then outlived its reason."""
+    """Seconds, in the worst of the clusters: how late a request came, and how long it outlived its reason."""
 
     late: float
     withdrawn: float
     withdrawn_while_paused: float
+    others: frozenset[str]
+    """What was asked for and should not have been."""
 
 
-def set_up(plane: ControlPlane, policy: dict[str, object]) -> Process:
-    """Nodemend and the kinds of others, with the checker running."""
-    install_kinds(plane, *KINDS)
-    install(plane, *MACHINES_ON)
-    prepare(plane.api)
-    bind(plane, "may-reboot", SYSTEM_NAMESPACE, "nodemend-checker")
-    plane.api.create(
-        {
-            "apiVersion": "nodemend.io/v1alpha1",
-            "kind": "RemediationPolicy",
-            "metadata": {"name": "cluster"},
-            "spec": {"mode": "Act", "minInterval": "1s", **policy},
-        }
-    )
-    return start(plane, "nodemend-checker", "--machine-health-checks=on")
+def fall_silent(world: World, begin: Callable[[], object]) -> Silence:
+    """`begin` returns when it is time for it."""
+    for site in world.sites:
+        nodes = [name for group in KUBELETS.items() for name in site.plane.nodes.add(*group, within=120)]
+        world.watch_over(site, nodes, SECONDS, "60%")
+    world.until_all_is_well(sum(KUBELETS.values()))
+    begin()
+    world.hang()
+    late = world.in_turn(_ask)
+    withdrawn = max(for_each(world.sites, partial(_withdraw, world)))
+    late = max(late, world.in_turn(_ask))
+    world.management.api.patch(POLICY, {"spec": {"pause": {"reason": "a test"}}})
+    world.until_held("Paused")
+    paused = max(for_each(world.sites, partial(_withdraw, world)))
+    world.management.api.patch(POLICY, {"spec": {"pause": None}})
+    return Silence(late, withdrawn, paused, frozenset(world.asked()))
 
 
-def fall_silent(population: Population) -> Silence:
-    with ControlPlane(Settings(scheduler=False)) as plane:
-        checker = set_up(plane, {"settleTime": "1s"})
-        api = plane.api
-        nodes = [*plane.nodes.add("a", 1), *plane.nodes.add("b", 3)]
-        population.settle(api, nodes)
-        population.watch_over(api, SECONDS, "60%")
-        wait_until("all are seen", partial(seen, api, population, len(nodes)), within=60, processes=[checker])
-        # Young trouble: the checker acts only after the API server has answered well for a while.
-        time.sleep(25)
-        plane.nodes.silence("a")
-        unknown_at = _when("the node is Unknown", partial(_is_unknown, api, "a-0"), checker)
-        asked_at = _when("a request is there", partial(_is_asked, api, "a-0"), checker)
-        plane.nodes.resume("a")
-        back_at = _when("the node is back", partial(_is_ready, api, "a-0"), checker)
-        gone_at = _when("the request is gone", partial(_nobody_asked, api), checker)
-        plane.nodes.silence("a")
-        _when("a second request is there", partial(_is_asked, api, "a-0"), checker)
-        api.patch(POLICY, {"spec": {"pause": {"reason": "a test"}}})
-        time.sleep(2)
-        plane.nodes.resume("a")
-        again_at = _when("the node is back again", partial(_is_ready, api, "a-0"), checker)
-        ended_at = _when("the second request is gone", partial(_nobody_asked, api), checker)
-    return Silence(asked_at - unknown_at - SECONDS, gone_at - back_at, ended_at - again_at)
+def _ask(world: World, site: Site) -> float:
+    site.plane.nodes.silence("a")
+    known_at = 0.0
+    """When it was last not Unknown: its deadline is no earlier than that tells."""
+
+    def is_unknown() -> bool:
+        nonlocal known_at
+        now = time.monotonic()
+        if _ready(site.plane.api, SICK) == "Unknown":
+            return True
+        known_at = now
+        return False
+
+    world.until("the node is Unknown", is_unknown)
+    asked_at = world.until("a request is there", lambda: site.request_for(SICK) in world.asked())
+    return asked_at - known_at - SECONDS
 
 
-def _when(what: str, is_so: Callable[[], bool], checker: Process) -> float:
-    wait_until(what, is_so, within=60, processes=[checker])
-    return time.monotonic()
-
-
-def seen(api: Api, population: Population, count: int) -> bool:
-    status = api.get(population.check).get("status", {})
-    return count in (status.get("expectedMachines"), status.get("targets"))
+def _withdraw(world: World, site: Site) -> float:
+    site.plane.nodes.resume("a")
+    back_at = world.until("the node is back", lambda: _ready(site.plane.api, SICK) == "True")
+    gone_at = world.until("the request is gone", lambda: site.request_for(SICK) not in world.asked())
+    return gone_at - back_at
 
 
 def _ready(api: Api, node: str) -> str:
     conditions = api.get(f"/api/v1/nodes/{node}")["status"]["conditions"]
     return next(str(one["status"]) for one in conditions if one["type"] == "Ready")
-
-
-def _is_unknown(api: Api, node: str) -> bool:
-    return _ready(api, node) == "Unknown"
-
-
-def _is_ready(api: Api, node: str) -> bool:
-    return _ready(api, node) == "True"
-
-
-def asked(api: Api) -> list[str]:
-    return [one["metadata"]["name"] for one in api.list(REQUESTS)]
-
-
-def _is_asked(api: Api, node: str) -> bool:
-    return asked(api) == [node]
-
-
-def _nobody_asked(api: Api) -> bool:
-    return asked(api) == []

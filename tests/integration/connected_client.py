@@ -17,7 +17,7 @@ class Connected:
     transport: HttpTransport
     client: ApiClient
 
-    def soon(self, seconds: float = 10.0) -> float:
+    def soon(self, seconds: float = 30.0) -> float:
         """A deadline."""
         return self.runtime.monotonic() + seconds
 

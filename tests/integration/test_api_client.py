@@ -176,7 +176,7 @@ def test_a_list_whose_moment_is_forgotten_starts_again(api_server: ControlPlane)
         story = []
         async with connected(api_server) as here:
             first = True
-            async for step in pages(here.client, NODE, Node, deadline=here.soon(30), limit=2):
+            async for step in pages(here.client, NODE, Node, deadline=here.soon(120), limit=2):
                 story.append(type(step).__name__)
                 if first:
                     # Two revisions, as the server keeps the last one it compacted to.

@@ -70,7 +70,7 @@ def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlan
     plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
     remediator = plane.client_with(plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-remediator"))
 
-    wait_until("the policy is active", partial(_is_refused, plane.api), within=30.0)
+    wait_until("the policy is active", partial(_is_refused, plane.api), within=60.0)
 
     for api in (remediator, plane.client("fire-brigade")):
         _taint(api, add=True)

@@ -242,7 +242,7 @@ def test_a_watched_status_tells_each_change_once_until_ctrl_c(mend: Mend) -> Non
         make_silent_node(mend.cluster, "edge-12")
         second = json.loads(watched.stdout.readline())
         watched.send_signal(signal.SIGINT)
-        rest, noted = watched.communicate(timeout=20)
+        rest, noted = watched.communicate(timeout=60)
     finally:
         watched.kill()
 

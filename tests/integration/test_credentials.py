@@ -100,7 +100,7 @@ async def _ask(connection: Connection, *, times: int = 1, pause: float = 0.0) ->
         for turn in range(times):
             if turn:
                 await runtime.sleep(pause)
-            outcome = await client.write(_WHO_AM_I, _Review, deadline=runtime.monotonic() + 10)
+            outcome = await client.write(_WHO_AM_I, _Review, deadline=runtime.monotonic() + 30)
             value = getattr(outcome, "value", None)
             answers.append(value.status.user_info.username if isinstance(value, _Review) else outcome)
     finally:
@@ -145,7 +145,7 @@ def test_a_service_account_whose_token_is_replaced(setting: Setting) -> None:
         statuses: list[object] = []
         for token in ("expired", setting.plane.service_account_token("default", "sa")):
             (account / "token").write_text(token)
-            reply = await transport.send(_WHO_AM_I, runtime.monotonic() + 10)
+            reply = await transport.send(_WHO_AM_I, runtime.monotonic() + 30)
             statuses.append(getattr(reply, "status", reply))
         await transport.close()
         return statuses
@@ -162,7 +162,7 @@ def test_another_authority_is_not_trusted_and_nothing_is_sent(setting: Setting) 
         transport = HttpTransport(LiveCredentials(Connection(endpoint), runtime), runtime)
         client = ApiClient(transport, runtime)
         version = Request(Method.GET, "/version")
-        outcome = await client.read(version, _Review, deadline=runtime.monotonic() + 10)
+        outcome = await client.read(version, _Review, deadline=runtime.monotonic() + 30)
         await transport.close()
         return outcome
 
@@ -266,19 +266,19 @@ def test_a_plugin_that_hangs_is_ended_with_all_it_started(setting: Setting) -> N
 
     async def main() -> object:
         runtime = AsyncioRuntime()
-        credentials = LiveCredentials(connection, runtime, PluginRunner(runtime, run_within=0.5))
+        credentials = LiveCredentials(connection, runtime, PluginRunner(runtime, run_within=3.0))
         try:
             return await credentials.present()
         finally:
             await credentials.close()
 
-    assert "took over 0.5 s" in str(run(main()))
+    assert "took over 3 s" in str(run(main()))
     child = int((setting.folder / "child").read_text())
     assert _ends(child)
 
 
 def _ends(process: int) -> bool:
-    for _ in range(50):
+    for _ in range(300):
         try:
             os.kill(process, 0)
         except ProcessLookupError:

@@ -23,7 +23,7 @@ def happening(regarding: ObjectReference, note: str) -> Happening:
 
 
 async def recorded(here: Connected, *happenings: Happening, repeat_every: float = 900.0) -> EventCounts:
-    """Record all, one every half second, and wait until nothing is left to write."""
+    """Record all, and wait until nothing is left to write."""
     recorder = EventRecorder(
         here.runtime,
         here.transport,
@@ -32,10 +32,16 @@ async def recorded(here: Connected, *happenings: Happening, repeat_every: float 
         limits=EventLimits(repeat_every=repeat_every),
     )
     running = here.runtime.spawn(recorder.run(), "recorder")
+    deadline = here.soon(60.0)
     for one in happenings:
         recorder.record(one)
-        await here.runtime.sleep(0.5)
-    await here.runtime.sleep(repeat_every if repeat_every < 10.0 else 0.0)
+        # The first is written before the next comes, which else would be counted with it.
+        while not recorder.counts.written:
+            assert here.runtime.monotonic() < deadline, recorder.counts
+            await here.runtime.sleep(0.01)
+    while recorder.counts.written < len(happenings):
+        assert here.runtime.monotonic() < deadline, recorder.counts
+        await here.runtime.sleep(0.01)
     running.cancel()
     await running.join()
     return recorder.counts

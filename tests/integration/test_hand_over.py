@@ -36,7 +36,7 @@ OLD = f"/apis/cluster.x-k8s.io/v1beta1/namespaces/{SPACE}/machinehealthchecks"
 NEW = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{SPACE}/machinehealthchecks"
 FIXES = f"/apis/example.com/v1/namespaces/{SPACE}/reboots"
 CLAIM = {"cluster.x-k8s.io/watch-filter": "nodemend"}
-SOON = LOOK_AGAIN + 10.0
+SOON = LOOK_AGAIN + 45.0
 
 
 @dataclass

@@ -1,5 +1,7 @@
 """The election loop under asyncio, on a real API server."""
 
+from collections.abc import Callable
+
 import pytest
 
 from controlplane.run import ControlPlane
@@ -13,7 +15,7 @@ pytest_plugins = ["controlplane.fixtures"]
 pytestmark = pytest.mark.real
 
 QUICK = LeaseTiming(
-    lease_duration=2, renew_deadline=1.5, stop_within=0.4, retry_period=0.2, request_timeout=0.6
+    lease_duration=5, renew_deadline=3.9, stop_within=0.8, retry_period=0.2, request_timeout=1.5
 )
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/checker"
 
@@ -40,12 +42,14 @@ class Replica:
             await self._here.runtime.sleep(self._winds_down_in)
             self._story.append(f"{self._name} has ended")
 
-    async def leads(self) -> None:
-        for _ in range(100):
-            if self.epochs:
-                return
-            await self._here.runtime.sleep(0.1)
-        raise AssertionError(f"{self._name} never led")
+    async def leads(self, times: int = 1) -> None:
+        await self.until(lambda: len(self.epochs) >= times)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        deadline = self._here.soon(60.0)
+        while not holds():
+            assert self._here.runtime.monotonic() < deadline, self._story
+            await self._here.runtime.sleep(0.01)
 
 
 def test_a_leader_that_leaves_ends_its_work_and_hands_over_in_no_time(api_server: ControlPlane) -> None:
@@ -84,7 +88,7 @@ def test_a_deleted_lease_ends_the_term_and_the_next_has_a_higher_epoch(api_serve
             only = Replica(here, "a", story)
             await only.leads()
             api_server.api.delete(LEASE)
-            await here.runtime.sleep(4.0)
+            await only.leads(2)
             only.task.cancel()
             await only.task.join()
             return only
@@ -103,8 +107,7 @@ def test_leaving_while_the_work_winds_down_does_not_break_into_it(api_server: Co
             only = Replica(here, "a", story, winds_down_in=0.5)
             await only.leads()
             api_server.api.delete(LEASE)
-            while "a winds down" not in story:
-                await here.runtime.sleep(0.01)
+            await only.until(lambda: "a winds down" in story)
             only.task.cancel()
             await only.task.join()
 

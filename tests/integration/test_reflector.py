@@ -40,7 +40,7 @@ class Watched:
             self.story.append(f"{change.key} {verb}")
         self._heard.set()
 
-    async def until(self, holds: Callable[[], bool], within: float = 20.0) -> None:
+    async def until(self, holds: Callable[[], bool], within: float = 60.0) -> None:
         deadline = self._runtime.monotonic() + within
         while not holds():
             assert self._runtime.monotonic() < deadline, (self.story, self.reflector.trouble)
@@ -149,8 +149,9 @@ def test_the_cache_says_how_fresh_it_is(api_server: ControlPlane) -> None:
             cache = watched.reflector.cache
             await runtime.sleep(0.5)
             assert cache.age(runtime.monotonic()) >= 0.5
+            before = runtime.monotonic()
             api_server.api.create(_node("a"))
             await watched.until(lambda: "a came" in watched.story)
-            assert cache.age(runtime.monotonic()) < 0.5
+            assert cache.age(now := runtime.monotonic()) < now - before
 
     run(main())

@@ -14,7 +14,7 @@ from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, node,
 from tests.refusals.trial import Trial
 
 LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-SOON: Final = 40.0
+SOON: Final = 60.0
 PAUSED: Final = "Paused"
 
 

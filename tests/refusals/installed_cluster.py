@@ -19,7 +19,7 @@ CHECKS: Final = "/apis/nodemend.io/v1alpha1/nodehealthchecks"
 ORDERS: Final = "/apis/nodemend.io/v1alpha1/remediationorders"
 NODES: Final = "/api/v1/nodes"
 PEOPLE: Final = "people"
-_ACTIVE_WITHIN: Final = 30.0
+_ACTIVE_WITHIN: Final = 60.0
 
 _BINDINGS: Final = {
     # Everybody is a service account, so that tokens are real. The last two have roles that we do not ship.

@@ -105,7 +105,7 @@ def _whatever_is_bound(trial: Trial, cluster: Cluster) -> None:
         bind(cluster.plane, "cluster-admin", SYSTEM_NAMESPACE, account)
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     for name, api in (("checker", cluster.checker), ("remediator", cluster.remediator)):
-        wait_until(f"{name} is cluster admin", partial(_is_admin, api), within=30.0)
+        wait_until(f"{name} is cluster admin", partial(_is_admin, api), within=60.0)
         says = "checker writes no Nodes" if name == "checker" else "neither creates nor deletes Nodes"
         for what, attempt in (
             ("a node's status", partial(api.patch, f"{_PATH}/status", ready)),

@@ -4,6 +4,7 @@ When the server asks us to be quiet, or our own rate is used up, a call ends at 
 with the seconds to wait: whoever called knows better than a hidden sleep whether it will still be right then.
 """
 
+from dataclasses import dataclass
 from typing import TypeVar
 
 from nodemend.kube.api_outcome import (
@@ -27,14 +28,34 @@ _QUIET_WITHOUT_A_NUMBER_SECONDS = 1.0
 _LONGEST_QUIET_SECONDS = 120.0
 
 
+@dataclass(slots=True)
+class _Pace:
+    """What all who share a client's rate have in common."""
+
+    bucket: TokenBucket
+    quiet_until: float = float("-inf")
+
+
 class ApiClient:
     """Sends requests over a transport, at a bounded rate. `deadline` is monotonic and has no default."""
 
-    def __init__(self, transport: Transport, runtime: Runtime, rate: Rate = Rate()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        transport: Transport,
+        runtime: Runtime,
+        rate: Rate = Rate(),  # noqa: B008 - frozen
+        *,
+        pace: _Pace | None = None,
+        leaving: int = 0,
+    ) -> None:
         self._transport = transport
         self._runtime = runtime
-        self._bucket = TokenBucket(rate)
-        self._quiet_until = float("-inf")
+        self._pace = pace or _Pace(TokenBucket(rate))
+        self._leaving = leaving
+
+    def leaving(self, requests: int) -> "ApiClient":
+        """The same access at the same rate, for what can wait: it leaves so many requests to the others."""
+        return ApiClient(self._transport, self._runtime, pace=self._pace, leaving=requests)
 
     async def read(self, request: Request, kind: type[T], *, deadline: float) -> ReadOutcome[T]:
         """Ask, and decode the answer as `kind`."""
@@ -52,13 +73,14 @@ class ApiClient:
 
     async def _send(self, request: Request, deadline: float) -> Reply | Refused:
         now = self._runtime.monotonic()
-        if now < self._quiet_until:
-            return Refused(Reason.THROTTLED, "the server asked us to be quiet", self._quiet_until - now)
-        if wait := self._bucket.take(now):
+        if now < self._pace.quiet_until:
+            quiet_for = self._pace.quiet_until - now
+            return Refused(Reason.THROTTLED, "the server asked us to be quiet", quiet_for)
+        if wait := self._pace.bucket.take(now, self._leaving):
             return Refused(Reason.THROTTLED, "our own rate is used up", wait)
         reply = await self._transport.send(request, deadline)
         if isinstance(reply, Answer) and (quiet := _quiet_asked(reply)):
-            self._quiet_until = max(self._quiet_until, self._runtime.monotonic() + quiet)
+            self._pace.quiet_until = max(self._pace.quiet_until, self._runtime.monotonic() + quiet)
         return reply
 
 

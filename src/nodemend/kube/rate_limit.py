@@ -25,13 +25,19 @@ class TokenBucket:
         self._tokens = float(rate.at_once)
         self._counted_at: float | None = None
 
-    def take(self, now: float) -> float:
-        """0.0 when granted; otherwise nothing is taken, and this is how many seconds to wait."""
+    def take(self, now: float, leaving: int = 0) -> float:
+        """0.0 when granted; otherwise nothing is taken, and this is how many seconds to wait.
+
+        Whoever can wait takes none of the last few, and so is `leaving` them to whoever cannot.
+        """
+        if not 0 <= leaving < self._rate.at_once:
+            raise ValueError(f"of {self._rate.at_once} at once, {leaving} cannot be left")
         if self._counted_at is not None:
             earned = max(now - self._counted_at, 0.0) * self._rate.per_second
             self._tokens = min(self._tokens + earned, float(self._rate.at_once))
         self._counted_at = now
-        if self._tokens >= 1.0:
+        needed = 1.0 + leaving
+        if self._tokens >= needed:
             self._tokens -= 1.0
             return 0.0
-        return (1.0 - self._tokens) / self._rate.per_second
+        return (needed - self._tokens) / self._rate.per_second

@@ -102,6 +102,27 @@ def test_our_own_rate_is_an_outcome_too() -> None:
     assert len(world.transport.asked) == 1
 
 
+def test_what_can_wait_shares_the_rate_with_what_cannot() -> None:
+    world = World(rate=Rate(per_second=2, at_once=2))
+    patient = world.client.leaving(1)
+
+    def read_patiently() -> object:
+        return world.call(patient.read(_READ, Acknowledged, deadline=world.scheduler.now + 1))
+
+    assert read_patiently() == Ok(Acknowledged())
+    assert read_patiently() == Refused(Reason.THROTTLED, "our own rate is used up", 0.5)
+    assert world.read() == Ok(Acknowledged())
+
+
+def test_what_can_wait_keeps_the_quiet_that_the_server_asked_another_for() -> None:
+    world = World(Answer(429, b"{}", retry_after=7.0))
+    world.read()
+
+    asked = world.client.leaving(1).read(_READ, Acknowledged, deadline=world.scheduler.now + 1)
+
+    assert world.call(asked) == Refused(Reason.THROTTLED, "the server asked us to be quiet", 7.0)
+
+
 def test_a_write_cannot_pass_for_a_read_nor_the_reverse() -> None:
     world = World()
 

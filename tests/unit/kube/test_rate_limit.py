@@ -38,6 +38,20 @@ def test_no_stretch_of_time_sees_more_than_burst_and_rate(gaps: list[float]) -> 
             assert last - first + 1 <= 4 + 5 * (granted[last] - begin) + 1e-6
 
 
+def test_whoever_can_wait_leaves_the_last_few_to_whoever_cannot() -> None:
+    bucket = TokenBucket(Rate(per_second=10, at_once=3))
+
+    assert [bucket.take(0.0, leaving=2) for _ in range(2)] == [0.0, pytest.approx(0.1)]
+    assert [bucket.take(0.0) for _ in range(3)] == [0.0, 0.0, pytest.approx(0.1)]
+    assert bucket.take(0.1, leaving=2) == pytest.approx(0.2)
+    assert bucket.take(0.3, leaving=2) == 0.0
+
+
+def test_nobody_can_leave_more_than_there_is() -> None:
+    with pytest.raises(ValueError, match="cannot be left"):
+        TokenBucket(Rate(per_second=10, at_once=3)).take(0.0, leaving=3)
+
+
 def test_a_clock_that_steps_back_grants_nothing_extra() -> None:
     bucket = TokenBucket(Rate(per_second=1, at_once=1))
     bucket.take(10.0)

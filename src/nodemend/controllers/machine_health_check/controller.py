@@ -21,6 +21,7 @@ from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, Mac
 from nodemend.controllers.machine_health_check.gather import MachineObservations, Target
 from nodemend.controllers.machine_health_check.history import MachineHistory
 from nodemend.controllers.machine_health_check.keys import HeldMachinesKey, HistoryKey, Key
+from nodemend.controllers.machine_health_check.marking import Marking
 from nodemend.controllers.machine_health_check.reporter import Counts, MachineReporter
 from nodemend.controllers.machine_health_check.second_look import SecondLook
 from nodemend.controllers.machine_health_check.view import MachineView
@@ -34,6 +35,9 @@ from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 from nodemend.kube.remediation_record import RemediationRecord
 
+LEFT_BY_MARKS: Final = 50
+"""Of the requests that we may make at once, those that marks leave to what heals, and to reports."""
+LEFT_BY_REPORTS: Final = 25
 A_MOMENT: Final = 0.001
 """After a deadline, so that no rounding error makes us come before it and ask again."""
 
@@ -81,9 +85,21 @@ class MachineHealthCheckController:
         guarding = Guarding(around, weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, self._ask_for_reports)
         self._history = MachineHistory(view, guarding.standings)
-        second_look = SecondLook(reader, view, guarding, precautions)
-        self._deeds = Deeds(view, guarding, around, second_look, writer, precautions, runtime=runtime)
-        self._reporter = MachineReporter(view, guarding, self._history, writer, recorder)
+        patient = client.leaving(LEFT_BY_MARKS)
+        marked_by = SecondLook(Reader(patient, runtime), view, guarding, precautions)
+        self._marking = Marking(marked_by, Writer(patient, runtime), runtime)
+        self._deeds = Deeds(
+            view,
+            guarding,
+            around,
+            SecondLook(reader, view, guarding, precautions),
+            writer,
+            marking=self._marking,
+            precautions=precautions,
+            runtime=runtime,
+        )
+        reporting = Writer(client.leaving(LEFT_BY_REPORTS), runtime)
+        self._reporter = MachineReporter(view, guarding, self._history, reporting, recorder)
 
     async def reconcile(self, key: Key) -> Outcome:
         match key:
@@ -133,9 +149,9 @@ class MachineHealthCheckController:
             case Withdraw():
                 return self._finish(case, request, await self._deeds.withdraw(case.target))
             case Hold():
-                return self._or_wait(case, await self._deeds.tell(case, request), wait=True)
+                return self._or_wait(case, await self._marking.tell(case, request), wait=True)
             case Leave(again_in):
-                outcome = self._or_wait(case, await self._deeds.tell(case, request), wait=_is_open(case))
+                outcome = self._or_wait(case, await self._marking.tell(case, request), wait=_is_open(case))
                 soon = again_in is not None and outcome == Done()
                 return RequeueAfter((again_in or 0.0) + A_MOMENT) if soon else outcome
             case _:
@@ -151,7 +167,7 @@ class MachineHealthCheckController:
                 self._note_deletion(case.target, request)
             return self._finish(case, request, begun)
         self._book.enter(case, held_entry(begun))
-        told = await self._deeds.tell(replace(case, guarded=begun), begun)
+        told = await self._marking.tell(replace(case, guarded=begun), begun)
         return self._or_wait(case, told, wait=True)
 
     def _note_deletion(self, target: Target, request: Beginning) -> None:

@@ -1,31 +1,29 @@
-"""What is done for one machine: begin with it, take back what was asked, tell what was found."""
+"""What is done for one machine: begin with it, take back what was asked."""
 
 from collections.abc import Callable
 from typing import assert_never
 
-from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding
 from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.withdrawal import withdraw_remediation
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.machine_health_check import act, gather
 from nodemend.controllers.machine_health_check.book import Case
-from nodemend.controllers.machine_health_check.conditions import with_marks
 from nodemend.controllers.machine_health_check.gather import Target
+from nodemend.controllers.machine_health_check.marking import Marking
 from nodemend.controllers.machine_health_check.second_look import Fresh, SecondLook
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import MachineSurroundings
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
-from nodemend.decide.machine_marks import Marks
-from nodemend.decide.machine_request import Ask, Delete, Request, marks_for, without_template
+from nodemend.decide.machine_request import Ask, Delete, marks_for, without_template
 from nodemend.decide.node_health import Unhealthy
 from nodemend.decide.remediation_request import Create
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.api_request import Request as Write
 from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.ports import Runtime
-from nodemend.kube.reconcile_loop import Done, Outcome, Retry
+from nodemend.kube.reconcile_loop import Done, Outcome
 from nodemend.kube.remediation_record import RemediationRecord
 
 Beginning = Ask | Create | Delete
@@ -41,8 +39,9 @@ class Deeds:
         around: MachineSurroundings,
         second_look: SecondLook,
         writer: Writer,
-        precautions: Precautions,
         *,
+        marking: Marking,
+        precautions: Precautions,
         runtime: Runtime,
     ) -> None:
         self._view = view
@@ -50,6 +49,7 @@ class Deeds:
         self._around = around
         self._second_look = second_look
         self._writer = writer
+        self._marking = marking
         self._turn = precautions.turn
         self._open = precautions.open_remediations
         self._runtime = runtime
@@ -102,27 +102,12 @@ class Deeds:
                 tell(machine, record)
         return Done()
 
-    async def tell(self, case: Case, request: Request) -> Outcome:
-        """Write down on the machine what was found, if it is not there already."""
-        target = case.target
-        shown = target.machine.marks
-        if not target.dialect.owners_read_conditions:
-            return Done()
-        if marks_for(case.health, case.way, shown, case.guarded, request) == shown:
-            return Done()
-        fresh = await self._second_look.machine(target)
-        if isinstance(fresh, Hold):
-            return Retry(explain(fresh.reason).sentence)
-        health = await self._second_look.with_reasons(case.health, fresh.machine)
-        wanted = marks_for(health, case.way, fresh.machine.marks, case.guarded, request)
-        return await self._mark(target, fresh, wanted)
-
     async def _write_for(self, case: Case, request: Beginning, fresh: Fresh) -> Write | Hold:
         match request:
             case Ask():
                 health = await self._second_look.with_reasons(case.health, fresh.machine)
                 wanted = marks_for(health, case.way, fresh.machine.marks, Go(), request)
-                return self._marking(case.target, fresh, wanted)
+                return self._marking.write_for(case.target, fresh, wanted)
             case Delete():
                 return act.delete_machine(fresh.machine, fresh.version)
             case Create():
@@ -134,17 +119,8 @@ class Deeds:
         write = await self._second_look.from_template(target)
         if isinstance(write, Hold):
             why = explain(write.reason).sentence
-            await self._mark(target, fresh, without_template(fresh.machine.marks, why))
+            await self._marking.mark(target, fresh, without_template(fresh.machine.marks, why))
         return write
-
-    async def _mark(self, target: Target, fresh: Fresh, wanted: Marks) -> Outcome:
-        if wanted == fresh.machine.marks or not target.dialect.owners_read_conditions:
-            return Done()
-        return await self._writer.write(self._marking(target, fresh, wanted))
-
-    def _marking(self, target: Target, fresh: Fresh, wanted: Marks) -> Write:
-        conditions = with_marks(fresh.conditions, wanted, target.dialect, print_time(self._runtime.wall()))
-        return act.write_conditions(fresh.machine, fresh.version, conditions)
 
 
 def _committed(record: RemediationRecord) -> bool:

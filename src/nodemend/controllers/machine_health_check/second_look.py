@@ -91,10 +91,13 @@ class SecondLook:
         return None if holds else Hold(NodeReady(machine.name))
 
     async def with_reasons(self, health: NodeHealth, machine: MachineRecord) -> NodeHealth:
-        """The same verdict, with what the node says about its own conditions. Our caches do not keep that."""
+        """The same verdict, with what the node says about its own conditions. Our caches do not keep that.
+
+        Of a node of another cluster it is left out: a storm there must not use up what may be asked of it.
+        """
         if not isinstance(health, Unhealthy):
             return health
-        node = value_of(await self._reader.node(machine.node)) if machine.node else None
+        node = value_of(await self._reader.node(machine.node)) if self._is_ours(machine) else None
         conditions = node.status.conditions if node is not None else ()
         told = {(condition.type, condition.status): condition.reason for condition in conditions}
         first, *more = (_with_reason(finding, told) for finding in (health.match, *health.more))
@@ -119,9 +122,12 @@ class SecondLook:
 
     async def _neighbour(self, machine: MachineRecord) -> Hold | None:
         """Leases tell of nodes by name, so only those of our own cluster are asked about."""
+        return await self._precautions.neighbours.at_work_on(machine.node) if self._is_ours(machine) else None
+
+    def _is_ours(self, machine: MachineRecord) -> bool:
+        """Whether it has a node, and that is one of our own cluster."""
         clusters = self._view.clusters
-        ours = bool(machine.node) and clusters.nodes_of(machine) == clusters.own
-        return await self._precautions.neighbours.at_work_on(machine.node) if ours else None
+        return bool(machine.node) and clusters.nodes_of(machine) == clusters.own
 
     async def from_template(self, target: Target) -> Request | Hold:
         """The write that makes the remediation; held when there is no template to make it from."""

@@ -69,7 +69,7 @@ class MachineSurroundings:
         self._begun: dict[MachineKey, float] = {}
 
     def note_begun(self, key: MachineKey, now: float) -> None:
-        """Asked for just now: it is busy, also before our own watches tell us."""
+        """Asked for just now: it is busy before our own watches tell us. From then on they tell."""
         self._begun[key] = now
 
     @property
@@ -87,18 +87,19 @@ class MachineSurroundings:
 
     def busy(self, ward: Ward, now: float) -> frozenset[str]:
         """Machines whose owner is asked, and whoever has a remediation that goes on."""
-        here = self._home_of(ward.cluster)
-        self._begun = {key: at for key, at in self._begun.items() if now - at < VIEW_GOOD_FOR}
-        keys = (*self._view.fleet.asked(), *self._begun)
-        asked = (str(key) for key in keys if self._home_of_machine(key) == here)
-        open_ = (
+        here, asked = self._home_of(ward.cluster), self._view.fleet.asked()
+        records = [(record, *self._of(record)) for record in self._view.remedies.all()]
+        shown = {*map(str, asked), *(name for _, _, name in records)}
+        self._begun = {
+            key: at for key, at in self._begun.items() if now - at < VIEW_GOOD_FOR and str(key) not in shown
+        }
+        by_owner = (str(key) for key in (*asked, *self._begun) if self._home_of_machine(key) == here)
+        by_remedy = (
             name
-            for record in self._view.remedies.all()
-            if record.says("Succeeded") != ConditionStatus.TRUE
-            for home, name in (self._of(record),)
-            if home == here
+            for record, home, name in records
+            if home == here and record.says("Succeeded") != ConditionStatus.TRUE
         )
-        return frozenset((*asked, *open_))
+        return frozenset((*by_owner, *by_remedy))
 
     def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:
         if not ward.control_plane:

@@ -82,7 +82,7 @@ def live(world: World, incident: Incident) -> Lived:
         ),
         Incident(
             8,
-            {"node-1": 60, "node-4": 60, "node-6": 60},
+            {"node-1": 60, "node-4": 80, "node-6": 100},
             {},
             {"maxUnhealthy": "50%", "maxConcurrentPercent": 100, "minInterval": "1m"},
             lasts=500,

@@ -255,3 +255,20 @@ def test_of_two_checks_over_one_machine_the_first_by_name_has_it(world: MachineW
     world.run(60)
     assert the_fix(world, "m1")["metadata"]["uid"] == made
     assert (world.status("also")["expectedMachines"], world.status("workers")["expectedMachines"]) == (4, 0)
+
+
+def test_a_remediation_that_is_over_makes_room_for_the_next_at_once(new_world: NewWorld) -> None:
+    world = new_world(maxConcurrent=1)
+    world.add_pool(4)
+    world.add_check(template=True)
+    world.start()
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(15)
+    world.set_condition("m2", "Ready", "Unknown")
+    world.run(50)
+    assert world.fixes() == ["m1"]
+
+    world.set_condition("m1", "Ready", "True")
+    world.run(12)
+
+    assert world.fixes() == ["m2"]

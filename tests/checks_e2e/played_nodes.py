@@ -1,0 +1,18 @@
+"""Nodes that no kubelet reports on, in any number: we write what the node lifecycle controller would."""
+
+from collections.abc import Iterable
+from functools import partial
+
+from controlplane.api import Api
+from tests.checks_e2e.world import for_each
+from tests.integration.played_machines import add_node, show
+
+
+def make(api: Api, count: int) -> list[str]:
+    names = [f"n-{number:04}" for number in range(count)]
+    for_each(names, partial(add_node, api))
+    return names
+
+
+def report(api: Api, nodes: Iterable[str], status: str) -> None:
+    for_each(nodes, partial(show, api, ready=status))
