@@ -15,8 +15,8 @@ NOW_IN_VIEW = 0.0
 async def look_at_remedies(cluster: Cluster, checks: Iterable[NodeHealthCheck]) -> Remedies:
     remedies = Remedies()
     for check in checks:
-        for remedy in check.spec.remedies:
-            asked = Asked(remedy.template.api_version, remedy.template.kind)
+        for template in check.spec.templates:
+            asked = Asked(template.api_version, template.kind)
             if asked not in remedies.kinds:
                 remedies.kinds[asked] = await find_kind(cluster.reader.client, asked, cluster.reader.deadline)
     for kind in remedies.kinds.values():

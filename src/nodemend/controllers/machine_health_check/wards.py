@@ -92,7 +92,7 @@ class MachineSurroundings:
         open_ = (
             name
             for record in self._view.remedies.all()
-            if record.says("Succeeded") != ConditionStatus.TRUE
+            if record.goes_on
             for home, name in (self._of(record),)
             if home == here
         )

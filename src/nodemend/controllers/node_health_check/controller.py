@@ -24,6 +24,8 @@ from nodemend.controllers.node_health_check.history import History
 from nodemend.controllers.node_health_check.order_ends import Lapses, OrderEnds
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.orphans import OrphanRecorder, Orphans
+from nodemend.controllers.node_health_check.recoveries import Recoveries
+from nodemend.controllers.node_health_check.recovery_book import RecoveryBook
 from nodemend.controllers.node_health_check.reporter import Counts, Reporter
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.second_look import SecondLook
@@ -31,6 +33,7 @@ from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
 from nodemend.controllers.node_health_check.wards import ward_of
 from nodemend.decide.holds import CreationRefused, Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Unhealthy
+from nodemend.decide.recovery import Begin, End, Owe
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Open, Request, Withdraw, decide
 from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_client import ApiClient
@@ -131,7 +134,9 @@ class NodeHealthCheckController:
         self._writer = Writer(client, reader.runtime)
         self._order_ends = OrderEnds(view, self._orders, self._writer, recorder)
         self._history = History(seen.endings, self._guarding.standings)
-        self._reporter = Reporter(view, self._guarding, self._history, self._writer, recorder)
+        self._book = RecoveryBook(view, seen.remediations, self._ask_for_reports)
+        self._reporter = Reporter(view, self._guarding, self._history, self._book, self._writer, recorder)
+        self._recoveries = Recoveries(view, self._book, self._guarding, self._second_look, self._writer, turn)
         self._orphans = Orphans(view, reader, self._writer, recorder, self._history)
 
     async def reconcile(self, key: Key) -> Outcome:
@@ -177,7 +182,9 @@ class NodeHealthCheckController:
         facts = self._guarding.facts_of(ward, place, moment) if asks else None
         warrant = weighed.warrant(facts)
         guarded = guard(facts, warrant.passing if warrant else ()) if facts else Go()
-        request = decide(health, existing, guarded, gather.wishes_of(target), ordered=ordered)
+        wanted = decide(health, existing, guarded, gather.wishes_of(target), ordered=ordered)
+        step = self._book.decide(target, health, found, wanted, moment.now)
+        request = Leave() if isinstance(step, Owe | Begin | End) else step
         ours = found if existing is not None and existing.ours else None
         rung = self._rungs.note(target, health, ours, request)
         case = Case(target, place, found, before, rung, warrant)
@@ -185,6 +192,8 @@ class NodeHealthCheckController:
             hold = request if isinstance(request, Hold) else None
             # The book is written before the deed: a deed that fails is tried again, the book still stands.
             self._enter(case, entry_of(health, hold, remediating=ours is not None))
+        if isinstance(step, Owe | Begin | End):
+            return await self._recoveries.act(target, place, step, moment)
         outcome = await self._act(case, request)
         # One write a pass, and what heals goes first.
         writes = isinstance(request, Create | Withdraw | Escalate)
@@ -233,7 +242,7 @@ class NodeHealthCheckController:
 
     async def _create(self, case: Case, request: Create) -> Outcome:
         target, index = case.target, self._rungs.next_of(case.target)
-        what = gather.would_create(target, index)
+        what = gather.would_create(target, target.check.spec.remedies[index].template)
         # The guard counts what is open: two creations at once could both find room for one.
         async with self._turn.taken():
             write = await self._second_look.before_create(target, case.place, index, case.warrant)
@@ -301,6 +310,7 @@ class NodeHealthCheckController:
 
     def _strike(self, name: str) -> None:
         self._first_sights.forget(name)
+        self._book.forget(name)
         place = self._guarding.standings.strike(name)
         if place is not None:
             self._ask_for_reports(place.check)

@@ -88,13 +88,17 @@ def find_orphan(view: View, node: NodeRecord, target: Target | None) -> Remediat
 
 
 def _answers_for(target: Target, record: RemediationRecord, view: View) -> bool:
-    templates = (remedy.template for remedy in target.check.spec.remedies)
+    """A recovery is answered for by its own template alone: that a remedy is of its kind says nothing."""
+    spec = target.check.spec
+    templates = (
+        spec.templates[len(spec.remedies) :] if record.recovers else spec.templates[: len(spec.remedies)]
+    )
     kinds = ((view.remedies.kind_of(template), template.namespace) for template in templates)
     named = any(
         isinstance(kind, RemedyKind) and (kind.remediation, namespace) == (record.resource, record.namespace)
         for kind, namespace in kinds
     )
-    return named and gather.is_asked_for_by(target, record, view)
+    return named and gather.is_asked_for_by(target.check, record, view)
 
 
 def _version(check: NodeHealthCheck | None) -> tuple[str, int] | None:

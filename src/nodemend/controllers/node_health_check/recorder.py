@@ -1,15 +1,18 @@
 """Tells of verdicts and of what was asked for: a log line, a metric, an event on the Node."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Final, assert_never
+from typing import Final, Protocol, assert_never
 
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE
+from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase, RecoveryReport
 from nodemend.controllers.checking.guard_metrics import GuardMetrics
 from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.node_health_check.gather import Target, reference_to
 from nodemend.controllers.node_health_check.orders import Warrant
+from nodemend.controllers.node_health_check.recovery_news import recovery_news
 from nodemend.decide.holds import Hold
 from nodemend.decide.remediation_order import Order
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
@@ -24,6 +27,18 @@ from nodemend.telemetry.metrics import Metrics
 from nodemend.telemetry.printable import printable
 
 _CONTROLLER: Final = "node_health_check"
+
+
+class About(Protocol):
+    """The Node that something is told of."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def uid(self) -> str: ...
+
+
 _UNWELL: Final = frozenset({Standing.UNHEALTHY, Standing.HELD, Standing.REMEDIATING})
 
 
@@ -113,9 +128,20 @@ class NodeHealthCheckRecorder:
     def filled(self, cluster: str, rooms: Iterable[Room]) -> None:
         self._guard.show_cluster(cluster, rooms)
 
+    def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
+        name, counts = check.metadata.name, Counter(one.phase for one in now)
+        for phase in RecoveryPhase:
+            if check.spec.recovery is not None or counts:
+                self._metrics.recoveries.labels(name, phase.value).set(counts[phase])
+        for news in recovery_news(check.status.recoveries, now):
+            self._metrics.decisions.labels(_CONTROLLER, news.reason.word).inc()
+            self._log.info("recovery", verdict=news.reason.word, note=news.note, check=name, node=news.name)
+            self._record(_happening(news, news.reason, f"nhc/{name}: {news.note}"))
+
     def counted(self, check: str, tally: Tally | None) -> None:
         if tally is None:
             self._guard.forget_check(check)
+            self._metrics.recoveries.remove_by_labels({"check": check})
         for standing in Standing:
             state = standing.value.lower()
             if tally is not None:
@@ -150,7 +176,7 @@ def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventR
 
 
 def _happening(
-    about: NodeRecord, reason: EventReason, note: str, related: ObjectReference | None = None
+    about: About, reason: EventReason, note: str, related: ObjectReference | None = None
 ) -> Happening:
     node = ObjectReference(api_version=NODE.api_version, kind=NODE.kind, name=about.name, uid=about.uid)
     return Happening(
