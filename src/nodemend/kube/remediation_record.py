@@ -3,7 +3,7 @@
 import msgspec
 
 from nodemend.api import keys
-from nodemend.api.group_versions import Resource
+from nodemend.api.group_versions import MANUAL_REMEDIATION, Resource
 from nodemend.kube.projection import Projection
 
 
@@ -60,8 +60,8 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def recovers(self) -> bool:
-        """It was made to recover a node, and remediates nothing."""
-        return keys.RECOVERY in self.annotations
+        """It was made to recover a node, and remediates nothing. What fences never does, whatever it says."""
+        return keys.RECOVERY in self.annotations and self.resource != MANUAL_REMEDIATION
 
     @property
     def goes_on(self) -> bool:

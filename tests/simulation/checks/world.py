@@ -14,11 +14,11 @@ from nodemend.kube.ports import Runtime, Transport
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.cluster.foreign_kinds import a_definition
 from nodemend.testing.cluster.replicas import Replica, Silent, election
 from nodemend.testing.cluster.world import DEFINITIONS, Account
 from nodemend.testing.network import LinkQuality
 from nodemend.testing.scheduler import Scheduler
-from tests.unit.controllers.node_health_check.stories import a_definition
 
 GROUP: Final = "cluster.x-k8s.io"
 MACHINE: Final = Resource(GROUP, "v1beta2", "Machine", "machines")

@@ -52,7 +52,10 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRow:
-    """One node that is not simply healthy. `for_seconds` is the age of its remediation."""
+    """One node that is not simply healthy. `for_seconds` is the age of its remediation.
+
+    A node with a recovery has a row for that.
+    """
 
     node: str
     state: str
@@ -173,6 +176,17 @@ def _nodes(
         for check in checks
         for report in check.status.reports
         if report.name not in known
+    ]
+    rows += [
+        NodeRow(
+            node=recovery.node,
+            state=f"Recovery{recovery.phase}",
+            for_seconds=_seconds_between(recovery.since, now),
+            check=check.metadata.name,
+            why=first_sentence(recovery.message),
+        )
+        for check in checks
+        for recovery in check.status.recoveries
     ]
     return tuple(sorted(rows, key=lambda row: row.node))
 

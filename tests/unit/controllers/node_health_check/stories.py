@@ -17,6 +17,7 @@ from nodemend.api.group_versions import (
 )
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.node_health_check.controller import Recorder
+from nodemend.testing.cluster.foreign_kinds import a_definition, a_reference, foreign
 from nodemend.testing.cluster.replicas import Replica
 from nodemend.testing.cluster.world import CHECK, TEMPLATE, Shape, World, check_spec
 
@@ -39,41 +40,12 @@ FREE_HAND = {
 """A policy that holds nobody."""
 
 
-def foreign(kind: str) -> Resource:
-    """A kind that is not ours."""
-    return Resource("example.com", "v1", kind, f"{kind.lower()}s")
-
-
 REBOOT = foreign("Reboot")
-
-
-def a_definition(resource: Resource) -> Object:
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": resource.version,
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "schema": {
-            "openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}
-        },
-    }
-    return {
-        "metadata": {"name": str(resource)},
-        "spec": {
-            "group": resource.group,
-            "names": {"kind": resource.kind, "plural": resource.plural},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
 
 
 def remedy(kind: str, timeout: str = "") -> Object:
     """Of a kind that is not ours, by its template `usual`."""
-    named = {"name": "usual", "namespace": "default"}
-    template = {"apiVersion": "example.com/v1", "kind": f"{kind}Template", **named}
-    return {"template": template, **({"timeout": timeout} if timeout else {})}
+    return {"template": a_reference(kind), **({"timeout": timeout} if timeout else {})}
 
 
 CALL = {

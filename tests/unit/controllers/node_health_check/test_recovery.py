@@ -6,6 +6,7 @@ import pytest
 
 from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK
 from nodemend.kube.api_request import Method
+from nodemend.testing.cluster.foreign_kinds import foreign
 from nodemend.testing.cluster.world import CHECK
 from tests.unit.controllers.node_health_check.stories import (
     A_WHILE,
@@ -14,7 +15,6 @@ from tests.unit.controllers.node_health_check.stories import (
     SOON,
     Begin,
     Story,
-    foreign,
     remedy,
 )
 
@@ -146,12 +146,15 @@ def test_one_that_succeeds_at_once_is_not_repeated_whoever_crashes(begin: Begin,
     deeds = Deeds(story)
     clock, crash = story.world.scheduler, story.checker.process.crash
 
-    def succeed(_user: str, request: Any, _answer: Any) -> None:
+    def succeed() -> None:
+        story.say("node-1", "True", SWITCH_ON)
+
+    def witness(_user: str, request: Any, _answer: Any) -> None:
         if request.method is Method.POST and "switchons" in request.path:
-            clock.after(0.05, lambda: story.say("node-1", "True", SWITCH_ON))
+            clock.after(0.05, succeed)
             clock.after(crash_after, crash)
 
-    story.world.checker.witnesses.append(succeed)
+    story.world.checker.witnesses.append(witness)
     story.fail("node-1").heal("node-1").run(DELAY + 120.0)
     assert (story.open(SWITCH_ON), recoveries(story)) == ([], [])
     assert deeds.order[2:] == [("POST", "switchons"), ("DELETE", "switchons")]
