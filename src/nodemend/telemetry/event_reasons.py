@@ -71,6 +71,13 @@ REMEDIATION_HELD: Final = EventReason(
     "Hold",
     "Refused for now; the note says why and what would change it.",
 )
+STILL_HELD: Final = EventReason(
+    "StillHeld",
+    EventType.WARNING,
+    "Hold",
+    "Regards the health check: remediations have been held under it for long. Told again while that lasts,"
+    " after 5, 15, 35 and 75 minutes and then every 45; the note has the numbers.",
+)
 RECOVERY_STARTED: Final = EventReason(
     "RecoveryStarted",
     EventType.NORMAL,
@@ -142,6 +149,7 @@ EVENT_REASONS: Final = (
     REMEDIATION_WITHDRAWN,
     REMEDIATION_ESCALATED,
     REMEDIATION_HELD,
+    STILL_HELD,
     RECOVERY_STARTED,
     RECOVERY_SUCCEEDED,
     RECOVERY_FAILED,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol, assert_never
 
 from nodemend.api.event import ObjectReference
-from nodemend.api.group_versions import NODE
+from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK
 from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase, RecoveryReport
 from nodemend.controllers.checking.guard_metrics import GuardMetrics
 from nodemend.controllers.checking.rooms import Room
@@ -127,6 +127,20 @@ class NodeHealthCheckRecorder:
 
     def filled(self, cluster: str, rooms: Iterable[Room]) -> None:
         self._guard.show_cluster(cluster, rooms)
+
+    def still_held(self, check: NodeHealthCheck, note: str) -> None:
+        named = check.metadata
+        self._log.info("still held", check=named.name, note=note)
+        reason, api = event_reasons.STILL_HELD, NODE_HEALTH_CHECK
+        self._record(
+            Happening(
+                ObjectReference(api_version=api.api_version, kind=api.kind, name=named.name, uid=named.uid),
+                reason.type,
+                reason.word,
+                reason.action,
+                printable(note),
+            )
+        )
 
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
         name, counts = check.metadata.name, Counter(one.phase for one in now)

@@ -7,6 +7,7 @@ from nodemend.api import keys
 from nodemend.api.node_health_check import NodeHealthCheck, RecoveryReport
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.hold_reminders import HoldReminders
 from nodemend.controllers.checking.report_pace import WHILE_WAITING, after_report
 from nodemend.controllers.checking.rooms import Room, room_of_check, rooms_of_cluster
 from nodemend.controllers.checking.standings import Tally
@@ -25,6 +26,10 @@ from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 class Counts(Protocol):
     def counted(self, check: str, tally: Tally | None) -> None:
         """Where the targets of a check stand; None when the check is gone."""
+        ...
+
+    def still_held(self, check: NodeHealthCheck, note: str) -> None:
+        """Something has been held under a check for long."""
         ...
 
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
@@ -56,11 +61,13 @@ class Reporter:
         self._recoveries = recoveries
         self._writer = writer
         self._counts = counts
+        self._reminders = HoldReminders("node")
 
     async def report_check(self, name: str, moment: Moment) -> Outcome:
         check = self._view.checks.get(name)
         if check is None:
             self._counts.counted(name, None)
+            self._reminders.forget(name)
             return Done()
         tally = self._guarding.standings.of_check(name)
         self._counts.counted(name, tally)
@@ -75,7 +82,10 @@ class Reporter:
             if outcome != Done():
                 return outcome
         self._counts.recovering(check, status.recoveries)
-        return after_report(guarded)
+        note, again_in = self._reminders.look(name, tally, moment.now)
+        if note:
+            self._counts.still_held(check, note)
+        return after_report(guarded, again_in)
 
     def _unusable(self, check: NodeHealthCheck) -> str:
         """The first remedy that cannot be used: better said before a node needs it."""
