@@ -242,7 +242,9 @@ class TargetReport(Wire):
     """One node that is not simply healthy."""
 
     name: Annotated[str, about("The node.", max_length=253)]
-    verdict: Annotated[str, about("Suspect, Unhealthy, Held, Remediating or Unjudged.", max_length=63)]
+    verdict: Annotated[
+        str, about("Suspect, Unhealthy, Held, Remediating, Unjudged or Vanished.", max_length=63)
+    ]
     message: Annotated[str, about("Why, and what happens next.", max_length=1024)] = ""
     remedy: Annotated[
         int, about("Which of the remedies it has come to, counted from 1; 0 before the first.", ge=0)

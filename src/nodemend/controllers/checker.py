@@ -185,6 +185,8 @@ class Checker:
         yield from self._every_check()
         yield from (TargetKey(node.name) for node in self.view.nodes.all())
         yield from (TargetKey(order.metadata.name) for order in self.view.orders.all())
+        # What is left of a Node that is gone.
+        yield from (TargetKey(record.name) for record in self.view.remedies.all() if not record.owners)
 
     def _every_check(self) -> Iterator[Key]:
         return (CheckKey(check.metadata.name) for check in self.view.checks.all())

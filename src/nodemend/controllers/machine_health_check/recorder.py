@@ -134,6 +134,9 @@ def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventR
             news.append((event_reasons.MACHINE_HEALTHY, f"{name} is healthy by {check}."))
         case Standing.SUSPECT | Standing.UNHEALTHY | Standing.REMEDIATING | Standing.UNJUDGED:
             pass
+        case Standing.VANISHED:
+            # A Machine whose Node is gone is unhealthy by that.
+            pass
     return news
 
 

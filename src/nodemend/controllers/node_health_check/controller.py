@@ -14,6 +14,7 @@ from nodemend.controllers.checking.neighbours import Neighbours
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.standings import REMEDIATING, Entry, Place, Standing, Stood
 from nodemend.controllers.checking.turn import Turn
+from nodemend.controllers.checking.vanished import Vanished
 from nodemend.controllers.checking.waiting_room import WaitingRoom
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.checking.writer import Writer
@@ -129,6 +130,7 @@ class NodeHealthCheckController:
         # When the last leadership began its last remediation is not known: it may have been just now.
         weather = Weather(stormy_before=stormy(view.policies), now=now)
         self._guarding = Guarding(NodeSurroundings(view, seen.roll), weather, last_start=now)
+        self._vanished = Vanished(self._guarding.standings)
         self._orders = Orders(view, seen.orders, reader)
         self._second_look = SecondLook(reader, view, self._guarding, self._orders, neighbours)
         self._writer = Writer(client, reader.runtime)
@@ -157,11 +159,8 @@ class NodeHealthCheckController:
         self._waiting.leave(name)
         target = gather.find_target(self._view, name)
         if target is None:
-            self._strike(name)
-            withdrawn = await self._orphans.withdraw(name, None)
-            if withdrawn is not None:
-                return withdrawn
-            return await self._order_ends.end_stray(name, self._reader.runtime.monotonic())
+            return await self._leave(name)
+        self._vanished.forget(name)
         await self._count_everybody()
         withdrawn = await self._orphans.withdraw(name, target)
         if withdrawn is not None:
@@ -199,6 +198,18 @@ class NodeHealthCheckController:
         writes = isinstance(request, Create | Withdraw | Escalate)
         return outcome if writes else await self._order_ends.end(target, weighed) or outcome
 
+    async def _leave(self, name: str) -> Outcome:
+        """Not a target: no check selects it, or its Node is gone."""
+        now = self._reader.runtime.monotonic()
+        gone = self._view.nodes.get(name) is None
+        counts_for = self._vanished.count_on(name, now) if gone else None
+        self._forget(name, counts_on=counts_for is not None)
+        withdrawn = await self._orphans.withdraw(name, None)
+        if withdrawn is not None:
+            return withdrawn
+        outcome = await self._order_ends.end_stray(name, now)
+        return RequeueAfter(counts_for) if counts_for is not None and outcome == Done() else outcome
+
     async def _count_everybody(self) -> None:
         """Before anybody is judged by new rules: a storm is a share of all, not of the first few."""
         rules = gather.rules_in_force(self._view)
@@ -208,6 +219,11 @@ class NodeHealthCheckController:
             self._count(name)
             if number % COUNTED_AT_A_TIME == COUNTED_AT_A_TIME - 1:
                 await self._reader.runtime.sleep(0)
+        for name in self._vanished.names:
+            place = self._guarding.standings.place_of(name)
+            if place is None or self._view.checks.get(place.check) is None:
+                self._vanished.forget(name)
+                self._forget(name)
         self._counted_by = rules
         for check in self._view.checks.all():
             self._ask_for_reports(check.metadata.name)
@@ -215,7 +231,7 @@ class NodeHealthCheckController:
     def _count(self, name: str) -> None:
         target, moment = gather.find_target(self._view, name), self._moment()
         if target is None:
-            self._strike(name)
+            self._forget(name)
             return
         health = gather.judge_target(target, self._seen.ages, moment.now)
         remediating = gather.find_remediation(self._view, target) is not None
@@ -308,10 +324,11 @@ class NodeHealthCheckController:
         if before is not None and before[0].check != place.check:
             self._ask_for_reports(before[0].check)
 
-    def _strike(self, name: str) -> None:
+    def _forget(self, name: str, *, counts_on: bool = False) -> None:
         self._first_sights.forget(name)
         self._book.forget(name)
-        place = self._guarding.standings.strike(name)
+        standings = self._guarding.standings
+        place = standings.place_of(name) if counts_on else standings.strike(name)
         if place is not None:
             self._ask_for_reports(place.check)
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol, assert_never
+from typing import Final, assert_never
 
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK
@@ -12,13 +12,13 @@ from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.node_health_check.gather import Target, reference_to
 from nodemend.controllers.node_health_check.orders import Warrant
+from nodemend.controllers.node_health_check.orphans import Named
 from nodemend.controllers.node_health_check.recovery_news import recovery_news
 from nodemend.decide.holds import Hold
 from nodemend.decide.remediation_order import Order
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.event_book import Happening
-from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.telemetry import event_reasons
 from nodemend.telemetry.event_reasons import EventReason
@@ -27,16 +27,6 @@ from nodemend.telemetry.metrics import Metrics
 from nodemend.telemetry.printable import printable
 
 _CONTROLLER: Final = "node_health_check"
-
-
-class About(Protocol):
-    """The Node that something is told of."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def uid(self) -> str: ...
 
 
 _UNWELL: Final = frozenset({Standing.UNHEALTHY, Standing.HELD, Standing.REMEDIATING})
@@ -88,7 +78,7 @@ class NodeHealthCheckRecorder:
                 assert_never(request)
         self._record(_happening(target.node, *told, related=what))
 
-    def withdrew_orphan(self, node: NodeRecord, record: RemediationRecord) -> None:
+    def withdrew_orphan(self, node: Named, record: RemediationRecord) -> None:
         self._metrics.decisions.labels(_CONTROLLER, "WithdrawOrphan").inc()
         what = reference_to(record)
         self._log.info("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
@@ -184,13 +174,13 @@ def _news(target: Target, before: Entry | None, now: Entry) -> list[tuple[EventR
             news.append((event_reasons.REMEDIATION_HELD, now.message))
         case Standing.HEALTHY:
             news.append((event_reasons.NODE_HEALTHY, f"{name} is healthy by {check}."))
-        case Standing.UNHEALTHY | Standing.REMEDIATING | Standing.UNJUDGED:
+        case Standing.UNHEALTHY | Standing.REMEDIATING | Standing.UNJUDGED | Standing.VANISHED:
             pass
     return news
 
 
 def _happening(
-    about: About, reason: EventReason, note: str, related: ObjectReference | None = None
+    about: Named, reason: EventReason, note: str, related: ObjectReference | None = None
 ) -> Happening:
     node = ObjectReference(api_version=NODE.api_version, kind=NODE.kind, name=about.name, uid=about.uid)
     return Happening(

@@ -54,7 +54,7 @@ def status_of(
     told = (*_conditions(check, tally, ability, now), *_recovery_condition(check, past.recoveries, now))
     return NodeHealthCheckStatus(
         observed_generation=check.metadata.generation,
-        targets=len(tally),
+        targets=_watched(tally),
         healthy=tally.count(Standing.HEALTHY),
         remediating=tally.count(Standing.REMEDIATING),
         reports=tuple(
@@ -65,6 +65,11 @@ def status_of(
         recoveries=past.recoveries,
         conditions=merged(check.status.conditions, told),
     )
+
+
+def _watched(tally: Tally) -> int:
+    """Those that there are. The guard counts some that are gone."""
+    return len(tally) - tally.count(Standing.VANISHED)
 
 
 def policy_status(
@@ -99,7 +104,7 @@ def _conditions(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str
     told = str(explain(held)) if held else ""
     stalled, stall = _stall(check, tally, ability)
     facts = (
-        ("Ready", True, "Watching", f"{len(tally)} nodes are watched."),
+        ("Ready", True, "Watching", f"{_watched(tally)} nodes are watched."),
         ("Stalled", bool(stall), stalled, stall),
         ("RemediationAllowed", held is None, why, told),
         ("Paused", isinstance(held, Paused), why if isinstance(held, Paused) else "NotPaused", ""),
@@ -126,7 +131,7 @@ def _stall(check: NodeHealthCheck, tally: Tally, ability: Ability) -> tuple[str,
     """Why it could not act whatever failed, as a reason and in words; no words when it could."""
     if ability.unusable:
         return "RemedyUnusable", ability.unusable
-    never = can_never_act(parse_gate(check.spec.max_unhealthy), len(tally), Reading.SPARES_ONE)
+    never = can_never_act(parse_gate(check.spec.max_unhealthy), _watched(tally), Reading.SPARES_ONE)
     return ("LimitTooLow", _NEVER) if never else ("CanAct", "")
 
 

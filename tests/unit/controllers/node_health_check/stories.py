@@ -153,6 +153,10 @@ class Story:
         )
         return self
 
+    def delete_check(self, name: str = CHECK) -> "Story":
+        self.api.delete(NODE_HEALTH_CHECK, name)
+        return self
+
     @property
     def checker(self) -> Replica:
         [replica] = self.checkers
@@ -192,6 +196,11 @@ class Story:
     def condition(self, type_: str, check: str = CHECK) -> tuple[str, str]:
         """Status and reason of a condition of the check."""
         return _condition(self.status(check), type_)
+
+    def policy_numbers(self) -> tuple[int, int]:
+        """Targets, and how many of these are not healthy."""
+        status = (self.api.get(REMEDIATION_POLICY, keys.POLICY_NAME) or {}).get("status", {})
+        return status.get("targets", 0), status.get("unhealthy", 0)
 
     def policy_condition(self, type_: str) -> tuple[str, str]:
         found = self.api.get(REMEDIATION_POLICY, keys.POLICY_NAME) or {}
