@@ -26,7 +26,6 @@ def vanish(story: Story, *nodes: str) -> Story:
     return story
 
 
-@pytest.mark.conforms("N13")
 def test_a_storm_is_not_over_because_its_nodes_were_deleted(begin: Begin) -> None:
     """Four of ten close it; without the two that were deleted it would be two of eight."""
     story = begin(machines=10, policy=LIMITED)
