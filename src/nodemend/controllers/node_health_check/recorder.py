@@ -134,8 +134,10 @@ class NodeHealthCheckRecorder:
 
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
         name, counts = check.metadata.name, Counter(one.phase for one in now)
-        for phase in RecoveryPhase:
-            if check.spec.recovery is not None or counts:
+        if check.spec.recovery is None:
+            self._metrics.recoveries.remove_by_labels({"check": name})
+        else:
+            for phase in RecoveryPhase:
                 self._metrics.recoveries.labels(name, phase.value).set(counts[phase])
         for news in recovery_news(check.status.recoveries, now):
             self._metrics.decisions.labels(_CONTROLLER, news.reason.word).inc()

@@ -199,6 +199,8 @@ def _doubt(target: Target, fresh: Seen[Node], *, ordered: bool) -> Hold | None:
 def _doubt_health(target: Target, fresh: Seen[Node]) -> Hold | None:
     """A reason not to believe that the node is well."""
     match fresh:
+        case Present(node) if by := excluded_by(node.metadata.labels, node.metadata.annotations):
+            return Hold(Excluded(by))
         case Present(node) if _is_same(target, node):
             well = node.ready is ConditionStatus.TRUE and not _meets_threshold(target, node)
             return None if well else Hold(CannotRead("the Node", "it is not well any more"))

@@ -111,11 +111,12 @@ def test_it_waits_until_the_remediation_is_really_gone(story: Story) -> None:
     assert story.open(SWITCH_ON) == ["node-1"]
 
 
-@pytest.mark.parametrize("crash_at", range(0, 60, 3))
-def test_a_crash_at_any_moment_loses_none_and_repeats_none(begin: Begin, crash_at: int) -> None:
+@pytest.mark.parametrize("crash_at", [20.0, 29.9, 30.1, 30.5, 31.0, 31.1, 31.3, 31.6, 32.0, 32.5, 34.0, 40.0])
+def test_a_crash_at_any_moment_loses_none_and_repeats_none(begin: Begin, crash_at: float) -> None:
+    """The node has been well for long enough after 30 s; what follows takes about two more."""
     story = begin(check=ISOLATES, kinds=KINDS, replicas=2)
     deeds = Deeds(story)
-    story.fail("node-1").heal("node-1").run(20.0 + crash_at * 0.4)
+    story.fail("node-1").heal("node-1").run(crash_at)
     next(one for one in story.checkers if one.process.name in story.leader()).process.crash()
     story.run(120.0)
     assert story.open(SWITCH_ON) == ["node-1"]
