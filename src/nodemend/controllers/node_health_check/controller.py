@@ -192,10 +192,12 @@ class NodeHealthCheckController:
             # The book is written before the deed: a deed that fails is tried again, the book still stands.
             self._enter(case, entry_of(health, hold, remediating=ours is not None))
         if isinstance(step, Owe | Begin | End):
-            return await self._recoveries.act(target, place, step, moment)
-        outcome = await self._act(case, request)
+            outcome = await self._recoveries.act(target, place, step, moment)
+            writes = outcome == Done()
+        else:
+            outcome = await self._act(case, request)
+            writes = isinstance(request, Create | Withdraw | Escalate)
         # One write a pass, and what heals goes first.
-        writes = isinstance(request, Create | Withdraw | Escalate)
         return outcome if writes else await self._order_ends.end(target, weighed) or outcome
 
     async def _leave(self, name: str) -> Outcome:

@@ -3,9 +3,9 @@
 Nothing here is remembered that a new leader would miss: what is owed stands in the status.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from nodemend.api.node_health_check import MOST_RECOVERIES, NodeHealthCheck, RecoveryReport
+from nodemend.api.node_health_check import MOST_RECOVERIES, NodeHealthCheck, RecoveryPhase, RecoveryReport
 from nodemend.api.quantities import parse_duration
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Moment
@@ -14,6 +14,7 @@ from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
 from nodemend.decide.node_health import NodeHealth
 from nodemend.decide.recovery import (
+    Begin,
     Over,
     Owe,
     Recovering,
@@ -25,6 +26,7 @@ from nodemend.decide.recovery import (
     still_missing,
 )
 from nodemend.decide.remediation_request import Request
+from nodemend.kube.remediation_record import RemediationRecord
 
 
 class RecoveryBook:
@@ -53,6 +55,8 @@ class RecoveryBook:
             self._owing[node.name] = node.uid
         else:
             self._owing.pop(node.name, None)
+        if not isinstance(step, Begin):
+            self._held.pop(node.name, None)
         due = progress(facts.written, facts.there, facts.timeout, owing=isinstance(step, Owe))
         if due != (facts.written or Over()):
             self._ask_for_report(target.check.metadata.name)
@@ -112,25 +116,35 @@ class RecoveryBook:
 
     def _unwritten(self, check: NodeHealthCheck) -> Iterator[tuple[str, str]]:
         """A status can be lost, as in a backup without statuses; what is at work is not."""
-        kind = self._view.remedies.kind_of(check.spec.recovery.template) if check.spec.recovery else None
-        cache = self._view.remedies.caches.get(kind.remediation) if isinstance(kind, RemedyKind) else None
-        for record in cache.all() if cache is not None else ():
+        for record in self._all(check) or ():
             if record.recovers and (node := self._view.nodes.get(record.name)) is not None:
                 yield node.name, node.uid
+
+    def _all(self, check: NodeHealthCheck) -> Iterable[RemediationRecord] | None:
+        """Every object of the recovery's kind; None while we do not see that kind."""
+        remedies, recovery = self._view.remedies, check.spec.recovery
+        kind = remedies.kind_of(recovery.template) if recovery is not None else None
+        cache = remedies.caches.get(kind.remediation) if isinstance(kind, RemedyKind) else None
+        return None if cache is None or cache.synced_at is None else cache.all()
+
+    def _phase(
+        self, check: NodeHealthCheck, node: str, uid: str, timeout: float, now: float
+    ) -> RecoveryPhase | Over:
+        written, owing = gather.recovery_written(check, uid), self._owing.get(node) == uid
+        if self._all(check) is None and not owing:
+            # Not to see it does not say that it is gone.
+            return written or Over()
+        return progress(written, self._there(check, node, uid, now), timeout, owing=owing)
 
     def _report(self, check: NodeHealthCheck, node: str, uid: str, moment: Moment) -> RecoveryReport | None:
         recovery = check.spec.recovery
         if recovery is None:
             return None
-        written = next((one for one in check.status.recoveries if one.node_uid == uid), None)
-        phase = progress(
-            written.phase if written is not None else None,
-            self._there(check, node, uid, moment.now),
-            parse_duration(recovery.timeout).total_seconds(),
-            owing=self._owing.get(node) == uid,
-        )
+        timeout = parse_duration(recovery.timeout).total_seconds()
+        phase = self._phase(check, node, uid, timeout, moment.now)
         if isinstance(phase, Over):
             return None
+        written = next((one for one in check.status.recoveries if one.node_uid == uid), None)
         same = written is not None and written.phase is phase
         template = recovery.template
         what = f"{template.kind.removesuffix('Template')} {template.namespace}/{node}"

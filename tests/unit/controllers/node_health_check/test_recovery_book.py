@@ -52,6 +52,16 @@ def test_when_the_list_is_full_the_others_wait_until_there_is_room() -> None:
     assert set(asked) == {found.metadata.name}
 
 
+def test_what_cannot_be_seen_is_not_taken_for_gone() -> None:
+    """Its kind is not looked for yet, or not served just now."""
+    node = a_node("n1", Ready="True")
+    running = RecoveryReport(node="n1", node_uid=node.uid, phase=RecoveryPhase.OVERDUE, since="before")
+    view, found = a_view(nodes=(node,)), recovering(running)
+    view.checks.replace({found.metadata.name: found}, [])
+    [kept] = RecoveryBook(view, {}, lambda check: None).reports(found, MOMENT)
+    assert (kept.phase, kept.since) == (RecoveryPhase.OVERDUE, "before")
+
+
 def test_the_figures_are_of_what_is_written_and_go_with_the_check() -> None:
     scraped = Scraped()
     recorder = NodeHealthCheckRecorder(scraped.log, scraped.metrics, lambda happening: None)
