@@ -78,6 +78,10 @@ class Watched:
 
     def order_lapsed(self, *_: object) -> None: ...
 
+    def recovering(self, *_: object) -> None: ...
+
+    def still_held(self, *_: object) -> None: ...
+
     def counted(self, _check: str, tally: Tally | None) -> None:
         if tally is not None and len(tally) != self._counted:
             self._counted = len(tally)

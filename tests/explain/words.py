@@ -11,11 +11,13 @@ from itertools import product
 from types import ModuleType
 from typing import Any, Final, get_args
 
+from nodemend.api.node_health_check import RecoveryPhase
 from nodemend.cli.explain.questions import QUESTION_OF
 from nodemend.cli.explain.step_words import spell_step
 from nodemend.decide import guard_holds, holds
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.manual_remediation_steps import Step
+from nodemend.decide.recovery import spell_phase
 from tests.unit.cli.explain.test_step_words import FILLED
 
 SAMPLES: Final[dict[Any, tuple[object, ...]]] = {
@@ -26,6 +28,7 @@ SAMPLES: Final[dict[Any, tuple[object, ...]]] = {
 }
 REASONS: Final = tuple(sorted(get_args(holds.HoldReason), key=lambda kind: kind.__name__))
 STEPS: Final = get_args(Step)
+PHASES: Final = tuple(RecoveryPhase)
 
 
 def reasons_without_words() -> Iterator[str]:
@@ -52,6 +55,14 @@ def steps_without_words() -> Iterator[str]:
         said = spell_step(kind(*FILLED.get(kind, ())))
         if not said or said.endswith(".") or not said[0].islower():
             yield f"the step {kind.__name__} does not complete a sentence: {said!r}"
+
+
+def phases_without_words() -> Iterator[str]:
+    """Of recoveries. A hold has words of its own."""
+    told = {phase: spell_phase(phase, "SwitchOn default/edge-07") for phase in PHASES}
+    for phase, said in told.items():
+        if not said.endswith(".") or list(told.values()).count(said) > 1:
+            yield f"a recovery that is {phase} is told as {said!r}"
 
 
 def _told_badly(kind: type) -> Iterator[str]:

@@ -112,6 +112,8 @@ _TRUE_FALSE_UNKNOWN: Final = 'supported values: "True", "False", "Unknown"'
 _READY: Final = {"type": "Ready", "status": "Unknown", "period": "5m"}
 _REMEDY: Final = CHECK["spec"]["remedies"][0]  # type: ignore[index]
 
+_SWITCH_ON: Final = {**_REMEDY["template"], "apiVersion": "example.com/v1", "kind": "SwitchOnTemplate"}
+
 _CHECKS: Final = (
     BadSpec(CHECK, "spec", ABSENT, ("spec", _REQUIRED)),
     _check("selector", ABSENT, "spec.selector", _REQUIRED),
@@ -131,6 +133,21 @@ _CHECKS: Final = (
     _check("remedies", [_REMEDY] * 9, "spec.remedies", "at most 8 items"),
     _check("remedies.0.timeout", "59s", "spec.remedies[0].timeout", "must be at least 1m"),
     _check("remedies.0.timeout", "never", "spec.remedies[0].timeout", _DURATION),
+    _check("recovery", {}, "spec.recovery.template", _REQUIRED),
+    _check("recovery", {"template": _SWITCH_ON, "timeout": "59s"}, "spec.recovery.timeout", "at least 1m"),
+    _check("recovery", {"template": _SWITCH_ON, "timeout": "soon"}, "spec.recovery.timeout", _DURATION),
+    _check(
+        "recovery",
+        {"template": _REMEDY["template"]},
+        "spec.recovery.template",
+        "must not be ManualRemediationTemplate: that has a node switched off",
+    ),
+    _check(
+        "recovery",
+        {"template": {**_SWITCH_ON, "kind": "SwitchOn"}},
+        "spec.recovery.template.kind",
+        "must be the kind of a template, which ends in Template",
+    ),
     _check("tresholds", [], 'unknown field "spec.tresholds"'),
     _check("healthyDelay", "soon", "spec.healthyDelay", _DURATION),
     _check("healthyDelay", "0s", "spec.healthyDelay", _DURATION),

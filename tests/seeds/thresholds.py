@@ -14,7 +14,12 @@ from tests.seeds.worlds import REMEDIES, World
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "how-to" / "node_remedy_thresholds.md"
 SHORTER: Final = Substitution("period: 10m", "period: 10s", "so that nobody waits")
-TEMPLATES: Final = {"repair": "Repair", "terminate": "Terminate", "storage-fence": "StorageFence"}
+TEMPLATES: Final = {
+    "repair": "Repair",
+    "terminate": "Terminate",
+    "storage-fence": "StorageFence",
+    "recovery": "Recovery",
+}
 SPACE: Final = "node-remedy"
 COMPUTE: Final = tuple(f"compute-{number}" for number in range(4))
 STORAGE: Final = tuple(f"storage-{number}" for number in range(4))
@@ -67,6 +72,14 @@ def tell(world: World) -> None:
         played.show(world.api, node, "True", DiskPressure="False")
     world.holds("Ready again: terminate is over", partial(are, "Terminate"), within=90.0)
     world.holds("no DiskPressure any more: storage-fence is over", partial(are, "StorageFence"))
+    world.holds("both are well: recovery, once for each", partial(are, "Recovery", COMPUTE[0], STORAGE[0]))
+    world.holds("the checks say so", partial(_recovering, world.api, "Running"))
+    succeeded = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+    for node in (COMPUTE[0], STORAGE[0]):
+        world.api.patch(f"{_path('Recovery')}/{node}/status", {"status": succeeded})
+    world.holds("recovery succeeded, and is over", partial(are, "Recovery"))
+    world.holds("nothing is owed any more", partial(_recovering, world.api))
+    world.stays("and nothing is done twice", partial(are, "Recovery"), 5.0)
 
 
 def _path(kind: str) -> str:
@@ -75,6 +88,13 @@ def _path(kind: str) -> str:
 
 def _are(api: Api, kind: str, *names: str) -> bool:
     return [one["metadata"]["name"] for one in api.list(_path(kind))] == list(names)
+
+
+def _recovering(api: Api, *phases: str) -> bool:
+    """Whether each check has recoveries in just these phases."""
+    checks = api.list("/apis/nodemend.io/v1alpha1/nodehealthchecks")
+    found = [[one["phase"] for one in check["status"].get("recoveries", ())] for check in checks]
+    return found == [list(phases)] * len(checks)
 
 
 def _counted(api: Api) -> bool:

@@ -25,7 +25,7 @@ REMEDIES: Final = "remedies.example.com"
 SPACES: Final = ("machine-api", "metal", "node-remedy")
 _KINDS: Final = {
     METAL3: ("v1alpha1", ("Metal3Remediation",)),
-    REMEDIES: ("v1", ("Repair", "Terminate", "StorageFence")),
+    REMEDIES: ("v1", ("Repair", "Terminate", "StorageFence", "Recovery")),
 }
 # Fast, and leaving the guarding to the checks.
 _POLICY: Final = {

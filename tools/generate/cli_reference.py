@@ -92,7 +92,7 @@ def _metrics() -> Iterator[str]:
 
 def _events() -> Iterator[str]:
     yield from ("# Events", "")
-    yield "They regard the Node, so that `kubectl describe node` shows them."
+    yield "They regard the Node, so that `kubectl describe node` shows them, or the Machine."
     rows = ((f"`{r.word}`", r.type, r.meaning) for r in EVENT_REASONS)
     yield from ("", *_table(("reason", "type", "means"), rows))
 

@@ -7,6 +7,7 @@ from msgspec.structs import fields
 
 from nodemend.api.node_health_check import NodeHealthCheckSpec
 from nodemend.api.remediation_policy import FailureDomains, RemediationPolicy
+from nodemend.controllers.checking.vanished import COUNTED_FOR
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.limits import Reading, parse_gate, room
 from nodemend.decide.storm_guard import closes_at, most_at_once
@@ -30,8 +31,10 @@ def guard_page() -> Iterator[str]:
     )
     yield from ("", "A limit closes at, not above: with `maxUnhealthy: 2` two unhealthy nodes close it.", "")
     yield (
-        "Suspects, nodes that cannot be judged and nodes under remediation count as unhealthy. A share"
-        " never closes for one sick node alone, however few there are."
+        "Suspects, nodes that cannot be judged and nodes under remediation count as unhealthy, and"
+        f" for {COUNTED_FOR / 60:.0f} minutes so does one whose Node was deleted while it was unhealthy or"
+        " under remediation. Recoveries are not counted, and no limit holds them. A share never closes for"
+        " one sick node alone, however few there are."
     )
     yield from ("", "## The defaults, worked out", "")
     yield "| nodes | cluster closes at | one check over all closes at | under remediation at once |"

@@ -22,6 +22,9 @@ CHECK_UID: Final = "nodemend.io/check-uid"
 TEMPLATE: Final = "nodemend.io/template"
 """Annotation on a remediation: the template that it was made from."""
 
+RECOVERY: Final = "nodemend.io/recovery"
+"""Annotation on an object that a check made to recover a node, and not to remediate it."""
+
 ORDER: Final = "nodemend.io/order"
 """Annotation on a remediation that a person ordered: the UID of the order, which is thereby used."""
 

@@ -1,17 +1,23 @@
 """NodeHealthCheck: which nodes are watched, what counts as unhealthy, what is done about it."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
+
+import msgspec
 
 from nodemend.api import name_formats
 from nodemend.api.conditions import Condition, ConditionStatus
 from nodemend.api.duration import Duration
+from nodemend.api.group_versions import MANUAL_REMEDIATION_TEMPLATE
 from nodemend.api.label_selector import LabelSelector
 from nodemend.api.limit import LIMIT_FORM, Limit
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
 from nodemend.api.quantities import DURATION_PATTERN
 from nodemend.api.wire import Rule, Wire, about
+
+MOST_RECOVERIES: Final = 500
+"""While so many are written, further remediations wait with their end: none of them is forgotten."""
 
 
 class Threshold(Wire):
@@ -124,6 +130,42 @@ class Remedy(Wire):
     ) = None
 
 
+class Recovery(Wire):
+    """What is done once, when a node that was remediated is well again."""
+
+    RULES: ClassVar = (
+        Rule(
+            f"!self.timeout.matches('{DURATION_PATTERN}') || duration(self.timeout) >= duration('1m')",
+            "must be at least 1m: a recovery needs time to work",
+            field=".timeout",
+        ),
+        Rule(
+            f"self.template.kind != '{MANUAL_REMEDIATION_TEMPLATE.kind}'"
+            f" || !self.template.apiVersion.startsWith('{MANUAL_REMEDIATION_TEMPLATE.group}/')",
+            f"must not be {MANUAL_REMEDIATION_TEMPLATE.kind}: that has a node switched off,"
+            " and a recovery brings back what was",
+            field=".template",
+        ),
+    )
+
+    template: Annotated[
+        TemplateReference,
+        about(
+            "What to create. It may be of the same kind as one of the remedies.",
+            example={
+                "apiVersion": "remedies.example.com/v1",
+                "kind": "SwitchOnTemplate",
+                "name": "storage-port",
+                "namespace": "nodemend-system",
+            },
+        ),
+    ]
+    timeout: Annotated[
+        Duration,
+        about("After this time a recovery that has not ended is overdue, which is told and stops nothing."),
+    ] = "10m"
+
+
 class MaintenanceCondition(Wire):
     """A node condition by which somebody says that they work on the node."""
 
@@ -164,6 +206,13 @@ class NodeHealthCheckSpec(Wire):
             ),
         ),
     ]
+    recovery: Annotated[
+        Recovery | None,
+        about(
+            "What is done once, after the last remedy is gone, when the node has been healthy for"
+            " healthyDelay: what was switched off for the isolation is switched on again. Absent for nothing."
+        ),
+    ] = None
     max_unhealthy: Annotated[
         Limit,
         about(
@@ -182,12 +231,20 @@ class NodeHealthCheckSpec(Wire):
         Duration, about("How long a node must stay healthy before its remediation is withdrawn.")
     ] = "30s"
 
+    @property
+    def templates(self) -> tuple[TemplateReference, ...]:
+        """All that it names: of the remedies in their order, and of the recovery."""
+        of_recovery = (self.recovery.template,) if self.recovery is not None else ()
+        return (*(remedy.template for remedy in self.remedies), *of_recovery)
+
 
 class TargetReport(Wire):
     """One node that is not simply healthy."""
 
     name: Annotated[str, about("The node.", max_length=253)]
-    verdict: Annotated[str, about("Suspect, Unhealthy, Held, Remediating or Unjudged.", max_length=63)]
+    verdict: Annotated[
+        str, about("Suspect, Unhealthy, Held, Remediating, Unjudged or Vanished.", max_length=63)
+    ]
     message: Annotated[str, about("Why, and what happens next.", max_length=1024)] = ""
     remedy: Annotated[
         int, about("Which of the remedies it has come to, counted from 1; 0 before the first.", ge=0)
@@ -196,6 +253,7 @@ class TargetReport(Wire):
 
 class HowEnded(StrEnum):
     HEALED = "Healed"
+    RECOVERED = "Recovered"
     ESCALATED = "Escalated"
     WITHDRAWN = "Withdrawn"
     GONE = "Gone"
@@ -212,13 +270,37 @@ class PastRemediation(Wire):
         str,
         about(
             "Healed; Escalated, for the next remedy; Withdrawn, as no check asked for it any more or somebody"
-            " deleted it; or Gone, with its node.",
+            " deleted it; or Gone, with its node. A recovery that succeeded has Recovered.",
             max_length=63,
         ),
     ]
     ordered_by: Annotated[
         str, about("Who ordered it; empty where the check asked by itself.", max_length=316)
     ] = ""
+
+
+class RecoveryPhase(StrEnum):
+    OWED = "Owed"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    OVERDUE = "Overdue"
+
+
+class RecoveryReport(Wire):
+    """A recovery that is not over. It is written here before the remediation goes, so that none is lost."""
+
+    node: Annotated[str, about("The node.", max_length=253)]
+    node_uid: Annotated[str, about("The very Node object.", max_length=63)] = msgspec.field(name="nodeUID")
+    phase: Annotated[
+        RecoveryPhase,
+        about(
+            "Owed before it begins; Running; Succeeded; Failed or Overdue, which wants a person."
+            " A failed or overdue one stays until it succeeds or somebody deletes its object."
+        ),
+    ]
+    since: Annotated[str, about("Since when it has been in this phase.", max_length=63)]
+    message: Annotated[str, about("What it waits for.", max_length=1024)] = ""
 
 
 class NodeHealthCheckStatus(Wire):
@@ -234,9 +316,21 @@ class NodeHealthCheckStatus(Wire):
         tuple[PastRemediation, ...],
         about("The last 20 remediations that have ended, the newest first.", max_length=20),
     ] = ()
+    recoveries: Annotated[
+        tuple[RecoveryReport, ...],
+        about(
+            "Recoveries that are owed, under way or not well.",
+            max_length=MOST_RECOVERIES,
+            keys=("node",),
+        ),
+    ] = ()
     conditions: Annotated[
         tuple[Condition, ...],
-        about("Ready, Stalled, RemediationAllowed, Paused, DryRun.", max_length=16, keys=("type",)),
+        about(
+            "Ready, Stalled, RemediationAllowed, Paused, DryRun, RecoveryFailed.",
+            max_length=16,
+            keys=("type",),
+        ),
     ] = ()
 
 

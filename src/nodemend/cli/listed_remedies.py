@@ -49,9 +49,7 @@ async def look_at_visible_remedies(cluster: Cluster, asked: Iterable[Asked]) -> 
 
 def asked_by_nodes(checks: Iterable[NodeHealthCheck]) -> list[Asked]:
     return [
-        Asked(remedy.template.api_version, remedy.template.kind)
-        for check in checks
-        for remedy in check.spec.remedies
+        Asked(template.api_version, template.kind) for check in checks for template in check.spec.templates
     ]
 
 

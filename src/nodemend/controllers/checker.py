@@ -195,6 +195,8 @@ class Checker:
     def _every_target(self) -> Iterator[Key]:
         yield from (TargetKey(node.name) for node in self.view.nodes.all())
         yield from (TargetKey(order.metadata.name) for order in self.view.orders.all())
+        # What is left of a Node that is gone.
+        yield from (TargetKey(record.name) for record in self.view.remedies.all() if not record.owners)
 
     def _every_check(self) -> Iterator[Key]:
         return (CheckKey(check.metadata.name) for check in self.view.checks.all())
@@ -225,12 +227,14 @@ class Checker:
         """Who is whose target may have changed, unless only the status did."""
         for change in changes:
             self._ask_for(CheckKey(change.key))
+            # What is written of a recovery decides what is done next about it.
+            self._ask_for(*(TargetKey(node) for node in _recoveries_changed(change)))
         self._remedies.want(
             "node health checks",
             frozenset(
-                Asked(remedy.template.api_version, remedy.template.kind)
+                Asked(template.api_version, template.kind)
                 for check in self.view.checks.all()
-                for remedy in check.spec.remedies
+                for template in check.spec.templates
             ),
         )
         if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
@@ -265,3 +269,9 @@ class Checker:
         for change in changes:
             self._seen.note_order(change, now)
             self._ask_for(TargetKey(change.key))
+
+
+def _recoveries_changed(change: Change[NodeHealthCheck]) -> set[str]:
+    old = set(change.old.status.recoveries) if change.old is not None else set()
+    new = set(change.new.status.recoveries) if change.new is not None else set()
+    return {one.node for one in old ^ new}

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from nodemend.api.group_versions import Resource
+from nodemend.api import keys
+from nodemend.api.group_versions import MANUAL_REMEDIATION, Resource
 from nodemend.kube.projection import Projection
 
 
@@ -56,6 +57,16 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
     def says(self, type_: str) -> str:
         """The status of a condition; empty when there is none."""
         return next((one.status for one in self.conditions if one.type == type_), "")
+
+    @property
+    def recovers(self) -> bool:
+        """It was made to recover a node, and remediates nothing. What fences never does, whatever it says."""
+        return keys.RECOVERY in self.annotations and self.resource != MANUAL_REMEDIATION
+
+    @property
+    def goes_on(self) -> bool:
+        """One that has succeeded holds nobody up, and neither does a recovery."""
+        return not self.recovers and self.says("Succeeded") != "True"
 
     def __str__(self) -> str:
         return f"{self.resource.kind} {self.namespace}/{self.name}"

@@ -71,6 +71,34 @@ REMEDIATION_HELD: Final = EventReason(
     "Hold",
     "Refused for now; the note says why and what would change it.",
 )
+STILL_HELD: Final = EventReason(
+    "StillHeld",
+    EventType.WARNING,
+    "Hold",
+    "Regards the health check: remediations have been held under it for long. Told again while that lasts,"
+    " after 5, 15, 35 and 75 minutes and then every 45; the note has the numbers.",
+)
+RECOVERY_STARTED: Final = EventReason(
+    "RecoveryStarted",
+    EventType.NORMAL,
+    "Recover",
+    "The node is well again, and what its check names as recovery has begun.",
+)
+RECOVERY_SUCCEEDED: Final = EventReason(
+    "RecoverySucceeded", EventType.NORMAL, "Recover", "The recovery says that it has succeeded."
+)
+RECOVERY_FAILED: Final = EventReason(
+    "RecoveryFailed",
+    EventType.WARNING,
+    "Recover",
+    "The recovery has failed or is overdue; the note says what to do. The node stays in service.",
+)
+RECOVERY_WITHDRAWN: Final = EventReason(
+    "RecoveryWithdrawn",
+    EventType.NORMAL,
+    "Recover",
+    "The recovery is gone before it succeeded: the node failed again, or somebody deleted it.",
+)
 HUMAN_CONFIRMED_OFF: Final = EventReason(
     "HumanConfirmedOff", EventType.WARNING, "Fence", "A person vouched that the node is down (evidence E5)."
 )
@@ -121,6 +149,11 @@ EVENT_REASONS: Final = (
     REMEDIATION_WITHDRAWN,
     REMEDIATION_ESCALATED,
     REMEDIATION_HELD,
+    STILL_HELD,
+    RECOVERY_STARTED,
+    RECOVERY_SUCCEEDED,
+    RECOVERY_FAILED,
+    RECOVERY_WITHDRAWN,
     HUMAN_CONFIRMED_OFF,
     EVIDENCE_VOIDED,
     RELEASE_STARTED,

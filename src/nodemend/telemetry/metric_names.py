@@ -39,6 +39,12 @@ CACHE_STALENESS: Final = MetricName(
 NODES: Final = MetricName(
     "nodemend_nodes", MetricKind.GAUGE, "Targets of a health check by where they stand.", ("check", "state")
 )
+RECOVERIES: Final = MetricName(
+    "nodemend_recoveries",
+    MetricKind.GAUGE,
+    "Recoveries that a health check owes or has begun, by where they stand.",
+    ("check", "phase"),
+)
 REMEDIATIONS_IN_FLIGHT: Final = MetricName(
     "nodemend_remediations_in_flight",
     MetricKind.GAUGE,
@@ -136,6 +142,7 @@ METRIC_NAMES: Final = (
     EPOCH,
     CACHE_STALENESS,
     NODES,
+    RECOVERIES,
     REMEDIATIONS_IN_FLIGHT,
     REMEDIATION_HELD_SINCE,
     GUARD_CLOSED,

@@ -27,6 +27,7 @@ class Metrics:
         self.leader = _gauge(names.LEADER, registry)
         self.epoch = _gauge(names.EPOCH, registry)
         self.nodes = _gauge(names.NODES, registry)
+        self.recoveries = _gauge(names.RECOVERIES, registry)
         self.guard_closed = _gauge(names.GUARD_CLOSED, registry)
         self.guard_used = _gauge(names.GUARD_USED, registry)
         self.guard_limit = _gauge(names.GUARD_LIMIT, registry)
@@ -46,7 +47,8 @@ class Metrics:
 
     def forget_work(self) -> None:
         """This replica leads no longer: what it knew of nodes and holds is for the next leader to tell."""
-        for gauge in (self.nodes, self.guard_closed, self.guard_used, self.guard_limit):
+        guards = (self.guard_closed, self.guard_used, self.guard_limit)
+        for gauge in (self.nodes, self.recoveries, *guards):
             gauge.clear()
         self.holds.clear()
 

@@ -54,6 +54,7 @@ def _report(runs: list[Run], seconds: float) -> int:
         f"{len(runs)} seeds, {faults.total()} faults, {sum(run.begun for run in runs)} remediations begun, "
         f"{sum(run.withdrawn for run in runs)} withdrawn, "
         f"{sum(run.replaced for run in runs)} machines replaced, "
+        f"{sum(run.recovered for run in runs)} nodes recovered, "
         f"{share:.0%} of seeds began one (at least {WANTED_SHARE:.0%} wanted), "
         f"{len(broken)} violations of I3, I4, I5, I6, I8, I14"
     )

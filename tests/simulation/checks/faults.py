@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Any, Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import NODE, REMEDIATION_POLICY
+from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.kube.api_request import Request
 from nodemend.testing.cluster.replicas import Replica
 from nodemend.testing.network import GOOD_LINK, CrashPoint, LinkQuality, worse
-from tests.simulation.checks.world import CHECK, FIX, MACHINE, SPACE, ChecksWorld
+from tests.simulation.checks.world import CHECK, FIX, MACHINE, SPACE, SWITCH_ON, ChecksWorld
 
 FAULTS_CEASE: Final = 900.0
 """Simulated seconds. After that nothing goes wrong any more."""
@@ -151,7 +151,7 @@ class Faults:
 
     def _lag(self, _replica: Replica) -> None:
         """One kind's watch cache stands still for a while."""
-        kind = self._chance.choice((NODE, MACHINE, FIX, CHECK))
+        kind = self._chance.choice((NODE, MACHINE, FIX, CHECK, SWITCH_ON, NODE_HEALTH_CHECK))
         self._world.server.lag(kind, self._world.server.revision)
         after = self._chance.uniform(2.0, 40.0)
         self._world.scheduler.after(after, lambda: self._world.server.lag(kind, None))
@@ -163,7 +163,7 @@ class Faults:
             replica.link.heal()
             for fate, times in replica.link.faults.items():
                 self.counts[f"request {fate.name.lower()}"] += times
-        for kind in (NODE, MACHINE, FIX, CHECK):
+        for kind in (NODE, MACHINE, FIX, CHECK, SWITCH_ON, NODE_HEALTH_CHECK):
             self._world.server.lag(kind, None)
         for node in self._world.nodes:
             if not self._world.is_ready(node):

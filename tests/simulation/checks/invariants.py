@@ -12,6 +12,7 @@ from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.network import Fate
+from tests.simulation.checks.recoveries import RecoveryInvariants
 from tests.simulation.checks.world import CHECK, FOREIGN, MACHINE, SPACE, ChecksWorld
 
 READ_WITHIN: Final = 15.0
@@ -32,8 +33,17 @@ class Invariants:
         self._world = world
         self._most = most
         self._allowed: list[tuple[float, bool]] = []
+        self._recoveries = RecoveryInvariants(world)
         world.checker.witnesses.append(self._saw_write)
         self.note_policy()
+
+    @property
+    def recovered(self) -> int:
+        return self._recoveries.begun
+
+    def _must_hold(self, broken: str) -> None:
+        if broken:
+            raise InvariantBrokenError(broken)
 
     def note_policy(self) -> None:
         """To be told after every change of the policy: I5 asks what it said when."""
@@ -43,6 +53,7 @@ class Invariants:
 
     def _saw_write(self, _user: str, request: Request, answer: Answer) -> None:
         self._has_preconditions(request)
+        self._must_hold(self._recoveries.saw(request, answer, self._late_writes()))
         if request.method is Method.POST and request.path.endswith("/fixes"):
             self._saw_beginning(msgspec.json.decode(answer.body)["metadata"]["name"])
         elif request.method is Method.PATCH and "/machines/" in request.path:
@@ -111,6 +122,7 @@ class Invariants:
 
     def settled(self) -> None:
         """I8 and I14: faults have ceased long ago. Everything is well, and nothing of ours is left."""
+        self._must_hold(self._recoveries.settled())
         if left := [one["metadata"]["name"] for one in self._world.fixes()]:
             raise InvariantBrokenError(f"I8: {left} not withdrawn")
         for name in self._world.machines:

@@ -8,6 +8,7 @@ from nodemend.testing.scheduler import Scheduler
 from tests.simulation.checks.answerers import Fixer, Owner
 from tests.simulation.checks.faults import FAULTS_CEASE, Faults, Weather
 from tests.simulation.checks.invariants import InvariantBrokenError, Invariants
+from tests.simulation.checks.recoveries import Switcher
 from tests.simulation.checks.world import ChecksWorld
 
 SETTLED_BY: Final = FAULTS_CEASE + 900.0
@@ -23,6 +24,7 @@ class Run:
     begun: int
     withdrawn: int
     replaced: int
+    recovered: int
     faults: Counter[str]
     digest: str
     lines: tuple[str, ...] = ()
@@ -36,6 +38,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     fixer, owner = Fixer(world), Owner(world)
     fixer.look()
     owner.look()
+    Switcher(world).look()
     faults = Faults(world, weather, invariants.note_policy)
     faults.plan()
     broken = ""
@@ -55,6 +58,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
         invariants.begun,
         invariants.withdrawn,
         owner.replaced,
+        invariants.recovered,
         faults.counts,
         trace.digest,
         tuple(trace.lines),

@@ -14,11 +14,11 @@ from nodemend.kube.ports import Runtime, Transport
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.cluster.foreign_kinds import a_definition
 from nodemend.testing.cluster.replicas import Replica, Silent, election
 from nodemend.testing.cluster.world import DEFINITIONS, Account
 from nodemend.testing.network import LinkQuality
 from nodemend.testing.scheduler import Scheduler
-from tests.unit.controllers.node_health_check.stories import a_definition
 
 GROUP: Final = "cluster.x-k8s.io"
 MACHINE: Final = Resource(GROUP, "v1beta2", "Machine", "machines")
@@ -27,6 +27,8 @@ CLUSTER: Final = Resource(GROUP, "v1beta2", "Cluster", "clusters")
 CHECK: Final = Resource(GROUP, "v1beta2", "MachineHealthCheck", "machinehealthchecks")
 FIX: Final = Resource("fix.example.com", "v1", "Fix", "fixes")
 FIX_TEMPLATE: Final = Resource("fix.example.com", "v1", "FixTemplate", "fixtemplates")
+SWITCH_ON: Final = Resource("fix.example.com", "v1", "SwitchOn", "switchons")
+SWITCH_ON_TEMPLATE: Final = Resource("fix.example.com", "v1", "SwitchOnTemplate", "switchontemplates")
 SPACE: Final = "default"
 PROD: Final = "prod"
 
@@ -60,7 +62,7 @@ class ChecksWorld:
         self, seed: int, quality: LinkQuality, policy: Mapping[str, Any], *, keep_trace: bool = False
     ) -> None:
         self.scheduler = Scheduler(seed, keep_trace=keep_trace)
-        kinds = (MACHINE, MACHINE_SET, CLUSTER, CHECK, FIX, FIX_TEMPLATE)
+        kinds = (MACHINE, MACHINE_SET, CLUSTER, CHECK, FIX, FIX_TEMPLATE, SWITCH_ON, SWITCH_ON_TEMPLATE)
         self.server = SimulatedApiServer(
             self.scheduler.wall,
             definitions=(*DEFINITIONS, *(a_definition(one) for one in kinds)),
@@ -153,6 +155,7 @@ class ChecksWorld:
         )
         template = {"metadata": {"name": "fix"}, "spec": {"template": {"spec": {}}}}
         self.api.create(FIX_TEMPLATE, template, SPACE)
+        self.api.create(SWITCH_ON_TEMPLATE, template, SPACE)
         self.api.create(CLUSTER, {"metadata": {"name": PROD}, "spec": {}}, SPACE)
         ready = {"infrastructureProvisioned": True, "controlPlaneInitialized": True}
         self.api.patch(CLUSTER, PROD, {"status": {"initialization": ready}}, at=(SPACE, "status"))
@@ -200,6 +203,7 @@ class ChecksWorld:
                 for status in ("Unknown", "False")
             ],
             "remedies": [{"template": template}],
+            "recovery": {"template": {**template, "kind": SWITCH_ON_TEMPLATE.kind}},
             "maxUnhealthy": "100%",
             "healthyDelay": "5s",
         }

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from nodemend.api.group_versions import Resource
-from nodemend.kube.remediation_record import RemediationWire, remediation_records
+from nodemend.api.group_versions import MANUAL_REMEDIATION, Resource
+from nodemend.kube.remediation_record import RemediationWire, as_record, remediation_records
 
 REBOOT = Resource("example.com", "v1", "Reboot", "reboots")
 WRITTEN = {
@@ -35,3 +35,11 @@ def test_one_without_a_status_says_nothing_and_one_that_ends_is_deleting() -> No
     wire = msgspec.json.decode(msgspec.json.encode(ending), type=RemediationWire)
     record = remediation_records(REBOOT).project(wire, None)
     assert (record.says("Succeeded"), record.deleting) == ("", True)
+
+
+def test_a_recovery_does_not_go_on_as_a_remediation_and_what_fences_is_never_one() -> None:
+    marked = {"metadata": {"name": "n1", "annotations": {"nodemend.io/recovery": "true"}}}
+    wire = msgspec.json.decode(msgspec.json.encode(marked), type=RemediationWire)
+    recovery, fencing = as_record(REBOOT, wire), as_record(MANUAL_REMEDIATION, wire)
+    assert (recovery.recovers, recovery.goes_on) == (True, False)
+    assert (fencing.recovers, fencing.goes_on) == (False, True)

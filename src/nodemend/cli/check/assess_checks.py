@@ -89,8 +89,8 @@ def _one(check: NodeHealthCheck, watched: Watched, templates: Templates) -> Iter
         )
     if check.status.observed_generation != check.metadata.generation:
         yield warn(f"{name} was changed, and the checker has not acted on that yet")
-    for remedy in check.spec.remedies:
-        yield from _template(name, remedy.template, templates)
+    for template in check.spec.templates:
+        yield from _template(name, template, templates)
 
 
 def _paused(check: NodeHealthCheck, now: datetime) -> Iterator[Finding]:

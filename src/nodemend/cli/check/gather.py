@@ -94,9 +94,9 @@ async def _templates(cluster: Cluster, checks: list[NodeHealthCheck]) -> Templat
     """Each once."""
     found: dict[TemplateReference, Seen[object] | NotServed] = {}
     for check in checks:
-        for remedy in check.spec.remedies:
-            if remedy.template not in found:
-                found[remedy.template] = await _template(cluster, remedy.template)
+        for template in check.spec.templates:
+            if template not in found:
+                found[template] = await _template(cluster, template)
     return found
 
 

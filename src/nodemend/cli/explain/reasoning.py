@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from nodemend.api.manual_remediation import ManualRemediation, Phase
+from nodemend.api.node_health_check import RecoveryPhase, RecoveryReport
 from nodemend.cli.explain import questions as ask
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.health_words import spell_health, spell_state
@@ -39,7 +40,7 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
         headline=f"{facts.node.name} {verdict}",
         questions=tuple(with_hold(rows, held, else_at="remediating")),
         held=held,
-        notes=tuple(_notes(facts, held)),
+        notes=(*_recovery_notes(judged), *_notes(facts, held)),
         next_step=held.next_step if held else _next_step(facts, judged),
     )
 
@@ -114,11 +115,27 @@ def _notes(facts: ExplainFacts, held: HeldView | None) -> Iterator[str]:
             yield f"Nothing of this happens before the {leader.component} runs. {leader.sentence}."
 
 
+def _recovery_of(judged: Judged | None) -> RecoveryReport | None:
+    if judged is None:
+        return None
+    uid, recoveries = judged.target.node.uid, judged.target.check.status.recoveries
+    return next((one for one in recoveries if one.node_uid == uid), None)
+
+
+def _recovery_notes(judged: Judged | None) -> Iterator[str]:
+    recovery = _recovery_of(judged)
+    if recovery is not None:
+        yield f"Its recovery is {recovery.phase.lower()} since {recovery.since}: {recovery.message}"
+
+
 def _next_step(facts: ExplainFacts, judged: Judged | None) -> str:
     if any(leader.state not in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in facts.leaders):
         return "kubectl mend check"
     if judged is None:
         return "write a NodeHealthCheck that selects it, if it should be watched."
+    recovery = _recovery_of(judged)
+    if recovery is not None and recovery.phase in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE):
+        return "switch on by hand what is still off, then delete the object of its recovery."
     if isinstance(judged.health, Healthy) and facts.open_ is None:
         return "nothing."
     return "nothing for you to do; look again in a while."

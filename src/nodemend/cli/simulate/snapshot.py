@@ -51,9 +51,7 @@ def pause_ends(snapshot: Snapshot) -> Iterator[float]:
 def asked_by(checks: Iterable[NodeHealthCheck]) -> list[Asked]:
     """The kinds of templates that these checks name, some of them often."""
     return [
-        Asked(remedy.template.api_version, remedy.template.kind)
-        for check in checks
-        for remedy in check.spec.remedies
+        Asked(template.api_version, template.kind) for check in checks for template in check.spec.templates
     ]
 
 

@@ -110,6 +110,8 @@ def _assumed(snapshot: Snapshot, plan: Plan, given: GivenView) -> Iterator[str]:
     yield f"A remediation takes {takes}, and then the node is back{but}."
     if any(0 < limit < plan.remediation_takes for limit in _timeouts(snapshot)):
         yield "A remedy whose timeout is shorter is given up before."
+    if any(check.spec.recovery is not None for check in snapshot.checks):
+        yield "Recoveries succeed at once."
     if given.under_remediation:
         yield f"So do those that are under way ({given.under_remediation}): how far they are cannot be seen."
     if plan.fails and plan.symptom == SILENT:

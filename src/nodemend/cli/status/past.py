@@ -53,8 +53,8 @@ def _past_row(
         node=target,
         kind=one.kind,
         outcome=one.outcome,
-        ended_ago=_seconds_between(one.ended, now),
-        took=_seconds_between(one.began, _moment(one.ended)),
+        ended_ago=seconds_between(one.ended, now),
+        took=seconds_between(one.began, _moment(one.ended)),
         check=check,
         ordered_by=ordered_by,
     )
@@ -67,6 +67,6 @@ def _moment(written: str) -> datetime | None:
         return None
 
 
-def _seconds_between(written: str, end: datetime | None) -> float | None:
+def seconds_between(written: str, end: datetime | None) -> float | None:
     begin = _moment(written)
     return None if begin is None or end is None else (end - begin).total_seconds()

@@ -13,7 +13,7 @@ from nodemend.api.timestamps import parse_time
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.listed_machines import MachineListing
 from nodemend.cli.status.machines import MachineCheckRow, MachineRow, MachinesShown, show_machines
-from nodemend.cli.status.past import PastRow, past_rows
+from nodemend.cli.status.past import PastRow, past_rows, seconds_between
 from nodemend.cli.words import first_sentence
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
@@ -52,7 +52,10 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRow:
-    """One node that is not simply healthy. `for_seconds` is the age of its remediation."""
+    """One node that is not simply healthy. `for_seconds` is the age of its remediation.
+
+    A node with a recovery has a row for that.
+    """
 
     node: str
     state: str
@@ -170,6 +173,17 @@ def _nodes(
         for check in checks
         for report in check.status.reports
         if report.name not in known
+    ]
+    rows += [
+        NodeRow(
+            node=recovery.node,
+            state=f"Recovery{recovery.phase}",
+            for_seconds=seconds_between(recovery.since, now),
+            check=check.metadata.name,
+            why=first_sentence(recovery.message),
+        )
+        for check in checks
+        for recovery in check.status.recoveries
     ]
     return tuple(sorted(rows, key=lambda row: row.node))
 

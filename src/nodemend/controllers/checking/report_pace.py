@@ -16,6 +16,8 @@ _PASSING: Final = (Paused, Settling, ApiUnsettled, ViewStale)
 """Holds that end without a change of anything that we watch."""
 
 
-def after_report(guarded: Go | Hold) -> Outcome:
-    waits = isinstance(guarded, Hold) and isinstance(guarded.reason, _PASSING)
-    return RequeueAfter(WHILE_WAITING) if waits else Done()
+def after_report(guarded: Go | Hold, reminder_in: float | None = None) -> Outcome:
+    """`reminder_in` is when something that is held will be told again."""
+    if isinstance(guarded, Hold) and isinstance(guarded.reason, _PASSING):
+        return RequeueAfter(WHILE_WAITING if reminder_in is None else min(WHILE_WAITING, reminder_in))
+    return Done() if reminder_in is None else RequeueAfter(reminder_in)

@@ -21,6 +21,7 @@ class Standing(StrEnum):
     HELD = "Held"
     REMEDIATING = "Remediating"
     UNJUDGED = "Unjudged"
+    VANISHED = "Vanished"
 
 
 @dataclass(frozen=True, slots=True)

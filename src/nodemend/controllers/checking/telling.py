@@ -128,5 +128,5 @@ def _news(
             yield event_reasons.REMEDIATION_HELD, now.message
         case Standing.HEALTHY:
             yield words.healthy, f"{name} is healthy by {check}."
-        case Standing.UNHEALTHY | Standing.REMEDIATING | Standing.UNJUDGED:
+        case Standing.UNHEALTHY | Standing.REMEDIATING | Standing.UNJUDGED | Standing.VANISHED:
             pass

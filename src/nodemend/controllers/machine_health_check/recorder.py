@@ -17,6 +17,7 @@ from nodemend.decide.machine_request import Ask, Delete
 from nodemend.decide.remediation_request import Create, Withdraw
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.event_book import Happening
+from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.telemetry import event_reasons
@@ -67,6 +68,10 @@ class MachineHealthCheckRecorder:
     def started(self, target: Target, deed: Beginning, waited: float | None) -> None:
         self._telling.started(_name_of(target.check_key), _kind_of(target, deed), waited)
 
+    def still_held(self, check: MachineCheckRecord, note: str) -> None:
+        self._telling.log("still held", check=check.key, note=note)
+        self._telling.tell(_reference_to(check), event_reasons.STILL_HELD, note)
+
     def guarded(self, check: MachineCheckKey, guarded: Go | Hold, room: Room | None) -> None:
         named = replace(room, name=_name_of(check)) if room is not None else None
         self._telling.guarded(_name_of(check), guarded, named)
@@ -105,11 +110,11 @@ def _subject(target: Target) -> Subject:
     )
 
 
-def _reference_to(machine: MachineRecord) -> ObjectReference:
+def _reference_to(about: MachineRecord | MachineCheckRecord) -> ObjectReference:
     return ObjectReference(
-        api_version=machine.resource.api_version,
-        kind=machine.resource.kind,
-        name=machine.name,
-        namespace=machine.namespace,
-        uid=machine.uid,
+        api_version=about.resource.api_version,
+        kind=about.resource.kind,
+        name=about.name,
+        namespace=about.namespace,
+        uid=about.uid,
     )

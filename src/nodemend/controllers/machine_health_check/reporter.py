@@ -6,6 +6,7 @@ from typing import Protocol
 from nodemend.api import keys
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.hold_reminders import HoldReminders
 from nodemend.controllers.checking.report_pace import WHILE_WAITING, after_report
 from nodemend.controllers.checking.rooms import Room, room_of_check, rooms_of_cluster
 from nodemend.controllers.checking.standings import Tally
@@ -20,6 +21,7 @@ from nodemend.controllers.machine_health_check.wards import check_facts
 from nodemend.decide.facts import Present
 from nodemend.decide.holds import Hold
 from nodemend.decide.storm_guard import Go
+from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_dialect import dialect_of
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 
@@ -27,6 +29,10 @@ from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 class Counts(Protocol):
     def counted(self, check: MachineCheckKey, tally: Tally | None) -> None:
         """Where the targets of a check stand; None when the check is gone, or not ours."""
+        ...
+
+    def still_held(self, check: MachineCheckRecord, note: str) -> None:
+        """Something has been held under a check for long."""
         ...
 
     def guarded(self, check: MachineCheckKey, guarded: Go | Hold, room: Room | None) -> None:
@@ -47,6 +53,7 @@ class MachineReporter:
         self._history = history
         self._writer = writer
         self._counts = counts
+        self._reminders = HoldReminders("machine")
         self._clusters: dict[MachineCheckKey, str] = {}
         """Of every check that was served: what it leaves in its cluster is told when it is gone."""
 
@@ -54,6 +61,7 @@ class MachineReporter:
         check = self._view.fleet.check(key)
         if check is None or not self._view.fleet.serves(key):
             self._counts.counted(key, None)
+            self._reminders.forget(str(key))
             self._tell_cluster(key, moment)
             return Done()
         tally = self._guarding.standings.of_check(str(key))
@@ -79,7 +87,10 @@ class MachineReporter:
             outcome = await self._writer.write(act.report_status(check, status))
             if outcome != Done():
                 return outcome
-        return after_report(guarded)
+        note, again_in = self._reminders.look(str(key), tally, moment.now)
+        if note:
+            self._counts.still_held(check, note)
+        return after_report(guarded, again_in)
 
     async def report_history(self, moment: Moment) -> Outcome:
         """Only while all that is served is in sight: who is not seen is not gone."""

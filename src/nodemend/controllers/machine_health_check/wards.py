@@ -94,11 +94,7 @@ class MachineSurroundings:
             key: at for key, at in self._begun.items() if now - at < VIEW_GOOD_FOR and str(key) not in shown
         }
         by_owner = (str(key) for key in (*asked, *self._begun) if self._home_of_machine(key) == here)
-        by_remedy = (
-            name
-            for record, home, name in records
-            if home == here and record.says("Succeeded") != ConditionStatus.TRUE
-        )
+        by_remedy = (name for record, home, name in records if home == here and record.goes_on)
         return frozenset((*by_owner, *by_remedy))
 
     def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:

@@ -10,9 +10,11 @@ from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.standings import Entry, Place, Standing, Stood
 from nodemend.controllers.checking.turn import Turn
+from nodemend.controllers.checking.vanished import Vanished
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
 from nodemend.controllers.node_health_check.orders import Orders, Warrant, Weighed
+from nodemend.controllers.node_health_check.recovery_book import RecoveryBook
 from nodemend.controllers.node_health_check.wards import ward_of
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Unhealthy
@@ -70,6 +72,8 @@ class NodeBook:
         self._judgements = judgements
         self._ask_for_reports = ask_for_reports
         self.first_sights = FirstSights()
+        self.recoveries = RecoveryBook(view, seen.remediations, ask_for_reports)
+        self._vanished = Vanished(guarding.standings)
         self._counted_by: object = None
         self._counting = Turn(runtime)
 
@@ -79,6 +83,7 @@ class NodeBook:
     def look(self, target: Target) -> Case:
         """Judge it, count it, and ask the guard if it wants something."""
         moment, name = self.moment(), target.node.name
+        self._vanished.forget(name)
         health = gather.judge_target(target, self._seen.ages, moment.now)
         self.first_sights.note(name, health, moment.now)
         found = gather.find_remediation(self._view, target)
@@ -105,11 +110,12 @@ class NodeBook:
         if before is not None and before[0].check != place.check:
             self._ask_for_reports(before[0].check)
 
-    def strike(self, name: str) -> None:
-        self.first_sights.forget(name)
-        place = self._guarding.standings.strike(name)
-        if place is not None:
-            self._ask_for_reports(place.check)
+    def leave(self, name: str) -> float | None:
+        """Not a target any more. For how many seconds it counts on, if its Node is gone and was not well."""
+        gone = self._view.nodes.get(name) is None
+        counts_for = self._vanished.count_on(name, self.moment().now) if gone else None
+        self._forget(name, counts_on=counts_for is not None)
+        return counts_for
 
     async def count_everybody(self) -> None:
         """Before anybody is judged by new rules: a storm is a share of all, not of the first few."""
@@ -127,14 +133,30 @@ class NodeBook:
             for name in names[first : first + COUNTED_AT_A_TIME]:
                 self._count(name, moment)
             await self._runtime.sleep(0)
+        self._recount_vanished()
         self._counted_by = rules
         for check in self._view.checks.all():
             self._ask_for_reports(check.metadata.name)
 
+    def _recount_vanished(self) -> None:
+        for name in self._vanished.names:
+            place = self._guarding.standings.place_of(name)
+            if place is None or self._view.checks.get(place.check) is None:
+                self._vanished.forget(name)
+                self._forget(name)
+
+    def _forget(self, name: str, *, counts_on: bool = False) -> None:
+        self.first_sights.forget(name)
+        self.recoveries.forget(name)
+        standings = self._guarding.standings
+        place = standings.place_of(name) if counts_on else standings.strike(name)
+        if place is not None:
+            self._ask_for_reports(place.check)
+
     def _count(self, name: str, moment: Moment) -> None:
         target = gather.find_target(self._view, name)
         if target is None:
-            self.strike(name)
+            self._forget(name)
             return
         health = gather.judge_target(target, self._seen.ages, moment.now)
         remediating = gather.find_remediation(self._view, target) is not None

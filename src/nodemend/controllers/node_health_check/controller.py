@@ -26,11 +26,13 @@ from nodemend.controllers.node_health_check.keys import AheadKey, CheckKey, Held
 from nodemend.controllers.node_health_check.order_ends import Lapses, OrderEnds
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.orphans import OrphanRecorder, Orphans
+from nodemend.controllers.node_health_check.recoveries import Recoveries
 from nodemend.controllers.node_health_check.reporter import Counts, Reporter
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.second_look import SecondLook
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
 from nodemend.decide.holds import CreationRefused, Hold
+from nodemend.decide.recovery import Begin, End, Owe
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Request, Withdraw, decide
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
@@ -96,7 +98,12 @@ class NodeHealthCheckController:
         self._writer = Writer(client, runtime)
         self._order_ends = OrderEnds(view, orders, self._writer, recorder)
         self._history = History(seen.endings, self._guarding.standings)
-        self._reporter = Reporter(view, self._guarding, self._history, self._writer, recorder)
+        self._reporter = Reporter(
+            view, self._guarding, self._history, self._book.recoveries, self._writer, recorder
+        )
+        self._recoveries = Recoveries(
+            view, self._book.recoveries, self._guarding, self._second_look, self._writer, precautions
+        )
         self._orphans = Orphans(view, reader, self._writer, recorder, self._history)
 
     async def reconcile(self, key: Key) -> Outcome:
@@ -120,25 +127,39 @@ class NodeHealthCheckController:
         self._waiting.leave(name)
         target = gather.find_target(self._view, name)
         if target is None:
-            self._book.strike(name)
-            withdrawn = await self._orphans.withdraw(name, None)
-            return withdrawn or await self._order_ends.end_stray(name, self._book.moment().now)
+            return await self._leave(name)
         await self._book.count_everybody()
         withdrawn = await self._orphans.withdraw(name, target)
         if withdrawn is not None:
             return withdrawn
         case = self._book.look(target)
         wishes, ordered = gather.wishes_of(target), case.weighed.stands
-        request = decide(case.health, case.existing, case.guarded, wishes, ordered=ordered)
+        wanted = decide(case.health, case.existing, case.guarded, wishes, ordered=ordered)
+        moment = self._book.moment()
+        step = self._book.recoveries.decide(target, case.health, case.found, wanted, moment.now)
+        request = Leave() if isinstance(step, Owe | Begin | End) else step
         rung = self._rungs.note(target, case.health, case.ours, request)
         if not isinstance(request, Create):
             hold = request if isinstance(request, Hold) else None
             # The book is written before the deed: a deed that fails is tried again, the book still stands.
             self._enter(case, rung, entry_of(case.health, hold, remediating=case.ours is not None))
-        outcome = await self._act(case, rung, request)
+        if isinstance(step, Owe | Begin | End):
+            outcome = await self._recoveries.act(target, case.place, step, moment)
+            writes = outcome == Done()
+        else:
+            outcome = await self._act(case, rung, request)
+            writes = isinstance(request, Create | Withdraw | Escalate)
         # One write a pass, and what heals goes first.
-        writes = isinstance(request, Create | Withdraw | Escalate)
         return outcome if writes else await self._order_ends.end(target, case.weighed) or outcome
+
+    async def _leave(self, name: str) -> Outcome:
+        """Not a target: no check selects it, or its Node is gone."""
+        counts_for = self._book.leave(name)
+        withdrawn = await self._orphans.withdraw(name, None)
+        if withdrawn is not None:
+            return withdrawn
+        outcome = await self._order_ends.end_stray(name, self._book.moment().now)
+        return RequeueAfter(counts_for) if counts_for is not None and outcome == Done() else outcome
 
     async def _act(self, case: Case, rung: int, request: Request) -> Outcome:
         match request:
@@ -160,7 +181,7 @@ class NodeHealthCheckController:
 
     async def _create(self, case: Case, rung: int, request: Create) -> Outcome:
         target, index = case.target, self._rungs.next_of(case.target)
-        what = gather.would_create(target, index)
+        what = gather.would_create(target, target.check.spec.remedies[index].template)
         # The guard counts what is open: two creations at once could both find room for one.
         async with self._turn.taken():
             write = await self._second_look.before_create(target, case.place, index, case.warrant)

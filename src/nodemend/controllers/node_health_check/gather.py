@@ -8,7 +8,7 @@ from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import OUR_GROUP
-from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase, TemplateReference
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
@@ -17,6 +17,7 @@ from nodemend.controllers.checking.remedies import Remedies, RemedyKind
 from nodemend.decide.escalation import Trying
 from nodemend.decide.label_match import matches
 from nodemend.decide.node_health import NodeHealth, judge, types_that_matter
+from nodemend.decide.recovery import Recovering
 from nodemend.decide.remediation_request import Open, Wishes
 from nodemend.kube.etcd_pod_record import EtcdPodRecord
 from nodemend.kube.node_record import NodeRecord
@@ -108,17 +109,32 @@ def find_remediation(view: View, target: Target) -> Found | None:
     if view.remedies.none_open:
         return None
     for index in reversed(range(len(target.check.spec.remedies))):
-        template = target.check.spec.remedies[index].template
-        kind = view.remedies.kind_of(template)
-        if isinstance(kind, RemedyKind):
-            record = view.remedies.find(kind, template.namespace, target.node.name)
-            if record is not None:
-                return Found(record, index)
+        record = _made_from(view, target.check.spec.remedies[index].template, target.node.name)
+        if record is not None and not record.recovers:
+            return Found(record, index)
     return None
 
 
-def would_create(target: Target, index: int) -> ObjectReference:
-    template = target.check.spec.remedies[index].template
+def find_recovery(view: View, check: NodeHealthCheck, node: str, uid: str) -> RemediationRecord | None:
+    """What was made to recover that very node, by this check or one of its name that is gone."""
+    if check.spec.recovery is None:
+        return None
+    record = _made_from(view, check.spec.recovery.template, node)
+    ours = record is not None and record.recovers and uid in record.owners
+    return record if record is not None and ours and is_asked_for_by(check, record, view) else None
+
+
+def recovery_written(check: NodeHealthCheck, node_uid: str) -> RecoveryPhase | None:
+    """Where the recovery of a node stands, by what the API server has."""
+    return next((one.phase for one in check.status.recoveries if one.node_uid == node_uid), None)
+
+
+def _made_from(view: View, template: TemplateReference, node: str) -> RemediationRecord | None:
+    kind = view.remedies.kind_of(template)
+    return view.remedies.find(kind, template.namespace, node) if isinstance(kind, RemedyKind) else None
+
+
+def would_create(target: Target, template: TemplateReference) -> ObjectReference:
     return ObjectReference(
         api_version=template.api_version,
         kind=template.kind.removesuffix("Template"),
@@ -136,17 +152,17 @@ def reference_to(record: RemediationRecord) -> ObjectReference:
     )
 
 
-def is_asked_for_by(target: Target, record: RemediationRecord, view: View) -> bool:
-    """By the target's check itself, or by one of its name that is gone."""
+def is_asked_for_by(check: NodeHealthCheck, record: RemediationRecord, view: View) -> bool:
+    """By the check itself, or by one of its name that is gone."""
     asked_by = record.annotations.get(keys.CHECK_UID, "")
-    orphaned = all(check.metadata.uid != asked_by for check in view.checks.all())
-    same_check = record.labels.get(keys.CHECK) == target.check.metadata.name
-    return asked_by == target.check.metadata.uid or (same_check and orphaned)
+    orphaned = all(other.metadata.uid != asked_by for other in view.checks.all())
+    same_check = record.labels.get(keys.CHECK) == check.metadata.name
+    return asked_by == check.metadata.uid or (same_check and orphaned)
 
 
 def as_open(found: Found, target: Target, view: View, seconds: float) -> Open:
     """`seconds` is for how long we ourselves have seen it."""
-    return _open(found, seconds, ours=is_asked_for_by(target, found.record, view))
+    return _open(found, seconds, ours=is_asked_for_by(target.check, found.record, view))
 
 
 def as_orphan(record: RemediationRecord) -> Open:
@@ -176,12 +192,20 @@ def wishes_of(target: Target) -> Wishes:
     )
 
 
+def as_recovering(record: RemediationRecord, seconds: float) -> Recovering:
+    """`seconds` is for how long we ourselves have seen it."""
+    succeeded = record.says("Succeeded")
+    return Recovering(
+        ending=record.deleting,
+        succeeded=succeeded == ConditionStatus.TRUE,
+        trying=Trying(0, seconds, failed=succeeded == ConditionStatus.FALSE),
+    )
+
+
 def _seconds(written: str) -> float:
     return parse_duration(written).total_seconds()
 
 
 def under_remediation(remediations: Iterable[RemediationRecord]) -> frozenset[str]:
-    """Nodes with a remediation that goes on. One that has succeeded holds nobody up."""
-    return frozenset(
-        record.name for record in remediations if record.says("Succeeded") != ConditionStatus.TRUE
-    )
+    """Nodes with a remediation that goes on."""
+    return frozenset(record.name for record in remediations if record.goes_on)

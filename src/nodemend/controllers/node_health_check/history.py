@@ -59,6 +59,9 @@ class History:
             return expected
         if ending.with_node:
             return HowEnded.GONE
+        if record.recovers:
+            done = record.says("Succeeded") == ConditionStatus.TRUE
+            return HowEnded.RECOVERED if done else HowEnded.WITHDRAWN
         # The last leader may have withdrawn it, or a person: whether the node is well tells which was meant.
         stands = self._standings.find(record.name)
         well = stands is not None and stands.standing is Standing.HEALTHY

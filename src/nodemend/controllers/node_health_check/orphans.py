@@ -4,6 +4,7 @@ A check is deleted, no longer selects the node, or names other remedies. Those o
 any more are seen only by replicas that watched it before (checking/remedy_watch).
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from nodemend.api import keys
@@ -16,7 +17,7 @@ from nodemend.controllers.fresh_reads import Reader, seen, value_of
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Target, View
 from nodemend.controllers.node_health_check.history import History
-from nodemend.decide.facts import Present, Unreadable
+from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.remediation_request import Withdraw, decide_orphan
 from nodemend.kube.api_request import Request
 from nodemend.kube.node_record import NodeRecord
@@ -26,8 +27,24 @@ from nodemend.kube.remediation_record import RemediationRecord, RemediationWire,
 LOOK_AGAIN = 10.0
 
 
+class Named(Protocol):
+    """A Node, or one that was."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def uid(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Former:
+    name: str
+    uid: str = ""
+
+
 class OrphanRecorder(Protocol):
-    def withdrew_orphan(self, node: NodeRecord, record: RemediationRecord) -> None: ...
+    def withdrew_orphan(self, node: Named, record: RemediationRecord) -> None: ...
 
 
 class Orphans:
@@ -45,19 +62,17 @@ class Orphans:
     async def withdraw(self, name: str, target: Target | None) -> Outcome | None:
         """The node's orphan, if it has one that may go; the watch tells when it is gone."""
         node = self._view.nodes.get(name)
-        if node is None:
-            # What a Node owned that is gone, Kubernetes collects.
-            return None
-        orphan = find_orphan(self._view, node, target)
+        orphan = find_unowned(self._view, name) if node is None else find_orphan(self._view, node, target)
         if orphan is None or decide_orphan(gather.as_orphan(orphan)) != Withdraw():
             return None
-        write = await self._look_again(orphan)
+        gone = node is not None or isinstance(await self._reader.node(name), Absent)
+        write = await self._look_again(orphan) if gone else None
         if write is None:
             return RequeueAfter(LOOK_AGAIN)
-        self._history.expect(orphan, HowEnded.WITHDRAWN)
+        self._history.expect(orphan, HowEnded.GONE if node is None else HowEnded.WITHDRAWN)
         outcome = await self._writer.write(write)
         if outcome == Done():
-            self._recorder.withdrew_orphan(node, orphan)
+            self._recorder.withdrew_orphan(node or _Former(name), orphan)
         return outcome
 
     async def _look_again(self, orphan: RemediationRecord) -> Request | None:
@@ -87,14 +102,27 @@ def find_orphan(view: View, node: NodeRecord, target: Target | None) -> Remediat
     return None
 
 
+def find_unowned(view: View, name: str) -> RemediationRecord | None:
+    """What a Node owned that is gone, Kubernetes collects. Where it was told not to, nobody else does."""
+    checks = {check.metadata.uid for check in view.checks.all()}
+    for record in view.remedies.named(name):
+        if record.annotations.get(keys.CHECK_UID) in checks and not record.owners:
+            return record
+    return None
+
+
 def _answers_for(target: Target, record: RemediationRecord, view: View) -> bool:
-    templates = (remedy.template for remedy in target.check.spec.remedies)
+    """A recovery is answered for by its own template alone: that a remedy is of its kind says nothing."""
+    spec = target.check.spec
+    templates = (
+        spec.templates[len(spec.remedies) :] if record.recovers else spec.templates[: len(spec.remedies)]
+    )
     kinds = ((view.remedies.kind_of(template), template.namespace) for template in templates)
     named = any(
         isinstance(kind, RemedyKind) and (kind.remediation, namespace) == (record.resource, record.namespace)
         for kind, namespace in kinds
     )
-    return named and gather.is_asked_for_by(target, record, view)
+    return named and gather.is_asked_for_by(target.check, record, view)
 
 
 def _version(check: NodeHealthCheck | None) -> tuple[str, int] | None:

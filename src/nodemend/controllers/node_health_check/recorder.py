@@ -1,21 +1,24 @@
 """Tells of verdicts and of what was asked for: a log line, a metric, an event on the Node."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, assert_never
 
 from nodemend.api.event import ObjectReference
-from nodemend.api.group_versions import NODE
+from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK
+from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase, RecoveryReport
 from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.checking.telling import Subject, Telling, Words
 from nodemend.controllers.node_health_check.gather import Target, reference_to
 from nodemend.controllers.node_health_check.orders import Warrant
+from nodemend.controllers.node_health_check.orphans import Named
+from nodemend.controllers.node_health_check.recovery_news import recovery_news
 from nodemend.decide.holds import Hold
 from nodemend.decide.remediation_order import Order
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.event_book import Happening
-from nodemend.kube.node_record import NodeRecord
 from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.telemetry import event_reasons
 from nodemend.telemetry.event_reasons import EventReason
@@ -30,6 +33,7 @@ class NodeHealthCheckRecorder:
 
     def __init__(self, log: Log, metrics: Metrics, record: Callable[[Happening], None]) -> None:
         self._telling = Telling("node_health_check", _WORDS, log, metrics, record)
+        self._recoveries = metrics.recoveries
 
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None:
         """A node that is healthy when first seen is no news: a leader begins with all of them."""
@@ -64,7 +68,7 @@ class NodeHealthCheckRecorder:
         reason, note = told
         self._telling.tell(subject.regarding, reason, f"{subject.check} {note}", what)
 
-    def withdrew_orphan(self, node: NodeRecord, record: RemediationRecord) -> None:
+    def withdrew_orphan(self, node: Named, record: RemediationRecord) -> None:
         self._telling.count("WithdrawOrphan")
         what = reference_to(record)
         self._telling.log("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
@@ -105,7 +109,26 @@ class NodeHealthCheckRecorder:
     def filled(self, cluster: str, rooms: Iterable[Room]) -> None:
         self._telling.filled(cluster, rooms)
 
+    def still_held(self, check: NodeHealthCheck, note: str) -> None:
+        self._telling.log("still held", check=check.metadata.name, note=note)
+        self._telling.tell(_reference_to_check(check), event_reasons.STILL_HELD, note)
+
+    def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
+        name, counts = check.metadata.name, Counter(one.phase for one in now)
+        if check.spec.recovery is None:
+            self._recoveries.remove_by_labels({"check": name})
+        else:
+            for phase in RecoveryPhase:
+                self._recoveries.labels(name, phase.value).set(counts[phase])
+        for news in recovery_news(check.status.recoveries, now):
+            self._telling.count(news.reason.word)
+            verdict = news.reason.word
+            self._telling.log("recovery", verdict=verdict, note=news.note, check=name, node=news.name)
+            self._telling.tell(_reference_to_node(news), news.reason, f"nhc/{name}: {news.note}")
+
     def counted(self, check: str, tally: Tally | None) -> None:
+        if tally is None:
+            self._recoveries.remove_by_labels({"check": check})
         self._telling.counted(check, tally)
 
 
@@ -119,5 +142,10 @@ def _subject(target: Target) -> Subject:
     )
 
 
-def _reference_to_node(node: NodeRecord) -> ObjectReference:
+def _reference_to_node(node: Named) -> ObjectReference:
     return ObjectReference(api_version=NODE.api_version, kind=NODE.kind, name=node.name, uid=node.uid)
+
+
+def _reference_to_check(check: NodeHealthCheck) -> ObjectReference:
+    named, api = check.metadata, NODE_HEALTH_CHECK
+    return ObjectReference(api_version=api.api_version, kind=api.kind, name=named.name, uid=named.uid)

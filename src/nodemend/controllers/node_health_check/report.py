@@ -7,11 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.api.conditions import Condition, ConditionStatus, merged
+from nodemend.api.conditions import Condition, ConditionStatus, find, merged
 from nodemend.api.node_health_check import (
     NodeHealthCheck,
     NodeHealthCheckStatus,
     PastRemediation,
+    RecoveryPhase,
+    RecoveryReport,
     TargetReport,
 )
 from nodemend.api.remediation_policy import STORM, Mode, RemediationPolicy, RemediationPolicyStatus
@@ -26,6 +28,7 @@ from nodemend.decide.limits import Reading, can_never_act, parse_gate
 from nodemend.decide.storm_guard import Go
 
 MOST_REPORTS = 50
+MOST_NAMED: Final = 5
 _NEVER: Final = "With this maxUnhealthy one unhealthy node is already too many: nothing is ever remediated."
 
 
@@ -37,21 +40,36 @@ class Ability:
     unusable: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What is left of remediations that have ended."""
+
+    history: tuple[PastRemediation, ...] = ()
+    recoveries: tuple[RecoveryReport, ...] = ()
+
+
 def status_of(
-    check: NodeHealthCheck, tally: Tally, ability: Ability, history: tuple[PastRemediation, ...], now: str
+    check: NodeHealthCheck, tally: Tally, ability: Ability, past: Past, now: str
 ) -> NodeHealthCheckStatus:
+    told = (*_conditions(check, tally, ability, now), *_recovery_condition(check, past.recoveries, now))
     return NodeHealthCheckStatus(
         observed_generation=check.metadata.generation,
-        targets=len(tally),
+        targets=_watched(tally),
         healthy=tally.count(Standing.HEALTHY),
         remediating=tally.count(Standing.REMEDIATING),
         reports=tuple(
             TargetReport(name=name, verdict=entry.standing, message=entry.message, remedy=entry.remedy)
             for name, entry in tally.worst(MOST_REPORTS)
         ),
-        history=history,
-        conditions=merged(check.status.conditions, _conditions(check, tally, ability, now)),
+        history=past.history,
+        recoveries=past.recoveries,
+        conditions=merged(check.status.conditions, told),
     )
+
+
+def _watched(tally: Tally) -> int:
+    """Those that there are. The guard counts some that are gone."""
+    return len(tally) - tally.count(Standing.VANISHED)
 
 
 def policy_status(
@@ -86,7 +104,7 @@ def _conditions(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str
     told = str(explain(held)) if held else ""
     stalled, stall = _stall(check, tally, ability)
     facts = (
-        ("Ready", True, "Watching", f"{len(tally)} nodes are watched."),
+        ("Ready", True, "Watching", f"{_watched(tally)} nodes are watched."),
         ("Stalled", bool(stall), stalled, stall),
         ("RemediationAllowed", held is None, why, told),
         ("Paused", isinstance(held, Paused), why if isinstance(held, Paused) else "NotPaused", ""),
@@ -95,11 +113,25 @@ def _conditions(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str
     return _as_conditions(facts, check.metadata.generation, now)
 
 
+def _recovery_condition(
+    check: NodeHealthCheck, recoveries: tuple[RecoveryReport, ...], now: str
+) -> tuple[Condition, ...]:
+    """For checks that have a recovery, or had one: True until nothing is amiss with any of them."""
+    if check.spec.recovery is None and find(check.status.conditions, "RecoveryFailed") is None:
+        return ()
+    bad = [one.node for one in recoveries if one.phase in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE)]
+    more = f" and {len(bad) - MOST_NAMED} more" if len(bad) > MOST_NAMED else ""
+    told = f"Failed or overdue: {', '.join(bad[:MOST_NAMED])}{more}." if bad else ""
+    why = "RecoveryFailed" if bad else "NoneFailed"
+    facts = (("RecoveryFailed", bool(bad), why, told),)
+    return _as_conditions(facts, check.metadata.generation, now)
+
+
 def _stall(check: NodeHealthCheck, tally: Tally, ability: Ability) -> tuple[str, str]:
     """Why it could not act whatever failed, as a reason and in words; no words when it could."""
     if ability.unusable:
         return "RemedyUnusable", ability.unusable
-    never = can_never_act(parse_gate(check.spec.max_unhealthy), len(tally), Reading.SPARES_ONE)
+    never = can_never_act(parse_gate(check.spec.max_unhealthy), _watched(tally), Reading.SPARES_ONE)
     return ("LimitTooLow", _NEVER) if never else ("CanAct", "")
 
 

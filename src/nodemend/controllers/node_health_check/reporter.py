@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from nodemend.api import keys
-from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.node_health_check import NodeHealthCheck, RecoveryReport
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
+from nodemend.controllers.checking.hold_reminders import HoldReminders
 from nodemend.controllers.checking.report_pace import WHILE_WAITING, after_report
 from nodemend.controllers.checking.rooms import Room, room_of_check, rooms_of_cluster
 from nodemend.controllers.checking.standings import Tally
@@ -14,6 +15,7 @@ from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.node_health_check import act, report
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.node_health_check.history import History
+from nodemend.controllers.node_health_check.recovery_book import RecoveryBook
 from nodemend.controllers.node_health_check.wards import anybody_under
 from nodemend.decide.facts import Present
 from nodemend.decide.holds import Hold
@@ -24,6 +26,14 @@ from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
 class Counts(Protocol):
     def counted(self, check: str, tally: Tally | None) -> None:
         """Where the targets of a check stand; None when the check is gone."""
+        ...
+
+    def still_held(self, check: NodeHealthCheck, note: str) -> None:
+        """Something has been held under a check for long."""
+        ...
+
+    def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
+        """Its recoveries as they are written now; `check` has those that were before."""
         ...
 
     def guarded(self, check: str, guarded: Go | Hold, room: Room | None) -> None:
@@ -37,18 +47,27 @@ class Counts(Protocol):
 
 class Reporter:
     def __init__(
-        self, view: View, guarding: Guarding, history: History, writer: Writer, counts: Counts
+        self,
+        view: View,
+        guarding: Guarding,
+        history: History,
+        recoveries: RecoveryBook,
+        writer: Writer,
+        counts: Counts,
     ) -> None:
         self._view = view
         self._guarding = guarding
         self._history = history
+        self._recoveries = recoveries
         self._writer = writer
         self._counts = counts
+        self._reminders = HoldReminders("node")
 
     async def report_check(self, name: str, moment: Moment) -> Outcome:
         check = self._view.checks.get(name)
         if check is None:
             self._counts.counted(name, None)
+            self._reminders.forget(name)
             return Done()
         tally = self._guarding.standings.of_check(name)
         self._counts.counted(name, tally)
@@ -56,17 +75,21 @@ class Reporter:
         guarded = self._guarding.of_check(anybody, moment)
         self._counts.guarded(name, guarded, room_of_check(self._guarding.standings, anybody.check))
         ability = report.Ability(guarded, self._unusable(check))
-        status = report.status_of(check, tally, ability, self._history.of(check), print_time(moment.wall))
+        past = report.Past(self._history.of(check), self._recoveries.reports(check, moment))
+        status = report.status_of(check, tally, ability, past, print_time(moment.wall))
         if status != check.status:
             outcome = await self._writer.write(act.report_status(check, report.as_fields(status)))
             if outcome != Done():
                 return outcome
-        return after_report(guarded)
+        self._counts.recovering(check, status.recoveries)
+        note, again_in = self._reminders.look(name, tally, moment.now)
+        if note:
+            self._counts.still_held(check, note)
+        return after_report(guarded, again_in)
 
     def _unusable(self, check: NodeHealthCheck) -> str:
         """The first remedy that cannot be used: better said before a node needs it."""
-        templates = (remedy.template for remedy in check.spec.remedies)
-        found = ((one.kind, self._view.remedies.unusable(one)) for one in templates)
+        found = ((one.kind, self._view.remedies.unusable(one)) for one in check.spec.templates)
         return next((f"The remedy {kind} cannot be used: {why}." for kind, why in found if why), "")
 
     async def report_policy(self, moment: Moment) -> Outcome:

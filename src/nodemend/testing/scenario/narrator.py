@@ -38,6 +38,8 @@ class Narrator:
         kind = request.path.split("/")
         if "manualremediations" in kind:
             self._heard_remediation(request, msgspec.json.decode(answer.body))
+        elif "switchons" in kind:
+            self._heard_recovery(request, kind[-1], msgspec.json.decode(answer.body))
         elif "remediationorders" in kind and request.method is Method.DELETE:
             self.tell(f"the order for {kind[-1]} ends")
         elif "nodes" in kind:
@@ -56,6 +58,11 @@ class Narrator:
             said = f"{status['phase']}: {status.get('message', '')}".rstrip(": ")
             self._say(f"remediation of {name}", said)
 
+    def _heard_recovery(self, request: Request, last: str, now: Object) -> None:
+        asked = request.method is Method.POST
+        name = now["metadata"]["name"] if asked else last
+        self.tell(f"recovery of {name} is {'asked for' if asked else 'withdrawn'}")
+
     def _heard_node(self, node: Object) -> None:
         name = node["metadata"]["name"]
         on = any(taint.get("value") == keys.OUR_TAINT_VALUE for taint in node["spec"].get("taints", ()))
@@ -70,6 +77,9 @@ class Narrator:
         for report in (check.get("status") or {}).get("reports", ()):
             said = f"{report['verdict']} {report.get('message', '')}".rstrip()
             self._say(f"check: {report['name']}", said)
+        for recovery in (check.get("status") or {}).get("recoveries", ()):
+            said = f"{recovery['phase']} {recovery.get('message', '')}".rstrip()
+            self._say(f"check: recovery of {recovery['node']}", said)
 
     def _say(self, about: str, said: str) -> None:
         """Once, until something else is said about the same."""

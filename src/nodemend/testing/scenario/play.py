@@ -2,17 +2,28 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_ORDER, REMEDIATION_POLICY
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION,
+    NODE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_ORDER,
+    REMEDIATION_POLICY,
+)
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.direct import Direct
-from nodemend.testing.cluster.world import Account, Shape, World
+from nodemend.testing.cluster.foreign_kinds import a_definition, a_reference, foreign
+from nodemend.testing.cluster.world import CHECK, Account, Shape, World
 from nodemend.testing.scenario.narrator import Narrator
 from nodemend.testing.scenario.reader import Scenario, ScenarioError
 
 SEED: Final = "scenario"
+RECOVERY_TEMPLATE: Final = foreign("SwitchOnTemplate")
+RECOVERY: Final = foreign("SwitchOn")
+"""What a check names that has a recovery."""
 Deed = Callable[["Stage", str], None]
 
 
@@ -21,8 +32,16 @@ class Stage:
 
     def __init__(self, scenario: Scenario) -> None:
         self.narrator = Narrator()
-        shape = Shape(machines=scenario.nodes, workloads=scenario.workloads, replicas=1, people=False)
+        kinds = (RECOVERY, RECOVERY_TEMPLATE) if scenario.recovers else ()
+        definitions = tuple(a_definition(kind) for kind in kinds)
+        nodes, workloads = scenario.nodes, scenario.workloads
+        shape = Shape(nodes, workloads, replicas=1, people=False, definitions=definitions)
         self.world = World(SEED, shape, self.narrator.started)
+        if scenario.recovers:
+            template = {"metadata": {"name": "usual"}, "spec": {"template": {"spec": {"port": 2}}}}
+            self.world.admin_api.create(RECOVERY_TEMPLATE, template, "default")
+            recovery = {"template": a_reference(RECOVERY.kind), "timeout": "5m"}
+            self.world.admin_api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": {"recovery": recovery}})
         self.narrator.listen(self.world)
         self.anna = Direct(Account(self.world.server, User("anna")))
         for order, incident in enumerate(scenario.incidents):
@@ -91,6 +110,16 @@ def _write_word(stage: Stage, node: str, word: dict[str, str] | None) -> None:
         stage.narrator.tell(f"refused: {answer.status}")
 
 
+def _end_recovery(stage: Stage, node: str, *, succeeded: str) -> None:
+    """As its controller would say it."""
+    status = {"conditions": [{"type": "Succeeded", "status": succeeded}]}
+    stage.world.admin_api.patch(RECOVERY, node, {"status": status}, at=("default", "status"))
+
+
+def _delete_recovery(stage: Stage, node: str) -> None:
+    stage.world.admin_api.delete(RECOVERY, node, "default")
+
+
 def _delete_node(stage: Stage, node: str) -> None:
     stage.world.admin_api.delete(NODE, node)
 
@@ -135,6 +164,9 @@ _DEEDS: Final[tuple[tuple[re.Pattern[str], Deed], ...]] = (
     (re.compile(r"anna lets (\S+) past the guard"), _override),
     (re.compile(r"anna takes back her order for (\S+)"), _take_back_order),
     (re.compile(r"anna deletes the Node (\S+)"), _delete_node),
+    (re.compile(r"the recovery of (\S+) succeeds"), partial(_end_recovery, succeeded="True")),
+    (re.compile(r"the recovery of (\S+) fails"), partial(_end_recovery, succeeded="False")),
+    (re.compile(r"anna deletes the recovery of (\S+)"), _delete_recovery),
     (re.compile(r"the mode is (DryRun|Act)"), _set_mode),
     (re.compile(r"anna pauses everything: (.+)"), _pause),
     (re.compile(r"anna resumes()"), _resume),

@@ -6,12 +6,14 @@
 from pathlib import Path
 from typing import Any, Final
 
+from nodemend.api.node_health_check import RecoveryPhase
 from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
 from nodemend.cli.explain.reasoning import explain_node
 from nodemend.cli.explain.text import render
 from nodemend.cli.explain.view import ExplainView
 from nodemend.cli.simulate.invention import SILENT
 from nodemend.cli.simulate.world import World
+from nodemend.decide.recovery import spell_phase
 from tests.unit.cli.simulate.clusters import CONTROL_PLANE, Object, check, node, policy, remediation
 from tests.unit.cli.simulate.simulated import NOON, a_snapshot
 
@@ -38,6 +40,25 @@ def _cluster(this: Object, others: list[Object], **spec: Any) -> list[Object]:
     return [this, *others, check("workers"), policy(**spec)]
 
 
+def _recovering(phase: RecoveryPhase) -> Object:
+    """The check, with the recovery of the node in that phase."""
+    template = {
+        "apiVersion": "example.com/v1",
+        "kind": "SwitchOnTemplate",
+        "name": "port",
+        "namespace": "default",
+    }
+    message = spell_phase(phase, f"SwitchOn default/{NODE}")
+    report = {
+        "node": NODE,
+        "nodeUID": f"uid-{NODE}",
+        "phase": phase,
+        "since": "2026-01-31T11:30:00Z",
+        "message": message,
+    }
+    return {**check("workers", recovery={"template": template}), "status": {"recoveries": [report]}}
+
+
 WORLDS: Final[dict[str, list[Object]]] = {
     "healthy": _cluster(node(NODE), _well()),
     "suspect": _cluster(node(NODE, ready="Unknown", since="2026-01-31T11:58:00Z"), _well()),
@@ -50,6 +71,8 @@ WORLDS: Final[dict[str, list[Object]]] = {
         [*(node(f"edge-2{place}", "a", **_SICK) for place in range(3)), *_well(4), *map(node, "bcdefghi")],
         failureDomains={},
     ),
+    "a_failed_recovery": [node(NODE), *_well(), _recovering(RecoveryPhase.FAILED), policy()],
+    "a_recovery_that_gives_way": [_sick(), *_well(), _recovering(RecoveryPhase.OWED), policy()],
     "dry_run": _cluster(_sick(), _well(), mode="DryRun"),
     "paused": _cluster(_sick(), _well(), pause={"by": "anna", "reason": "switch swap, CHG-4411"}),
     "excluded": _cluster(_sick(labels={"nodemend.io/exclude": ""}), _well()),

@@ -12,7 +12,7 @@ import yaml
 
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.main import main
-from tests.unit.cli.simulate.clusters import as_list, check, edge_cluster, node, policy, workers
+from tests.unit.cli.simulate.clusters import as_list, check, edge_cluster, node, policy, remedy, workers
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +29,17 @@ def in_a_folder_with_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def run(*arguments: str) -> int:
     return main(["simulate", "--utc", *arguments])
+
+
+def test_that_recoveries_are_not_simulated_is_said_where_a_check_has_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recovers = check("workers", recovery=remedy("SwitchOn"))
+    Path("recovers.json").write_bytes(as_list([*workers(), policy(), recovers]))
+    said = "Recoveries succeed at once."
+    for snapshot, expected in (("recovers.json", True), ("cluster.json", False)):
+        assert run("--snapshot", snapshot, "--fail", "edge-a1@2m", "-o", "json") == ExitCode.FINE
+        assert (said in json.loads(capsys.readouterr().out)["assumed"]) is expected
 
 
 def test_programs_get_every_step(capsys: pytest.CaptureFixture[str]) -> None:

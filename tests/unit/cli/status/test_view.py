@@ -8,6 +8,8 @@ from nodemend.api.node_health_check import (
     NodeHealthCheck,
     NodeHealthCheckStatus,
     PastRemediation,
+    RecoveryPhase,
+    RecoveryReport,
     TargetReport,
 )
 from nodemend.api.object_meta import ObjectMeta
@@ -166,3 +168,24 @@ def test_of_the_past_of_all_checks_the_last_three_are_shown() -> None:
         ("a", 1200.0, 2400.0),
     ]
     assert [row.ended_ago for row in without_ages(view).past] == [None, None, None]
+
+
+def test_a_recovery_has_a_row_of_its_own_beside_what_the_node_is() -> None:
+    owes = RecoveryReport(
+        node="edge-12",
+        node_uid="uid",
+        phase=RecoveryPhase.FAILED,
+        since="2026-01-31T11:30:00Z",
+        message="It says that it has failed. Switch on by hand what is still off.",
+    )
+    found = check().but(status=NodeHealthCheckStatus(recoveries=(owes,)))
+    view = status_view(Present(ACTING), LEADERS, Present([found]), Present([]), MachineListing(), NOW)
+    assert view.nodes == (
+        NodeRow(
+            node="edge-12",
+            state="RecoveryFailed",
+            for_seconds=1800.0,
+            check="workers",
+            why="It says that it has failed.",
+        ),
+    )

@@ -16,12 +16,13 @@ from nodemend.testing.api_server.admission import User
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.api_server.watching import SimulatedWatch
 from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.foreign_kinds import a_definition, foreign
 from nodemend.testing.cluster.world import DEFINITIONS, Account
 from nodemend.testing.network import GOOD_LINK, Link
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 from nodemend.testing.transport import SimulatedTransport
-from tests.unit.controllers.node_health_check.stories import REBOOT, a_definition, foreign
+from tests.unit.controllers.node_health_check.stories import REBOOT
 
 REBOOT_TEMPLATE = foreign("RebootTemplate")
 ASKED = Asked("example.com/v1", "RebootTemplate")

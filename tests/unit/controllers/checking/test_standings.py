@@ -36,7 +36,7 @@ def test_whoever_is_not_provably_healthy_is_counted_as_unhealthy() -> None:
     standings = Standings()
     for number, standing in enumerate(Standing):
         standings.enter(f"n{number}", HERE, Entry(standing))
-    assert standings.census_of_check("workers") == Census(total=6, unhealthy=5, remediating=1)
+    assert standings.census_of_check("workers") == Census(total=7, unhealthy=6, remediating=1)
 
 
 PLACES = [Place(*where) for where in product(("x", "y"), ("", "zone-a", "zone-b"), ("", "edge"))]

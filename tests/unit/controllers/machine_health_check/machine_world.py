@@ -19,13 +19,13 @@ from nodemend.testing.api_server.admission import Authorizer, User, allow_everyt
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.api_server.watching import SimulatedWatch
 from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.cluster.foreign_kinds import a_definition
 from nodemend.testing.cluster.replicas import Silent, election
 from nodemend.testing.cluster.world import DEFINITIONS, Account
 from nodemend.testing.network import GOOD_LINK, Link
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 from nodemend.testing.transport import SimulatedTransport
-from tests.unit.controllers.node_health_check.stories import a_definition
 
 FIX: Final = Resource("remediation.metal3.io", "v1beta1", "Metal3Remediation", "metal3remediations")
 FIX_TEMPLATE: Final = Resource(

@@ -1,8 +1,11 @@
 """The guard of machine health checks in figures."""
 
+from collections.abc import Callable
+
 import pytest
 
 from nodemend.controllers.machine_health_check.recorder import MachineHealthCheckRecorder
+from nodemend.kube.event_book import Happening
 from tests.unit.controllers.checking.scraped import Scraped
 from tests.unit.controllers.machine_health_check.conftest import NewWorld
 from tests.unit.controllers.machine_health_check.machine_world import FIX_TEMPLATE, SPACE, MachineWorld
@@ -11,13 +14,19 @@ CHECK = "default/workers"
 HERE = "machine_health_check"
 
 
-def started(new_world: NewWorld, scraped: Scraped, *, template: bool = False) -> MachineWorld:
+def started(
+    new_world: NewWorld,
+    scraped: Scraped,
+    record: Callable[[Happening], None] = lambda happening: None,
+    *,
+    template: bool = False,
+) -> MachineWorld:
     world = new_world()
     world.add_pool(4)
     reference = {"apiVersion": FIX_TEMPLATE.api_version, "kind": FIX_TEMPLATE.kind, "name": "reboot"}
     remediation = {"triggerIf": {"unhealthyLessThanOrEqualTo": "50%"}}
     world.add_check(remediation=remediation | ({"templateRef": reference} if template else {}))
-    recorder = MachineHealthCheckRecorder(scraped.log, scraped.metrics, lambda happening: None)
+    recorder = MachineHealthCheckRecorder(scraped.log, scraped.metrics, record)
     return world.start(recorder=recorder)
 
 
@@ -47,6 +56,17 @@ def test_a_storm_closes_the_guard_and_the_figures_show_where(new_world: NewWorld
     check, cluster = (HERE, "check", CHECK), (HERE, "cluster", "default/prod")
     assert scraped.series("nodemend_guard_used_nodes") == {check: 3.0, cluster: 3.0}
     assert scraped.series("nodemend_guard_limit_nodes") == {check: 3.0, cluster: 4.0}
+
+
+def test_a_storm_that_lasts_is_told_again_by_one_event_on_the_check(new_world: NewWorld) -> None:
+    scraped, events = Scraped(), list[Happening]()
+    world = started(new_world, scraped, events.append)
+    for name in ("m1", "m2", "m3"):
+        world.set_condition(name, "Ready", "Unknown")
+    world.run(600)
+    [told] = [event for event in events if event.reason == "StillHeld"]
+    assert (told.regarding.kind, told.regarding.name) == ("MachineHealthCheck", "workers")
+    assert "3 of 4 machines (TooManyUnhealthy 3)" in told.note
 
 
 def test_figures_of_a_check_that_is_gone_go_with_it(new_world: NewWorld) -> None:

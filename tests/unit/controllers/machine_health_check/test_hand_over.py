@@ -10,8 +10,8 @@ from nodemend.api.group_versions import CUSTOM_RESOURCE_DEFINITION
 from nodemend.controllers.machine_health_check.machine_watch import LOOK_AGAIN
 from nodemend.controllers.machine_health_check.served_kinds import PROVIDER
 from nodemend.kube.machine_check_record import CLAIM
+from nodemend.testing.cluster.foreign_kinds import a_definition
 from tests.unit.controllers.machine_health_check.machine_world import FIX, SPACE, MachineWorld
-from tests.unit.controllers.node_health_check.stories import a_definition
 
 DEFINITION = "machinehealthchecks.cluster.x-k8s.io"
 SOON = LOOK_AGAIN + 2.0

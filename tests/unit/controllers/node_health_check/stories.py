@@ -17,6 +17,7 @@ from nodemend.api.group_versions import (
 )
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.node_health_check.controller import Recorder
+from nodemend.testing.cluster.foreign_kinds import a_definition, a_reference, foreign
 from nodemend.testing.cluster.replicas import Replica
 from nodemend.testing.cluster.world import CHECK, TEMPLATE, Shape, World, check_spec
 
@@ -39,41 +40,12 @@ FREE_HAND = {
 """A policy that holds nobody."""
 
 
-def foreign(kind: str) -> Resource:
-    """A kind that is not ours."""
-    return Resource("example.com", "v1", kind, f"{kind.lower()}s")
-
-
 REBOOT = foreign("Reboot")
-
-
-def a_definition(resource: Resource) -> Object:
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": resource.version,
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "schema": {
-            "openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}
-        },
-    }
-    return {
-        "metadata": {"name": str(resource)},
-        "spec": {
-            "group": resource.group,
-            "names": {"kind": resource.kind, "plural": resource.plural},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
 
 
 def remedy(kind: str, timeout: str = "") -> Object:
     """Of a kind that is not ours, by its template `usual`."""
-    named = {"name": "usual", "namespace": "default"}
-    template = {"apiVersion": "example.com/v1", "kind": f"{kind}Template", **named}
-    return {"template": template, **({"timeout": timeout} if timeout else {})}
+    return {"template": a_reference(kind), **({"timeout": timeout} if timeout else {})}
 
 
 CALL = {
@@ -181,6 +153,10 @@ class Story:
         )
         return self
 
+    def delete_check(self, name: str = CHECK) -> "Story":
+        self.api.delete(NODE_HEALTH_CHECK, name)
+        return self
+
     @property
     def checker(self) -> Replica:
         [replica] = self.checkers
@@ -220,6 +196,11 @@ class Story:
     def condition(self, type_: str, check: str = CHECK) -> tuple[str, str]:
         """Status and reason of a condition of the check."""
         return _condition(self.status(check), type_)
+
+    def policy_numbers(self) -> tuple[int, int]:
+        """Targets, and how many of these are not healthy."""
+        status = (self.api.get(REMEDIATION_POLICY, keys.POLICY_NAME) or {}).get("status", {})
+        return status.get("targets", 0), status.get("unhealthy", 0)
 
     def policy_condition(self, type_: str) -> tuple[str, str]:
         found = self.api.get(REMEDIATION_POLICY, keys.POLICY_NAME) or {}

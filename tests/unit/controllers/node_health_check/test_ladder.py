@@ -7,8 +7,9 @@ import pytest
 
 from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, Resource
+from nodemend.testing.cluster.foreign_kinds import a_definition, foreign
 from nodemend.testing.cluster.world import CHECK, TEMPLATE, Shape, World
-from tests.unit.controllers.node_health_check.stories import REBOOT, a_definition, foreign
+from tests.unit.controllers.node_health_check.stories import REBOOT
 
 REBOOT_TEMPLATE = foreign("RebootTemplate")
 LONG_BEFORE, TIMEOUT = 150.0, 120.0

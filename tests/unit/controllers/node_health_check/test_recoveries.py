@@ -4,6 +4,7 @@ import pytest
 
 from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION
 from nodemend.kube.api_request import Method, Selection
+from nodemend.testing.cluster.foreign_kinds import foreign
 from tests.unit.controllers.node_health_check.stories import (
     A_WHILE,
     CALL,
@@ -12,7 +13,6 @@ from tests.unit.controllers.node_health_check.stories import (
     SOON,
     Begin,
     Story,
-    foreign,
     remedy,
 )
 

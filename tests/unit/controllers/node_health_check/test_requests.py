@@ -6,6 +6,7 @@ import pytest
 
 from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, NODE
 from nodemend.api.timestamps import print_time
+from nodemend.testing.cluster.foreign_kinds import foreign
 from nodemend.testing.cluster.world import CHECK
 from tests.unit.controllers.node_health_check.stories import (
     A_WHILE,
@@ -14,7 +15,6 @@ from tests.unit.controllers.node_health_check.stories import (
     REBOOT,
     SOON,
     Begin,
-    foreign,
     remedy,
 )
 

@@ -1,0 +1,94 @@
+"""Recoveries in a simulated run: who answers them, and that none is lost, repeated or made beside a Fix."""
+
+from collections import Counter, defaultdict
+
+import msgspec
+
+from nodemend.api.group_versions import NODE_HEALTH_CHECK
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Method, Request
+from nodemend.testing.cluster.direct import Object
+from tests.simulation.checks.world import SPACE, SWITCH_ON, ChecksWorld
+
+FINALIZER = "fix.example.com/switching"
+LOOK_EVERY = 4.0
+
+
+class Switcher:
+    """Takes a recovery in hand, says after a while that it has succeeded, and lets go when it is deleted."""
+
+    def __init__(self, world: ChecksWorld) -> None:
+        self._world = world
+        self._chance = world.chance("switcher")
+
+    def look(self) -> None:
+        for found in self._world.api.list(SWITCH_ON):
+            metadata = found["metadata"]
+            if "deletionTimestamp" in metadata:
+                self._keep(found, [])
+            elif self._chance.random() < 0.5:
+                self._keep(found, [FINALIZER])
+                status = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+                self._world.api.patch(SWITCH_ON, metadata["name"], {"status": status}, at=(SPACE, "status"))
+        self._world.scheduler.after(LOOK_EVERY, self.look)
+
+    def _keep(self, found: Object, finalizers: list[str]) -> None:
+        change = {"metadata": {"finalizers": finalizers}}
+        self._world.api.patch(SWITCH_ON, found["metadata"]["name"], change, at=(SPACE, ""))
+
+
+class RecoveryInvariants:
+    """Of the nodes without machines, whose check names a recovery. An answer is what is broken, or nothing.
+
+    A creation that arrives after its sender gave it up cannot be counted by anybody: `strays` of them.
+    """
+
+    def __init__(self, world: ChecksWorld) -> None:
+        self.begun = 0
+        self._world = world
+        self._healed: Counter[str] = Counter()
+        self._made: Counter[str] = Counter()
+        self._given_up: Counter[str] = Counter()
+        self._last: dict[str, str] = defaultdict(str)
+
+    def saw(self, request: Request, answer: Answer, strays: int) -> str:
+        kind = next((one for one in ("fixes", "switchons") if f"/{one}" in request.path), "")
+        if not kind or request.method not in (Method.POST, Method.DELETE):
+            return ""
+        last = request.path.rpartition("/")[2]
+        posted = request.method is Method.POST
+        name = msgspec.json.decode(answer.body)["metadata"]["name"] if posted else last
+        if not name.startswith("bare"):
+            return ""
+        self._last[name] = f"{request.method} {kind}"
+        return self._begins(name, kind, strays) if posted else self._ends(name, kind, answer)
+
+    def _begins(self, name: str, kind: str, strays: int) -> str:
+        fixes = {one["metadata"]["name"] for one in self._world.fixes()}
+        recoveries = {one["metadata"]["name"] for one in self._world.api.list(SWITCH_ON)}
+        if name in fixes & recoveries and not strays:
+            return f"I4: {name} has a remediation and a recovery at work"
+        if kind == "switchons":
+            self.begun += 1
+            self._made[name] += 1
+            if self._made[name] > self._healed[name] + self._given_up[name] + strays:
+                return f"I4: {name} was recovered {self._made[name]} times, and healed {self._healed[name]}"
+        return ""
+
+    def _ends(self, name: str, kind: str, answer: Answer) -> str:
+        if kind == "fixes":
+            self._healed[name] += 1
+            return ""
+        conditions = msgspec.json.decode(answer.body).get("status", {}).get("conditions") or ()
+        self._given_up[name] += not any(one["status"] == "True" for one in conditions)
+        return ""
+
+    def settled(self) -> str:
+        """None is owed, none is at work, and none was lost: after a Fix went there was a recovery."""
+        if left := [one["metadata"]["name"] for one in self._world.api.list(SWITCH_ON)]:
+            return f"I8: the recoveries of {left} are not withdrawn"
+        status = (self._world.api.get(NODE_HEALTH_CHECK, "bare") or {}).get("status", {})
+        if status.get("recoveries"):
+            return f"I14: {status['recoveries']} are owed"
+        lost = [name for name, last in self._last.items() if last == "DELETE fixes"]
+        return f"I14: the recoveries of {lost} are lost" if lost else ""
