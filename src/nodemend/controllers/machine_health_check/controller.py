@@ -38,6 +38,8 @@ A_MOMENT: Final = 0.02
 """A deadline may be a rounding error away: without a pause we would ask for it again and again."""
 LEFT_BY_MARKS: Final = 50
 """Of the requests that we may make at once, those that marks leave to what heals, and to reports."""
+LEFT_BY_BEGUN_MARKS: Final = 30
+"""What was read for a mark was read in vain if others were read before it is written."""
 LEFT_BY_REPORTS: Final = 25
 
 
@@ -84,9 +86,12 @@ class MachineHealthCheckController:
             around.note_begun(key, now)
         guarding = Guarding(around, weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, ask_for)
-        patient = client.leaving(LEFT_BY_MARKS)
-        marked_by = SecondLook(Reader(patient, runtime), view, guarding, neighbours)
-        self._marking = Marking(marked_by, Writer(patient, runtime), runtime)
+        patient = Reader(client.leaving(LEFT_BY_MARKS), runtime)
+        self._marking = Marking(
+            SecondLook(patient, view, guarding, neighbours),
+            Writer(client.leaving(LEFT_BY_BEGUN_MARKS), runtime),
+            runtime,
+        )
         self._deeds = Deeds(
             view,
             guarding,
