@@ -62,7 +62,7 @@ def _populate(world: World, total: int) -> tuple[Sequence[str], int]:
 
     That is long enough for us to let them all fail.
     """
-    seconds = 5 + total // 100
+    seconds = 5 + total // 50
     nodes: Sequence[str] = ()
     for site in world.sites:
         # It would find them silent by itself.

@@ -43,8 +43,8 @@ from nodemend.kube.remediation_record import RemediationRecord
 from nodemend.kube.running_together import run_together
 from nodemend.kube.workload_cluster_record import WorkloadClusterRecord
 
-WORKERS: Final = 8
-"""One slow cluster keeps one of them waiting, not all."""
+WORKERS: Final = 16
+"""One slow cluster keeps two of them waiting, not all; and marks, at our rate, not all either."""
 OPENED_AT_ONCE: Final = 20
 """Workload clusters. One that hangs keeps a place for the few seconds of its first question."""
 _LOOK_FOR_SYNC_EVERY: Final = 0.1

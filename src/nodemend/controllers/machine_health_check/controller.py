@@ -37,6 +37,8 @@ from nodemend.kube.remediation_record import RemediationRecord
 
 LEFT_BY_MARKS: Final = 50
 """Of the requests that we may make at once, those that marks leave to what heals, and to reports."""
+LEFT_BY_BEGUN_MARKS: Final = 30
+"""What was read for a mark was read in vain if others were read before it is written."""
 LEFT_BY_REPORTS: Final = 25
 A_MOMENT: Final = 0.001
 """After a deadline, so that no rounding error makes us come before it and ask again."""
@@ -85,9 +87,12 @@ class MachineHealthCheckController:
         guarding = Guarding(around, weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, self._ask_for_reports)
         self._history = MachineHistory(view, guarding.standings)
-        patient = client.leaving(LEFT_BY_MARKS)
-        marked_by = SecondLook(Reader(patient, runtime), view, guarding, precautions)
-        self._marking = Marking(marked_by, Writer(patient, runtime), runtime)
+        patient = Reader(client.leaving(LEFT_BY_MARKS), runtime)
+        self._marking = Marking(
+            SecondLook(patient, view, guarding, precautions),
+            Writer(client.leaving(LEFT_BY_BEGUN_MARKS), runtime),
+            runtime,
+        )
         self._deeds = Deeds(
             view,
             guarding,

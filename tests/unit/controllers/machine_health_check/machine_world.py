@@ -22,7 +22,7 @@ from nodemend.testing.cluster.direct import Direct, Object
 from nodemend.testing.cluster.foreign_kinds import a_definition
 from nodemend.testing.cluster.replicas import Silent, election
 from nodemend.testing.cluster.world import DEFINITIONS, Account
-from nodemend.testing.network import GOOD_LINK, Link
+from nodemend.testing.network import GOOD_LINK, Link, LinkQuality
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 from nodemend.testing.transport import SimulatedTransport
@@ -134,13 +134,18 @@ class MachineWorld:
             self.writes.append(f"{request.method} {request.path}")
 
     def start(
-        self, *, calm: bool = True, medik8s_leases: str = "", recorder: MachineRecorder | None = None
+        self,
+        *,
+        calm: bool = True,
+        medik8s_leases: str = "",
+        recorder: MachineRecorder | None = None,
+        link: LinkQuality = GOOD_LINK,
     ) -> "MachineWorld":
         """Start the checker, and wait until it trusts what it sees."""
         self.process = SimulatedProcess(self.scheduler, "checker", HostClock())
         checker = self.checker = Checker(
             self.process,
-            SimulatedTransport(Link(self.process, self._door, GOOD_LINK)),
+            SimulatedTransport(Link(self.process, self._door, link)),
             election("nodemend-checker", "checker-1", "nodemend-system"),
             CheckerObservers(Unobserved(), Silent(), Silent()),
             machines=MachineDuty(

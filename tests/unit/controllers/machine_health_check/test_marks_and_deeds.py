@@ -2,6 +2,7 @@
 
 import pytest
 
+from nodemend.testing.network import LinkQuality
 from tests.unit.controllers.machine_health_check.conftest import NewWorld
 from tests.unit.controllers.machine_health_check.machine_world import MachineWorld
 
@@ -48,6 +49,20 @@ def test_a_remediation_is_withdrawn_at_once_while_a_storm_is_being_marked(world:
     assert world.fixes() == []
     assert 0 < marked(world, "False") < MANY * 6 // 10 - 2
     assert world.said("RemediationAllowed")[0] == "False"
+
+
+def test_marks_that_a_slow_api_server_delays_keep_nobody_waiting(new_world: NewWorld) -> None:
+    """Of the three seconds, what is read and written for the remediation itself takes nearly two."""
+    world = new_world()
+    world.add_pool(MANY)
+    world.add_check(template=True, checks=CHECKS)
+    world.start(link=LinkQuality(delay=(0.1, 0.15)))
+    world.run(SECONDS)
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(SECONDS + 3)
+
+    assert world.fixes() == ["m1"]
+    assert 0 < marked(world, "True") < MANY - 1
 
 
 def test_everything_is_marked_in_the_end(world: MachineWorld) -> None:

@@ -12,6 +12,7 @@ from nodemend.kube.ports import Connector
 from nodemend.testing.api_server.admission import ADMIN, Authorizer, allow_everything
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import Account
+from nodemend.testing.network import GOOD_LINK, LinkQuality
 from nodemend.testing.other_clusters import OtherCluster, SimulatedConnector
 from nodemend.testing.processes import SimulatedProcess
 from tests.unit.controllers.machine_health_check.machine_world import SPACE, MachineWorld
@@ -54,10 +55,15 @@ class WorkloadWorld(MachineWorld):
         return SimulatedConnector(process, {one.address: one for one in self.clusters.values()})
 
     def start(
-        self, *, calm: bool = True, medik8s_leases: str = "", recorder: MachineRecorder | None = None
+        self,
+        *,
+        calm: bool = True,
+        medik8s_leases: str = "",
+        recorder: MachineRecorder | None = None,
+        link: LinkQuality = GOOD_LINK,
     ) -> "WorkloadWorld":
         """Clusters are connected to a little later than our own is seen, and must be calm for as long."""
-        super().start(calm=calm, medik8s_leases=medik8s_leases, recorder=recorder)
+        super().start(calm=calm, medik8s_leases=medik8s_leases, recorder=recorder, link=link)
         if calm:
             self.run(10)
         return self
