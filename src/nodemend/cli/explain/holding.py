@@ -24,7 +24,7 @@ def held_view(hold: Hold, node: str) -> HeldView:
 def with_hold(rows: Iterable[Question], held: HeldView | None, *, else_at: str = "") -> Iterator[Question]:
     """Marks the question at which the hold stands; that of the key `else_at` if its own is not asked."""
     asked = list(rows)
-    key = _WHERE[held.reason] if held else ""
+    key = _WHERE.get(held.reason, "") if held else ""
     if all(row.key != key for row in asked):
         key = else_at
     for row in asked:

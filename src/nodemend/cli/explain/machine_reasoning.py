@@ -8,6 +8,12 @@ from nodemend.cli.explain.health_words import spell_health, spell_state
 from nodemend.cli.explain.holding import held_view, with_hold
 from nodemend.cli.explain.machine_facts import MachineSight
 from nodemend.cli.explain.machine_judging import JudgedMachine, judge
+from nodemend.cli.explain.machine_reports import (
+    ask_told_health,
+    health_told,
+    told_elsewhere,
+    verdict_told,
+)
 from nodemend.cli.explain.questions import ask_unhealthy
 from nodemend.cli.explain.reasoning import HOW_AGES_COUNT
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
@@ -26,23 +32,34 @@ _CHECKER: Final = "checker"
 def explain_machine(sight: MachineSight, machine: MachineRecord) -> ExplainView:
     judged = judge(sight, machine)
     verdict, held = _verdict(sight, machine, judged)
+    # What a check reports holds all of its Machines; what else has no row of its own holds this one.
+    stands_at = "allowed" if judged is not None and not judged.seen_here else "remediating"
     return ExplainView(
         node=machine.node,
         machine=machine.key,
-        health=type(judged.health).__name__ if judged else "Unwatched",
+        health=_health(judged),
         headline=f"Machine {machine.key} {verdict}",
-        questions=tuple(with_hold(_rows(sight, machine, judged), held, else_at="remediating")),
+        questions=tuple(with_hold(_rows(sight, machine, judged), held, else_at=stands_at)),
         held=held,
-        notes=tuple(_notes(sight, machine, judged)),
+        notes=tuple(_notes(sight, judged)),
         next_step=held.next_step if held else _next_step(sight, machine, judged),
     )
+
+
+def _health(judged: JudgedMachine | None) -> str:
+    """By the name of the verdict: the checker's own, where only that can be known."""
+    if judged is None:
+        return "Unwatched"
+    told = told_elsewhere(judged)
+    return type(judged.health).__name__ if told is None else health_told(told)
 
 
 def _rows(sight: MachineSight, machine: MachineRecord, judged: JudgedMachine | None) -> Iterator[Question]:
     yield ask.ask_watched(sight, machine, judged)
     if judged is None:
         return
-    yield ask_unhealthy(judged.health)
+    told = told_elsewhere(judged)
+    yield ask_unhealthy(judged.health) if told is None else ask_told_health(told)
     if judged.target.dialect.owners_read_conditions:
         yield ask.ask_told(sight, machine)
     yield ask.ask_guard(judged)
@@ -55,6 +72,8 @@ def _verdict(
     """What completes "Machine ...", and the hold if there is one."""
     if judged is None:
         return "is watched by no check of ours. Nothing will be done about it.", None
+    if (told := told_elsewhere(judged)) is not None:
+        return verdict_told(judged, told)
     if not judged.seen_here:
         return spell_health(judged.health), None
     if isinstance(judged.request, Hold):
@@ -89,13 +108,13 @@ def _deed(sight: MachineSight, judged: JudgedMachine, request: Request) -> str:
             assert_never(request)
 
 
-def _notes(sight: MachineSight, machine: MachineRecord, judged: JudgedMachine | None) -> Iterator[str]:
+def _notes(sight: MachineSight, judged: JudgedMachine | None) -> Iterator[str]:
     yield HOW_AGES_COUNT
     if judged is not None:
         if not judged.seen_here:
             yield (
-                "This command asks one API server alone. A checker that looks into workload clusters knows"
-                f" more: what it last wrote stands above{_told(machine)}."
+                "Its node is not seen here: this command asks one API server alone. A checker that looks into"
+                " workload clusters knows more, and what it last wrote stands above."
             )
         if ask.reported(judged.target.check) is None:
             yield (
@@ -106,11 +125,6 @@ def _notes(sight: MachineSight, machine: MachineRecord, judged: JudgedMachine | 
         yield f"{unseen} What they would change is not in this answer."
     for leader in _absent(sight):
         yield f"Nothing of this happens before the {leader.component} runs. {leader.sentence}."
-
-
-def _told(machine: MachineRecord) -> str:
-    said = machine.marks.checked.message if machine.marks.checked is not None else ""
-    return f", with these words: {said.rstrip('.')}" if said else ""
 
 
 def _absent(sight: MachineSight) -> list[LeaderView]:

@@ -53,7 +53,9 @@ def _pool(*these: Object, **spec: Any) -> Machines:
 def _unbound() -> Object:
     """A check over another cluster, as the checker has reported on it."""
     said = "Cannot read the Nodes of its cluster: its API server does not answer."
-    status = {"conditions": [{"type": "RemediationAllowed", "status": "False", "message": said}]}
+    said += " It goes on when the API server answers."
+    closed = {"type": "RemediationAllowed", "status": "False", "reason": "CannotRead", "message": said}
+    status = {"conditions": [closed]}
     return a_machine_check(spec={"clusterName": "edge"}, status=status)
 
 
@@ -163,6 +165,9 @@ WORLDS: Final[dict[str, Machines]] = {
     ),
     "nobody_owns_it": _pool(a_machine("m1", ownerReferences=[]), _node("m1", **_SICK), a_machine_check()),
     "two_checks": _pool(a_machine("m1"), _node("m1"), a_machine_check("all"), a_machine_check("workers")),
+    "another_cluster_that_was_never_seen": _pool(
+        a_machine("m1", cluster="edge"), a_machine_check(spec={"clusterName": "edge"}), a_cluster("edge")
+    ),
     "another_cluster": _pool(
         a_machine("m1", cluster="edge", conditions=[_UNHEALTHY]), _unbound(), a_cluster("edge")
     ),

@@ -15,6 +15,7 @@ from nodemend.testing.cluster.world import check_spec
 from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.controllers.machine_health_check.conftest import NewWorld
 from tests.unit.controllers.machine_health_check.machine_world import SPACE, MachineWorld
+from tests.unit.controllers.machine_health_check.workload_world import WorkloadWorld
 
 
 def explained(
@@ -138,6 +139,36 @@ def test_who_may_not_see_machines_still_has_a_node_explained(new_world: NewWorld
     view = explained_node(world, hidden=("machines", "machinehealthchecks", "clusters"))
 
     assert (view.machine, view.health, view.machines) == ("", "Unwatched", ())
+
+
+def test_of_another_cluster_the_answer_is_what_the_checker_wrote() -> None:
+    world = WorkloadWorld("a")
+    try:
+        world.start()
+        well = explained(world, "a1")
+        world.set_far("a", "a1", "Unknown")
+        world.run(90)
+        sick = explained(world, "a1")
+        world.clusters["a"].hang()
+        world.run(130)
+        held = explained(world, "a2")
+    finally:
+        world.close()
+
+    assert (well.health, well.headline) == ("Healthy", "Machine default/a1 is healthy, as the checker wrote.")
+    assert sick.headline == (
+        "Machine default/a1 is unhealthy, as the checker wrote. It is under remediation."
+    )
+    assert answers(sick) == {
+        "watched": Answer.YES,
+        "unhealthy": Answer.YES,
+        "told": Answer.YES,
+        "allowed": Answer.YES,
+        "remediating": Answer.YES,
+    }
+    assert answers(held)["allowed"] is Answer.NO
+    guard = next(row for row in held.questions if row.key == "allowed")
+    assert "its API server does not answer" in guard.because
 
 
 def test_a_name_that_several_have_needs_its_namespace(new_world: NewWorld) -> None:
