@@ -210,7 +210,8 @@ class NodeHealthCheckController:
             return
         health = gather.judge_target(target, self._seen.ages, moment.now)
         remediating = gather.find_remediation(self._view, target) is not None
-        entry = self._guarding.standings.find(name) or entry_of(health, None, remediating=remediating)
+        counted = replace(entry_of(health, None, remediating=remediating), remedy=self._rungs.of(name))
+        entry = self._guarding.standings.find(name) or counted
         place = self._guarding.place(target.check.metadata.name, target.node.labels, moment)
         self._guarding.standings.enter(name, place, entry)
 
@@ -251,6 +252,11 @@ class NodeHealthCheckController:
     async def _withdraw(self, case: Case, request: Withdraw | Escalate) -> Outcome:
         if case.found is None:
             raise ValueError("there is nothing to withdraw")
+        if isinstance(request, Escalate):
+            # Before the deed: whoever comes after a crash would begin with the first remedy again.
+            told = await self._reporter.write_down(case.target.check, self._moment())
+            if told != Done() and not (isinstance(told, Retry) and told.refused):
+                return told
         write = await self._second_look.before_withdraw(case.target, case.found)
         if isinstance(write, Hold):
             return self._hold(case.target)

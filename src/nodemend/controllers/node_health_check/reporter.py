@@ -50,18 +50,25 @@ class Reporter:
         if check is None:
             self._counts.counted(name, None)
             return Done()
-        tally = self._guarding.standings.of_check(name)
-        self._counts.counted(name, tally)
+        self._counts.counted(name, self._guarding.standings.of_check(name))
         anybody = anybody_under(check, moment.wall)
         guarded = self._guarding.of_check(anybody, moment)
         self._counts.guarded(name, guarded, room_of_check(self._guarding.standings, anybody.check))
+        outcome = await self._write(check, guarded, moment)
+        return outcome if outcome != Done() else after_report(guarded)
+
+    async def write_down(self, check: NodeHealthCheck, moment: Moment) -> Outcome:
+        """Done once the status says what is in the book: there the next leadership reads it."""
+        guarded = self._guarding.of_check(anybody_under(check, moment.wall), moment)
+        return await self._write(check, guarded, moment)
+
+    async def _write(self, check: NodeHealthCheck, guarded: Go | Hold, moment: Moment) -> Outcome:
+        tally = self._guarding.standings.of_check(check.metadata.name)
         ability = report.Ability(guarded, self._unusable(check))
         status = report.status_of(check, tally, ability, self._history.of(check), print_time(moment.wall))
-        if status != check.status:
-            outcome = await self._writer.write(act.report_status(check, report.as_fields(status)))
-            if outcome != Done():
-                return outcome
-        return after_report(guarded)
+        if status == check.status:
+            return Done()
+        return await self._writer.write(act.report_status(check, report.as_fields(status)))
 
     def _unusable(self, check: NodeHealthCheck) -> str:
         """The first remedy that cannot be used: better said before a node needs it."""

@@ -29,6 +29,10 @@ class Rungs:
         at_work = ours is not None or isinstance(request, Create) or name in self._reached
         return self._reached.get(name, 0) + 1 if at_work else 0
 
+    def of(self, node: str) -> int:
+        """Which remedy it had come to when it was last looked at, counted from 1; 0 before the first."""
+        return self._reached[node] + 1 if node in self._reached else 0
+
     def next_of(self, target: Target) -> int:
         """The index of the remedy to begin with. The check may have fewer now than when it was reached."""
         return min(self._reached.get(target.node.name, 0), len(target.check.spec.remedies) - 1)
