@@ -34,7 +34,9 @@ PROD: Final = "prod"
 
 POOLS: Final = {"control": 3, "fixed": 4, "owned": 3, "bare": 3}
 """Machines of the control plane, with a template, without one; and nodes without machines."""
-SECONDS: Final = 60
+SECONDS: Final = 30
+"""For which a node may be unwell before its check says so."""
+TICK: Final = 5.0
 FOREIGN: Final = {
     "type": "Booted",
     "status": "True",
@@ -239,7 +241,7 @@ class ChecksWorld:
             LEASE, "busy", {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}, at=(SPACE, "")
         )
         self.server.tick()
-        self.scheduler.after(2.0, self._tick)
+        self.scheduler.after(TICK, self._tick)
 
     def _collect_garbage(self) -> None:
         self.server.collect_garbage()

@@ -60,14 +60,14 @@ def judge_all(names: tuple[str, str], every: int = 1) -> Verdict:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--every", type=int, default=1, help="of the crash points of a flow, for a sample")
     parser.add_argument("--flow", default="", help="only those with this in their name")
     options = parser.parse_args()
     cases = [(flow, crew) for flow in FLOWS if options.flow in flow for crew in CREWS]
     began = time.monotonic()
     ignore = partial(warnings.filterwarnings, "ignore", "coroutine .* was never awaited", RuntimeWarning)
-    with ProcessPoolExecutor(options.jobs, initializer=ignore) as pool:
+    with ProcessPoolExecutor(options.workers, initializer=ignore) as pool:
         verdicts = list(pool.map(partial(judge_all, every=options.every), cases))
     return _report(verdicts, time.monotonic() - began)
 
