@@ -68,15 +68,18 @@ def main() -> int:
     began = time.monotonic()
     ignore = partial(warnings.filterwarnings, "ignore", "coroutine .* was never awaited", RuntimeWarning)
     with ProcessPoolExecutor(options.workers, initializer=ignore) as pool:
-        verdicts = list(pool.map(partial(judge_all, every=options.every), cases))
+        verdicts = [_told(one) for one in pool.map(partial(judge_all, every=options.every), cases)]
     return _report(verdicts, time.monotonic() - began)
 
 
+def _told(one: Verdict) -> Verdict:
+    print(f"{one.writes:4} writes, {one.crashes:4} crashes  {one.flow}; {one.crew}", flush=True)
+    for why in one.broken:
+        print(f"      {why}", flush=True)
+    return one
+
+
 def _report(verdicts: list[Verdict], seconds: float) -> int:
-    for one in verdicts:
-        print(f"{one.writes:4} writes, {one.crashes:4} crashes  {one.flow}; {one.crew}")
-        for why in one.broken:
-            print(f"      {why}")
     crashes, broken = sum(one.crashes for one in verdicts), sum(len(one.broken) for one in verdicts)
     print(
         f"{crashes} crash points in {len({one.flow for one in verdicts})} flows, before, at and after "
