@@ -6,7 +6,10 @@ from nodemend.decide.remediation_request import Create, Escalate, Request
 
 
 class Rungs:
-    """One leadership's memory. Were it lost, a target would begin with the first remedy again."""
+    """One leadership's memory. Were it lost, a target would begin with the first remedy again.
+
+    So a check's status says how far a target has come before the remedy that it leaves is withdrawn.
+    """
 
     def __init__(self, view: View) -> None:
         """Begins with what the last leadership wrote."""
