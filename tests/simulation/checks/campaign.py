@@ -6,6 +6,7 @@ import time
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from math import inf
 
 from tests.simulation.checks.run import Run, play
 
@@ -20,6 +21,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=inf, help="begin no more seeds after so long")
     parser.add_argument("--replay", type=int, metavar="SEED")
     options = parser.parse_args()
     if options.replay is not None:
@@ -27,7 +29,12 @@ def main() -> int:
     began = time.monotonic()
     with ProcessPoolExecutor(options.workers, initializer=_ignore_what_crashes_leave) as pool:
         seeds = range(options.first, options.first + options.seeds)
-        runs = [_told(run, seeds) for run in pool.map(play, seeds, chunksize=4)]
+        runs = []
+        for run in pool.map(play, seeds, chunksize=4):
+            runs.append(_told(run, seeds))
+            if time.monotonic() - began > options.minutes * 60.0:
+                pool.shutdown(cancel_futures=True)
+                break
     return _report(runs, time.monotonic() - began)
 
 
