@@ -124,8 +124,10 @@ determinism seeds="1000":
 simulate seeds="2000":
     {{python}} -m tests.simulation.walking_path.campaign --seeds {{seeds}}
 
-# [simulate-checks] Health checks of nodes and machines under faults: invariants at every step.
-simulate-checks seeds="5000":
+# (`every` takes a sample of the crash points.)
+# [simulate-checks] Health checks of nodes and machines: a crash at every write of every flow, then seeds of faults.
+simulate-checks seeds="5000" every="1":
+    {{python}} -m tests.simulation.crashes.campaign --every {{every}}
     {{python}} -m tests.simulation.checks.campaign --seeds {{seeds}}
 
 # [simulate] Break all of decide/, one place at a time; `every` takes a sample.

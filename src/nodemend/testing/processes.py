@@ -226,7 +226,7 @@ class SimulatedProcess:
                 return
             callback()
 
-        return self.scheduler.after(self.clock.true_seconds(after), when_due)
+        return self.scheduler.after(self.clock.true_seconds(after) if after else 0.0, when_due)
 
     @property
     def paused(self) -> bool:

@@ -88,10 +88,11 @@ class Scheduler:
     def after(self, seconds: float, callback: Callback) -> Timer:
         return self.at(self.now + seconds, callback)
 
-    def run(self, until: float, *, stop: Callable[[], bool] = lambda: False) -> None:
+    def run(self, until: float, *, stop: Callable[[], bool] | None = None) -> None:
         """Play all events up to `until`, or until `stop()` holds between two of them."""
-        while self._heap and self._heap[0][0] <= until and not stop():
-            self.now, _, _, timer = heapq.heappop(self._heap)
+        heap = self._heap
+        while heap and heap[0][0] <= until and not (stop and stop()):
+            self.now, _, _, timer = heapq.heappop(heap)
             if timer.callback is None:
                 continue
             callback, timer.callback = timer.callback, None
@@ -99,5 +100,5 @@ class Scheduler:
             if self.steps > self.MOST_STEPS:
                 raise SimulationStuckError(f"{self.steps} steps by {self.now:.3f} s")
             callback()
-        if not stop():
+        if not (stop and stop()):
             self.now = max(self.now, until)

@@ -9,6 +9,12 @@ from nodemend.testing.network import CrashPoint, Fate, Link, ServedWatch
 from nodemend.testing.processes import ProcessDied, SimulatedProcess, SimulatedTask
 
 
+def _shown(request: Request) -> str:
+    """As people read it, without the encoding that a real connection needs: it is noted at every request."""
+    query = "&".join([f"{name}={value}" for name, value in request.query])
+    return f"{request.path}?{query}" if query else request.path
+
+
 class SimulatedTransport:
     """The Transport port of one process over one link."""
 
@@ -46,7 +52,9 @@ class SimulatedTransport:
             if not link.up:
                 return
             answer = link.endpoint.handle(request)
-            self._scheduler.note(f"{self._process.name} {request.method} {request.target} -> {answer.status}")
+            self._scheduler.note(
+                f"{self._process.name} {request.method} {_shown(request)} -> {answer.status}"
+            )
             if crash is CrashPoint.AFTER_COMMIT:
                 self._process.crash()
             elif fate is Fate.RESET:
@@ -77,7 +85,7 @@ class SimulatedTransport:
             opened = link.endpoint.watch(request)
             reply = opened if isinstance(opened, Answer) else SimulatedStream(link, opened)
             status = reply.status if isinstance(reply, Answer) else 200
-            self._scheduler.note(f"{self._process.name} {request.method} {request.target} -> {status}")
+            self._scheduler.note(f"{self._process.name} {request.method} {_shown(request)} -> {status}")
             self._scheduler.after(link.delay(), lambda: hand_over(reply))
 
         def hand_over(reply: "SimulatedStream | Reply") -> None:
@@ -95,7 +103,7 @@ class SimulatedTransport:
         return reply
 
     def _die(self, request: Request, when: str) -> None:
-        self._scheduler.note(f"{self._process.name} dies {when}: {request.method} {request.target}")
+        self._scheduler.note(f"{self._process.name} dies {when}: {request.method} {_shown(request)}")
         self._process.crash()
         raise ProcessDied
 

@@ -1,6 +1,10 @@
-"""Those who answer requests: a controller that fixes, and an owner that replaces. They never fail."""
+"""Those who answer requests: a controller that fixes, and an owner that replaces. They never fail.
+
+Each looks again only when something has happened, or when it left something undone.
+"""
 
 from nodemend.api.group_versions import NODE
+from nodemend.kube.api_request import EVERYTHING
 from nodemend.testing.cluster.direct import Object
 from tests.simulation.checks.world import FIX, MACHINE, SPACE, ChecksWorld
 
@@ -14,18 +18,29 @@ class Fixer:
     def __init__(self, world: ChecksWorld) -> None:
         self._world = world
         self._chance = world.chance("fixer")
+        self._news = world.api.news((FIX, EVERYTHING))
+        self._undone = False
         self.fixed = 0
 
     def look(self) -> None:
+        if self._news.any() or self._undone:
+            self._answer()
+        self._world.scheduler.after(LOOK_EVERY, self.look)
+
+    def _answer(self) -> None:
+        self._undone = False
         for fix in self._world.fixes():
             metadata = fix["metadata"]
             if "deletionTimestamp" in metadata:
                 self._write(fix, [])
-            elif FINALIZER not in metadata.get("finalizers", ()) and self._chance.random() < 0.7:
+            elif FINALIZER in metadata.get("finalizers", ()):
+                continue
+            elif self._chance.random() < 0.7:
                 self._write(fix, [FINALIZER])
-                after = self._chance.uniform(10.0, 90.0)
+                after = self._chance.uniform(5.0, 45.0)
                 self._world.scheduler.after(after, lambda name=metadata["name"]: self._fix(name))  # type: ignore[misc]
-        self._world.scheduler.after(LOOK_EVERY, self.look)
+            else:
+                self._undone = True
 
     def _fix(self, name: str) -> None:
         if self._world.api.get(NODE, name) is not None:
@@ -43,16 +58,27 @@ class Owner:
     def __init__(self, world: ChecksWorld) -> None:
         self._world = world
         self._chance = world.chance("owner")
+        self._news = world.api.news((MACHINE, EVERYTHING))
+        self._undone = False
         self.replaced = 0
 
     def look(self) -> None:
+        if self._news.any() or self._undone:
+            self._answer()
+        self._world.scheduler.after(LOOK_EVERY, self.look)
+
+    def _answer(self) -> None:
+        self._undone = False
         present = {one["metadata"]["name"]: one for one in self._world.api.list(MACHINE)}
         for name, machine in present.items():
-            if self._is_asked(machine) and self._chance.random() < 0.5:
+            if not self._is_asked(machine):
+                continue
+            if self._chance.random() < 0.5:
                 self._begin(machine)
-                after = self._chance.uniform(5.0, 60.0)
+                after = self._chance.uniform(5.0, 30.0)
                 self._world.scheduler.after(after, lambda name=name: self._replace(name))  # type: ignore[misc]
-        self._world.scheduler.after(LOOK_EVERY, self.look)
+            else:
+                self._undone = True
 
     def _is_asked(self, machine: Object) -> bool:
         marks = self._world.marks(machine)

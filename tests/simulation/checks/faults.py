@@ -14,7 +14,7 @@ from nodemend.testing.cluster.replicas import Replica
 from nodemend.testing.network import GOOD_LINK, CrashPoint, LinkQuality, worse
 from tests.simulation.checks.world import CHECK, FIX, MACHINE, SPACE, SWITCH_ON, ChecksWorld
 
-FAULTS_CEASE: Final = 900.0
+FAULTS_CEASE: Final = 400.0
 """Simulated seconds. After that nothing goes wrong any more."""
 
 LENIENT: Final = {
@@ -26,16 +26,23 @@ LENIENT: Final = {
 }
 STRICT: Final = {
     "maxUnhealthy": "30%",
-    "settleTime": "1m",
+    "settleTime": "30s",
     "minInterval": "5s",
     "maxConcurrent": 2,
     "maxConcurrentPercent": 100,
 }
 
 
+SQUALL: Final = (10.0, 60.0)
+LULL: Final = (40.0, 120.0)
+"""Seconds. The guard trusts what it sees after 20 without a failed read: in a lull something may begin."""
+
+
 @dataclass(frozen=True, slots=True)
 class Weather:
     quality: LinkQuality
+    steady: bool
+    """Whether the links are as bad as that all the time; else in squalls, with lulls between them."""
     crash_every: int
     node_faults: int
     policy: Mapping[str, Any]
@@ -45,8 +52,9 @@ class Weather:
         losses = chance.choice((0.0, 0.002, 0.01, 0.1))
         slow = chance.choice((0.02, 0.02, 0.5))
         quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
+        steady = chance.random() < 0.3
         policy = STRICT if chance.random() < 0.4 else LENIENT
-        return cls(quality, chance.choice((0, 5, 12, 30)), chance.randint(6, 16), policy)
+        return cls(quality, steady, chance.choice((0, 5, 12, 30)), chance.randint(6, 16), policy)
 
 
 class Faults:
@@ -64,6 +72,8 @@ class Faults:
             replica.clock.rate = self._chance.uniform(0.999, 1.001)
             replica.on_start = self._arm
             self._arm(replica)
+        if not self._weather.steady:
+            self._lull()
         for _ in range(self._weather.node_faults):
             self._at_some_time(lambda: self._break(self._chance.choice(self._world.nodes)))
         if self._chance.random() < 0.3:
@@ -73,16 +83,30 @@ class Faults:
         self._world.scheduler.at(FAULTS_CEASE, self._cease)
 
     def _at_some_time(self, fault: Callable[[], None]) -> None:
-        self._world.scheduler.at(self._chance.uniform(20.0, FAULTS_CEASE - 200.0), fault)
+        self._world.scheduler.at(self._chance.uniform(20.0, FAULTS_CEASE - 100.0), fault)
+
+    def _squall(self) -> None:
+        if self._world.scheduler.now < FAULTS_CEASE:
+            self._set_quality(self._weather.quality)
+            self._world.scheduler.after(self._chance.uniform(*SQUALL), self._lull)
+
+    def _lull(self) -> None:
+        self._set_quality(replace(GOOD_LINK, delay=self._weather.quality.delay))
+        self._world.scheduler.after(self._chance.uniform(*LULL), self._squall)
+
+    def _set_quality(self, quality: LinkQuality) -> None:
+        for replica in self._world.replicas:
+            replica.quality = replica.link.quality = quality
 
     def _arm(self, replica: Replica) -> None:
-        """Every so many writes one crashes, at one of three points."""
+        """Every so many writes one crashes, at one of three points. Renewals of the Lease are many."""
         every = self._weather.crash_every
         if not every or self._world.scheduler.now >= FAULTS_CEASE:
             return
 
-        def plan(_request: Request) -> CrashPoint | None:
-            if self._world.scheduler.now >= FAULTS_CEASE or self._chance.random() >= 1 / every:
+        def plan(request: Request) -> CrashPoint | None:
+            share = 1 / every if "/leases" not in request.path else 1 / (10 * every)
+            if self._world.scheduler.now >= FAULTS_CEASE or self._chance.random() >= share:
                 return None
             point = self._chance.choice(tuple(CrashPoint))
             self.counts[f"crash {point.name.lower()}"] += 1
@@ -95,7 +119,7 @@ class Faults:
         self.counts[f"node {kind}"] += 1
         self._world.scheduler.note(f"fault: {node} is {kind}")
         self._world.report(node, kind)
-        heals_after = self._chance.choice((20.0, 150.0, 300.0, 600.0))
+        heals_after = self._chance.choice((10.0, 75.0, 150.0, 300.0))
         self._world.scheduler.after(heals_after, lambda: self._world.report(node, "True"))
 
     def _storm(self) -> None:
@@ -121,12 +145,12 @@ class Faults:
         disturbance(replica)
 
     def _pause(self, replica: Replica) -> None:
-        replica.process.pause(self._chance.choice((1.0, 8.0, 20.0, 90.0)))
+        replica.process.pause(self._chance.choice((1.0, 8.0, 20.0, 60.0)))
 
     def _cut(self, replica: Replica) -> None:
         link = replica.link
         link.cut(up=self._chance.random() < 0.7, down=self._chance.random() < 0.7)
-        self._world.scheduler.after(self._chance.uniform(5.0, 120.0), link.heal)
+        self._world.scheduler.after(self._chance.uniform(5.0, 60.0), link.heal)
 
     def _step_clock(self, replica: Replica) -> None:
         replica.clock.wall_error = timedelta(seconds=self._chance.choice((-86400.0, -60.0, 60.0, 86400.0)))
@@ -157,9 +181,8 @@ class Faults:
         self._world.scheduler.after(after, lambda: self._world.server.lag(kind, None))
 
     def _cease(self) -> None:
+        self._set_quality(GOOD_LINK)
         for replica in self._world.replicas:
-            replica.quality = GOOD_LINK
-            replica.link.quality = GOOD_LINK
             replica.link.heal()
             for fate, times in replica.link.faults.items():
                 self.counts[f"request {fate.name.lower()}"] += times

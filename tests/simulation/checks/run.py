@@ -12,7 +12,8 @@ from tests.simulation.checks.recoveries import Switcher
 from tests.simulation.checks.world import ChecksWorld
 
 SETTLED_BY: Final = FAULTS_CEASE + 900.0
-LOOK_EVERY: Final = 60.0
+LOOK_EVERY: Final = 30.0
+STAYS_WELL: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
 
 
 def _settle(world: ChecksWorld, invariants: Invariants) -> None:
-    """Wait until all is well, and then as long again: well must also stay well."""
+    """Wait until all is well, and then a while longer: well must also stay well."""
     while world.scheduler.now < SETTLED_BY:
         world.run(world.scheduler.now + LOOK_EVERY)
         try:
@@ -74,7 +75,7 @@ def _settle(world: ChecksWorld, invariants: Invariants) -> None:
         except InvariantBrokenError:
             continue
         break
-    world.run(world.scheduler.now + LOOK_EVERY)
+    world.run(world.scheduler.now + STAYS_WELL)
     invariants.settled()
 
 

@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from nodemend.api import keys
@@ -34,7 +36,9 @@ PROD: Final = "prod"
 
 POOLS: Final = {"control": 3, "fixed": 4, "owned": 3, "bare": 3}
 """Machines of the control plane, with a template, without one; and nodes without machines."""
-SECONDS: Final = 60
+SECONDS: Final = 30
+"""For which a node may be unwell before its check says so."""
+TICK: Final = 5.0
 FOREIGN: Final = {
     "type": "Booted",
     "status": "True",
@@ -45,21 +49,45 @@ FOREIGN: Final = {
 """A condition on every machine that is somebody else's."""
 
 
-async def _check(runtime: Runtime, transport: Transport, name: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """How many replicas there are, and whether one that has died is started again."""
+
+    replicas: int = 2
+    restarted: bool = True
+
+
+PAIR: Final = Crew()
+
+
+async def _check(runtime: Runtime, transport: Transport, name: str, *, medik8s_leases: str) -> None:
     await Checker(
         runtime,
         transport,
         election("nodemend-checker", name, keys.SYSTEM_NAMESPACE),
         CheckerObservers(Unobserved(), Silent(), Silent()),
         machines=MachineDuty(MachineObservers(Silent(), Silent(), Silent())),
+        medik8s_leases=medik8s_leases,
     ).run()
 
 
 class ChecksWorld:
-    """`policy` is what the RemediationPolicy says beside its mode."""
+    """`policy` is what the RemediationPolicy says beside its mode.
+
+    `medik8s_leases` is the namespace of the Leases that the checkers respect; none by default. `account` is
+    their way into the API server.
+    """
 
     def __init__(
-        self, seed: int, quality: LinkQuality, policy: Mapping[str, Any], *, keep_trace: bool = False
+        self,
+        seed: int | str,
+        quality: LinkQuality,
+        policy: Mapping[str, Any],
+        *,
+        crew: Crew = PAIR,
+        medik8s_leases: str = "",
+        account: type[Account] = Account,
+        keep_trace: bool = False,
     ) -> None:
         self.scheduler = Scheduler(seed, keep_trace=keep_trace)
         kinds = (MACHINE, MACHINE_SET, CLUSTER, CHECK, FIX, FIX_TEMPLATE, SWITCH_ON, SWITCH_ON_TEMPLATE)
@@ -69,15 +97,17 @@ class ChecksWorld:
             namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
         )
         self.api = Direct(Account(self.server, User("admin")))
-        self.checker = Account(self.server, User("checker"))
+        self.checker = account(self.server, User("checker"))
         self.names = {
             pool: tuple(f"{pool}-{number}" for number in range(1, count + 1)) for pool, count in POOLS.items()
         }
         self._make(policy)
+        program = partial(_check, medik8s_leases=medik8s_leases)
         self.replicas = [
-            Replica(self.scheduler, f"checker-{number}", _check, self.checker, quality) for number in (1, 2)
+            Replica(self.scheduler, f"checker-{number}", program, self.checker, quality)
+            for number in range(1, crew.replicas + 1)
         ]
-        for replica in self.replicas:
+        for replica in self.replicas if crew.restarted else ():
             replica.watch_over()
         self._tick()
         self._collect_garbage()
@@ -215,7 +245,7 @@ class ChecksWorld:
             LEASE, "busy", {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}, at=(SPACE, "")
         )
         self.server.tick()
-        self.scheduler.after(2.0, self._tick)
+        self.scheduler.after(TICK, self._tick)
 
     def _collect_garbage(self) -> None:
         self.server.collect_garbage()

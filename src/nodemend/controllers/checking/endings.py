@@ -1,4 +1,7 @@
-"""Remediations that have just ended. Every replica remembers them: none is lost between two leaders."""
+"""Remediations that have just ended. Every replica remembers them: none is lost between two leaders.
+
+What ends while no replica is running is nobody's: it was there, and is gone.
+"""
 
 from collections import deque
 from collections.abc import Iterator

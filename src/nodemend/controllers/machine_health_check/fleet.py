@@ -64,11 +64,14 @@ class Fleet:
     books: dict[str, CheckBook] = field(default_factory=dict)
     changing: bool = False
     """Whether the kinds that we follow are being exchanged."""
-    _naming: defaultdict[str, set[MachineKey]] = field(default_factory=lambda: defaultdict(set))
-    _in_cluster: defaultdict[str, set[MachineKey]] = field(default_factory=lambda: defaultdict(set))
+    # Each keeps the order in which things came: who is looked at first must not hang on a hash.
+    _naming: defaultdict[str, dict[MachineKey, None]] = field(default_factory=lambda: defaultdict(dict))
+    _in_cluster: defaultdict[str, dict[MachineKey, None]] = field(default_factory=lambda: defaultdict(dict))
     _by_uid: dict[str, MachineKey] = field(default_factory=dict)
-    _asked: set[MachineKey] = field(default_factory=set)
-    _checks_at: defaultdict[_Reach, set[MachineCheckKey]] = field(default_factory=lambda: defaultdict(set))
+    _asked: dict[MachineKey, None] = field(default_factory=dict)
+    _checks_at: defaultdict[_Reach, dict[MachineCheckKey, None]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
     rules: int = 0
     """Counts the changes of what checks say."""
 
@@ -98,7 +101,7 @@ class Fleet:
 
     def checks_for(self, machine: MachineRecord) -> Iterator[tuple[MachineCheckKey, MachineCheckRecord]]:
         """Those in its namespace that are ours to serve, whomever they select."""
-        reaches = {(machine.namespace, machine.cluster), (machine.namespace, "")}
+        reaches = dict.fromkeys(((machine.namespace, machine.cluster), (machine.namespace, "")))
         for key in chain.from_iterable(self._checks_at.get(reach, ()) for reach in reaches):
             check = self.check(key)
             if check is not None and self.serves(key) and self.books[key.group].of == machine.resource.group:
@@ -119,9 +122,9 @@ class Fleet:
         known = (realm.clusters.get(name) for realm in self.realms.values() if realm.clusters is not None)
         return next((cluster for cluster in known if cluster is not None), None)
 
-    def clusters_of(self, keys: Iterable[MachineKey]) -> frozenset[str]:
+    def clusters_of(self, keys: Iterable[MachineKey]) -> Collection[str]:
         machines = (self.machine(key) for key in keys)
-        return frozenset(cluster_of(machine) for machine in machines if machine is not None)
+        return dict.fromkeys(cluster_of(machine) for machine in machines if machine is not None)
 
     def naming(self, node: str) -> Collection[MachineKey]:
         """Those that name a node of this name as theirs, in whatever cluster."""
@@ -160,9 +163,9 @@ class Fleet:
         namespace, _, name = change.key.partition("/")
         key = MachineCheckKey(group, namespace, name)
         if change.old is not None:
-            self._checks_at[namespace, change.old.rules.cluster].discard(key)
+            self._checks_at[namespace, change.old.rules.cluster].pop(key, None)
         if change.new is not None:
-            self._checks_at[namespace, change.new.rules.cluster].add(key)
+            self._checks_at[namespace, change.new.rules.cluster][key] = None
         if says_other(change):
             self.rules += 1
         return key
@@ -170,18 +173,18 @@ class Fleet:
     def _remember(self, key: MachineKey, machine: MachineRecord) -> None:
         cluster = cluster_of(machine)
         self._by_uid[machine.uid] = key
-        self._in_cluster[cluster].add(key)
+        self._in_cluster[cluster][key] = None
         if machine.node:
-            self._naming[machine.node].add(key)
+            self._naming[machine.node][key] = None
         if machine.marks.asks_owner:
-            self._asked.add(key)
+            self._asked[key] = None
 
     def _forget(self, key: MachineKey, machine: MachineRecord) -> None:
         cluster = cluster_of(machine)
         self._by_uid.pop(machine.uid, None)
-        self._in_cluster[cluster].discard(key)
-        self._naming[machine.node].discard(key)
-        self._asked.discard(key)
+        self._in_cluster[cluster].pop(key, None)
+        self._naming[machine.node].pop(key, None)
+        self._asked.pop(key, None)
         if not self._in_cluster[cluster]:
             del self._in_cluster[cluster]
         if not self._naming[machine.node]:

@@ -1,7 +1,7 @@
 """Where every node stands, and who is told when that changes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from nodemend.controllers.checking.entries import entry_of
@@ -15,6 +15,7 @@ from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
 from nodemend.controllers.node_health_check.orders import Orders, Warrant, Weighed
 from nodemend.controllers.node_health_check.recovery_book import RecoveryBook
+from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.wards import ward_of
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Unhealthy
@@ -63,6 +64,7 @@ class NodeBook:
         runtime: Runtime,
         judgements: Judgements,
         ask_for_reports: Callable[[str], None],
+        rungs: Rungs,
     ) -> None:
         self._view = view
         self._seen = seen
@@ -71,6 +73,7 @@ class NodeBook:
         self._runtime = runtime
         self._judgements = judgements
         self._ask_for_reports = ask_for_reports
+        self._rungs = rungs
         self.first_sights = FirstSights()
         self.recoveries = RecoveryBook(view, seen.remediations, ask_for_reports)
         self._vanished = Vanished(guarding.standings)
@@ -161,6 +164,8 @@ class NodeBook:
         health = gather.judge_target(target, self._seen.ages, moment.now)
         remediating = gather.find_remediation(self._view, target) is not None
         entry = self._guarding.standings.find(name) or entry_of(health, None, remediating=remediating)
+        if rung := self._rungs.of(name):
+            entry = replace(entry, remedy=rung)
         place = self._guarding.place(target.check.metadata.name, target.node, moment)
         self._guarding.standings.enter(name, place, entry)
 

@@ -93,6 +93,7 @@ class NodeHealthCheckController:
             runtime=runtime,
             judgements=recorder,
             ask_for_reports=self._ask_for_reports,
+            rungs=self._rungs,
         )
         self._second_look = SecondLook(reader, view, self._guarding, orders, precautions)
         self._writer = Writer(client, runtime)
@@ -200,6 +201,11 @@ class NodeHealthCheckController:
     async def _withdraw(self, case: Case, request: Withdraw | Escalate) -> Outcome:
         if case.found is None:
             raise ValueError("there is nothing to withdraw")
+        if isinstance(request, Escalate):
+            # Before the deed: whoever comes after a crash would begin with the first remedy again.
+            told = await self._reporter.write_down(case.target.check, self._book.moment())
+            if told != Done() and not (isinstance(told, Retry) and told.refused):
+                return told
         write = await self._second_look.before_withdraw(case.target, case.found)
         if isinstance(write, Hold):
             return self._hold(case.target)

@@ -29,11 +29,11 @@ class History:
         """The status may lag behind what we wrote ourselves: what we told is in both."""
         past = {_key(one): one for one in check.status.history}
         for ending in self._endings.of_check(check.metadata.uid):
-            told = self._tell(ending)
+            told = self._tell(ending, check)
             past.setdefault(_key(told), told)
         return tuple(sorted(past.values(), key=lambda one: one.ended, reverse=True)[:KEPT])
 
-    def _tell(self, ending: Ending) -> PastRemediation:
+    def _tell(self, ending: Ending, check: NodeHealthCheck) -> PastRemediation:
         """The same at every report, whatever becomes of the node."""
         record = ending.record
         known = self._told.get(record.uid)
@@ -44,7 +44,7 @@ class History:
             kind=record.resource.kind,
             began=record.created,
             ended=ending.at,
-            outcome=self._outcome(ending),
+            outcome=self._outcome(ending, check),
             ordered_by=record.annotations.get(keys.ORDERED_BY, ""),
         )
         self._told[record.uid] = told
@@ -52,7 +52,7 @@ class History:
             del self._told[next(iter(self._told))]
         return told
 
-    def _outcome(self, ending: Ending) -> HowEnded:
+    def _outcome(self, ending: Ending, check: NodeHealthCheck) -> HowEnded:
         record = ending.record
         expected = self._expected.pop(record.uid, None)
         if expected is not None:
@@ -62,11 +62,22 @@ class History:
         if record.recovers:
             done = record.says("Succeeded") == ConditionStatus.TRUE
             return HowEnded.RECOVERED if done else HowEnded.WITHDRAWN
-        # The last leader may have withdrawn it, or a person: whether the node is well tells which was meant.
+        # The last leader may have withdrawn it, or a person: how far the node has come, and whether it is
+        # well, tell which was meant.
         stands = self._standings.find(record.name)
+        if stands is not None and stands.remedy > _rung(check, record):
+            return HowEnded.ESCALATED
         well = stands is not None and stands.standing is Standing.HEALTHY
         succeeded = record.says("Succeeded") == ConditionStatus.TRUE
         return HowEnded.HEALED if well or succeeded else HowEnded.WITHDRAWN
+
+
+def _rung(check: NodeHealthCheck, record: RemediationRecord) -> int:
+    """Which remedy of its check it is, counted from 1; beyond the last when it is none of them now."""
+    made_from = (record.resource.api_version, f"{record.resource.kind}Template", record.namespace)
+    templates = [remedy.template for remedy in check.spec.remedies]
+    named = [(template.api_version, template.kind, template.namespace) for template in templates]
+    return named.index(made_from) + 1 if made_from in named else len(named) + 1
 
 
 def _key(past: PastRemediation) -> tuple[str, str, str]:

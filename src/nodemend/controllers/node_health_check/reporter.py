@@ -74,6 +74,21 @@ class Reporter:
         anybody = anybody_under(check, moment.wall)
         guarded = self._guarding.of_check(anybody, moment)
         self._counts.guarded(name, guarded, room_of_check(self._guarding.standings, anybody.check))
+        outcome = await self._write(check, guarded, moment)
+        if outcome != Done():
+            return outcome
+        note, again_in = self._reminders.look(name, tally, moment.now)
+        if note:
+            self._counts.still_held(check, note)
+        return after_report(guarded, again_in)
+
+    async def write_down(self, check: NodeHealthCheck, moment: Moment) -> Outcome:
+        """Done once the status says what is in the book: there the next leadership reads it."""
+        guarded = self._guarding.of_check(anybody_under(check, moment.wall), moment)
+        return await self._write(check, guarded, moment)
+
+    async def _write(self, check: NodeHealthCheck, guarded: Go | Hold, moment: Moment) -> Outcome:
+        tally = self._guarding.standings.of_check(check.metadata.name)
         ability = report.Ability(guarded, self._unusable(check))
         past = report.Past(self._history.of(check), self._recoveries.reports(check, moment))
         status = report.status_of(check, tally, ability, past, print_time(moment.wall))
@@ -82,10 +97,7 @@ class Reporter:
             if outcome != Done():
                 return outcome
         self._counts.recovering(check, status.recoveries)
-        note, again_in = self._reminders.look(name, tally, moment.now)
-        if note:
-            self._counts.still_held(check, note)
-        return after_report(guarded, again_in)
+        return Done()
 
     def _unusable(self, check: NodeHealthCheck) -> str:
         """The first remedy that cannot be used: better said before a node needs it."""

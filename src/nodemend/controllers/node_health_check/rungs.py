@@ -6,7 +6,10 @@ from nodemend.decide.remediation_request import Create, Escalate, Request
 
 
 class Rungs:
-    """One leadership's memory. Were it lost, a target would begin with the first remedy again."""
+    """One leadership's memory. Were it lost, a target would begin with the first remedy again.
+
+    So a check's status says how far a target has come before the remedy that it leaves is withdrawn.
+    """
 
     def __init__(self, view: View) -> None:
         """Begins with what the last leadership wrote."""
@@ -28,6 +31,10 @@ class Rungs:
             self._reached.pop(name, None)
         at_work = ours is not None or isinstance(request, Create) or name in self._reached
         return self._reached.get(name, 0) + 1 if at_work else 0
+
+    def of(self, node: str) -> int:
+        """Which remedy it had come to when it was last looked at, counted from 1; 0 before the first."""
+        return self._reached[node] + 1 if node in self._reached else 0
 
     def next_of(self, target: Target) -> int:
         """The index of the remedy to begin with. The check may have fewer now than when it was reached."""

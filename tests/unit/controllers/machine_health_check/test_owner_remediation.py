@@ -364,3 +364,22 @@ def test_openshift_s_machine_in_phase_failed_is_unhealthy_at_once(new_world: New
     world.set_machine_status("m1", phase="Failed", errorMessage="no such image")
     world.run(3)
     assert world.machine("m1") is None
+
+
+def test_after_a_storm_elsewhere_a_check_says_that_it_may_act_again(new_world: NewWorld) -> None:
+    """Though nothing about its own machines has changed since it said that it may not."""
+    world = new_world(maxUnhealthy=2)
+    for name in world.add_pool(3):
+        world.set_condition(name, "Ready", "Unknown")
+    world.add_node("well")
+    world.add_machine("well", labels={"pool": "others"})
+    world.add_check()
+    world.add_check("others", selector={"matchLabels": {"pool": "others"}})
+    world.start().run(60)
+    world.api.patch(world.checks_at, "others", {"metadata": {"labels": {"touched": "yes"}}}, at=(SPACE, ""))
+    world.run(5)
+    assert world.said("RemediationAllowed", "others") == ("False", "TooManyUnhealthy")
+    for name in ("m1", "m2", "m3"):
+        world.set_condition(name, "Ready", "True")
+    world.run(30)
+    assert world.said("RemediationAllowed", "others") == ("True", "RemediationAllowed")

@@ -5,7 +5,9 @@ from typing import Any
 
 from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER
+from nodemend.kube.api_request import Method
 from nodemend.testing.cluster.world import CHECK
+from nodemend.testing.network import CrashPoint
 from tests.unit.controllers.node_health_check.stories import (
     A_WHILE,
     CALL,
@@ -116,3 +118,14 @@ def test_however_many_end_at_once_there_is_at_most_one_write_a_second(begin: Beg
     story.heal(*nodes).run(DELAY)
     assert len(history(story)) == 5
     assert all(later - earlier >= 0.9 for earlier, later in pairwise(writes))
+
+
+def test_one_that_was_given_up_is_told_as_such_also_by_the_next_leader(begin: Begin) -> None:
+    story = begin(replicas=2, kinds=("Reboot",), check={"remedies": [remedy("Reboot"), CALL]}).fail("node-1")
+    leader = next(one for one in story.checkers if one.process.name in story.leader())
+    leader.link.crash_plan = lambda request: (
+        CrashPoint.AFTER_COMMIT if request.method is Method.DELETE else None
+    )
+    story.say("node-1", "False").run(PERIOD + A_WHILE)
+    assert story.open() == ["node-1"]
+    assert outcomes(story) == [("node-1", "Reboot", "Escalated")]

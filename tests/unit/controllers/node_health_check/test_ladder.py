@@ -7,8 +7,10 @@ import pytest
 
 from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, Resource
+from nodemend.kube.api_request import Method
 from nodemend.testing.cluster.foreign_kinds import a_definition, foreign
 from nodemend.testing.cluster.world import CHECK, TEMPLATE, Shape, World
+from nodemend.testing.network import CrashPoint
 from tests.unit.controllers.node_health_check.stories import REBOOT
 
 REBOOT_TEMPLATE = foreign("RebootTemplate")
@@ -134,6 +136,18 @@ def test_a_new_leader_goes_on_where_the_last_one_was(story: Story) -> None:
     [again] = story.world.admin_api.list(MANUAL_REMEDIATION)
     assert again["metadata"]["uid"] != manual["metadata"]["uid"]
     assert story.open == ["ManualRemediation"]
+
+
+def test_one_that_was_given_up_is_not_begun_with_again_by_the_next_leader(story: Story) -> None:
+    story.run(LONG_BEFORE)
+    [replica] = [one for one in story.world.replicas if one.process.name.startswith("checker")]
+    replica.link.crash_plan = lambda request: (
+        CrashPoint.AFTER_COMMIT if request.method is Method.DELETE else None
+    )
+    story.says("False").run(2.0)
+    assert (story.open, replica.process.alive) == ([], False)
+    assert story.run(180.0).open == ["ManualRemediation"]
+    assert story.report["remedy"] == 2
 
 
 def test_a_kind_that_is_not_served_holds_and_says_so() -> None:

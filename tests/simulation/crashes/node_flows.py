@@ -1,0 +1,168 @@
+"""The flows of NodeHealthCheck."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import (
+    LEASE,
+    NAMESPACE,
+    NODE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_ORDER,
+    REMEDIATION_POLICY,
+)
+from nodemend.api.timestamps import print_micro_time
+from nodemend.testing.cluster.direct import Object
+from tests.simulation.checks.world import FIX_TEMPLATE, SPACE, ChecksWorld
+from tests.simulation.crashes.flow import Flow, Wanted, condition, fixes, say_of_fix
+
+SICK: Final = "bare-1"
+CHECK: Final = "bare"
+LEASES: Final = "medik8s-leases"
+SECOND: Final = f"{keys.SYSTEM_NAMESPACE}/{SICK}"
+"""What the second remedy of the ladder makes."""
+
+
+def _change(world: ChecksWorld, **spec: Any) -> None:
+    world.api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": spec})
+
+
+def verdict(world: ChecksWorld, node: str = SICK) -> str:
+    """The word that the check has for a node; empty when it is simply healthy."""
+    status = (world.api.get(NODE_HEALTH_CHECK, CHECK) or {}).get("status", {})
+    return next((row["verdict"] for row in status.get("reports", ()) if row["name"] == node), "")
+
+
+def _weather(world: ChecksWorld) -> str:
+    return condition(world.api.get(REMEDIATION_POLICY, keys.POLICY_NAME), "Storm")[1]
+
+
+def _begin(world: ChecksWorld) -> Iterator[Wanted]:
+    world.report(SICK, "Unknown")
+    yield lambda: fixes(world) == [SICK] and verdict(world) == "Remediating"
+
+
+def _recover(world: ChecksWorld) -> Iterator[Wanted]:
+    world.report(SICK, "True")
+    yield lambda: not fixes(world) and not verdict(world)
+
+
+def _two_remedies(world: ChecksWorld) -> None:
+    template = {"metadata": {"name": "fix"}, "spec": {"template": {"spec": {}}}}
+    world.api.create(FIX_TEMPLATE, template, keys.SYSTEM_NAMESPACE)
+    named = {"apiVersion": FIX_TEMPLATE.api_version, "kind": FIX_TEMPLATE.kind, "name": "fix"}
+    first = {"template": {**named, "namespace": SPACE}, "timeout": "2m"}
+    _change(world, remedies=[first, {"template": {**named, "namespace": keys.SYSTEM_NAMESPACE}}])
+
+
+def _fail_and_climb(world: ChecksWorld) -> Iterator[Wanted]:
+    say_of_fix(world, SICK, Succeeded="False")
+    yield lambda: fixes(world) == [SECOND]
+
+
+def _climb_when_time_is_over(world: ChecksWorld) -> Iterator[Wanted]:
+    yield lambda: fixes(world) == [SECOND]
+
+
+def _patiently(world: ChecksWorld) -> None:
+    """A node that is not Ready is suspect for so long that only an order begins anything."""
+    statuses = ("Unknown", "False")
+    _change(world, thresholds=[{"type": "Ready", "status": one, "period": "1h"} for one in statuses])
+
+
+def _suspect(world: ChecksWorld) -> Iterator[Wanted]:
+    world.report(SICK, "Unknown")
+    yield lambda: verdict(world) == "Suspect"
+
+
+def _order(world: ChecksWorld, *, past_guard: bool = False) -> None:
+    node = world.api.get(NODE, SICK) or {}
+    uid = node["metadata"]["uid"]
+    spec = {"by": "anna", "reason": "it looks sick", "nodeUID": uid, "pastGuard": past_guard}
+    world.api.create(REMEDIATION_ORDER, {"metadata": {"name": SICK}, "spec": spec})
+
+
+def _orders(world: ChecksWorld) -> int:
+    return len(world.api.list(REMEDIATION_ORDER))
+
+
+def _run(world: ChecksWorld) -> Iterator[Wanted]:
+    _order(world)
+    yield lambda: fixes(world) == [SICK] and not _orders(world)
+
+
+def _override(world: ChecksWorld) -> Iterator[Wanted]:
+    _order(world, past_guard=True)
+    yield lambda: fixes(world) == [SICK] and not _orders(world)
+
+
+def _order_for_a_healthy_node(world: ChecksWorld) -> Iterator[Wanted]:
+    _order(world)
+    yield lambda: not _orders(world)
+
+
+def _deselect(world: ChecksWorld) -> Iterator[Wanted]:
+    world.api.patch(NODE, SICK, {"metadata": {"labels": {"bare": None}}})
+    yield lambda: not fixes(world)
+
+
+def _storm(world: ChecksWorld) -> Iterator[Wanted]:
+    for node in (SICK, "bare-2"):
+        world.report(node, "Unknown")
+    yield lambda: _weather(world) == "Raging" and verdict(world) == "Held"
+    for node in (SICK, "bare-2"):
+        world.report(node, "True")
+    yield lambda: _weather(world) == "Calm" and not verdict(world)
+
+
+def _pause(world: ChecksWorld) -> Iterator[Wanted]:
+    _set_pause(world, {"reason": "a look at the switch", "by": "admin"})
+    yield lambda: _paused(world) == {"True"}
+    _set_pause(world, None)
+    yield lambda: _paused(world) == {"False"}
+
+
+def _set_pause(world: ChecksWorld, pause: Object | None) -> None:
+    world.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": pause}})
+
+
+def _paused(world: ChecksWorld) -> set[str]:
+    """What the check and the policy say of it."""
+    told = (NODE_HEALTH_CHECK, CHECK), (REMEDIATION_POLICY, keys.POLICY_NAME)
+    return {condition(world.api.get(*one), "Paused")[0] for one in told}
+
+
+def _neighbour_at_work(world: ChecksWorld) -> None:
+    world.api.create(NAMESPACE, {"metadata": {"name": LEASES}})
+    now = print_micro_time(world.scheduler.wall())
+    spec = {"holderIdentity": "node-maintenance", "acquireTime": now, "renewTime": now}
+    lease = {"metadata": {"name": f"node-{SICK}"}, "spec": {**spec, "leaseDurationSeconds": 3600}}
+    world.api.create(LEASE, lease, LEASES)
+
+
+def _wait_for_the_neighbour(world: ChecksWorld) -> Iterator[Wanted]:
+    world.report(SICK, "Unknown")
+    yield lambda: verdict(world) == "Held"
+    world.api.delete(LEASE, f"node-{SICK}", LEASES)
+    yield lambda: fixes(world) == [SICK] and verdict(world) == "Remediating"
+
+
+NODE_FLOWS: Final = (
+    Flow("a node's remediation begins", _begin),
+    Flow("a node's remediation is withdrawn on recovery", _recover, _begin),
+    Flow("the next remedy after one that failed", _fail_and_climb, _begin, _two_remedies),
+    Flow("the next remedy after one whose time is over", _climb_when_time_is_over, _begin, _two_remedies),
+    Flow("an order is followed and used up", _run, _suspect, _patiently),
+    Flow("an override is followed and used up", _override, _suspect, _patiently, {"maxUnhealthy": 0}),
+    Flow("an order for a healthy node ends", _order_for_a_healthy_node),
+    Flow("a remediation that no check asks for any more is withdrawn", _deselect, _begin),
+    Flow("a storm is reported and settles", _storm, policy={"maxUnhealthy": 1, "settleTime": "30s"}),
+    Flow("a pause is reported and ends", _pause),
+    Flow(
+        "a node is left to a neighbour until it is given back",
+        _wait_for_the_neighbour,
+        prepare=_neighbour_at_work,
+        medik8s_leases=LEASES,
+    ),
+)
