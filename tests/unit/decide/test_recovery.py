@@ -100,7 +100,7 @@ UNWELL = replace(WELL, missing=None)
         (Withdraw(), replace(WELL, remediating=True, written=OWED), Withdraw()),
         (Leave(), replace(WELL, remediating=True, written=OWED), Leave()),
         (Leave(), replace(WELL, written=OWED), Begin()),
-        (Leave(), replace(WELL, written=OWED, missing=7.0), Leave(7.0)),
+        (Leave(), replace(WELL, written=OWED, missing=0.5), Leave(0.5)),
         # Nobody owes one, or the node is not well.
         (Leave(), WELL, Leave()),
         (Leave(30.0), replace(UNWELL, written=OWED), Leave(30.0)),
