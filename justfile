@@ -143,6 +143,10 @@ checks-e2e nodes="1000" *args: controlplane-build
 scale size="normal": controlplane-build
     {{python}} -m bench.scale {{size}}
 
+# [scale-upstream] Cluster API's own manager and our checker on the same Machines. Not in CI.
+scale-upstream nodes="1000":
+    {{python}} -m bench.scale.upstream {{nodes}}
+
 # [thresholds] Every limit against exact fractions, for every total and every count.
 thresholds totals="200":
     {{python}} -m tests.oracles.thresholds --totals {{totals}}

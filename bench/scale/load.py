@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,12 @@ async def load_on(kubeconfig: Path) -> AsyncIterator[Load]:
 def condition(number: int, type_: str, status: str) -> tuple[str, Request]:
     """The write by which one condition of a node changes."""
     return _patch(number, {"type": type_, "status": status, "reason": "Bench"})
+
+
+def turned(number: int, type_: str, status: str) -> tuple[str, Request]:
+    """The same, with the time of the change, which others count from."""
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _patch(number, {"type": type_, "status": status, "reason": "Bench", "lastTransitionTime": at})
 
 
 def heartbeat(number: int, beat: int) -> tuple[str, Request]:

@@ -4,7 +4,6 @@ The last line has the figures; exits 1 when one of them is over its bar.
 """
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bench.process_costs import cpu_of, memory_of
 from bench.workload_clusters import objects
 from controlplane.process import Process
 from controlplane.waiting import wait_until
@@ -29,7 +29,6 @@ MOST_BYTES_AT_ONCE: Final = 24 * 1024 * 1024
 MOST_IDLE_SHARE: Final = 0.10
 _WITHIN: Final = 900.0
 _QUIET: Final = 30.0
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +100,6 @@ def count(log: Path, state: str) -> int:
         text = answer.read().decode()
     values = re.findall(rf'^nodemend_nodes{{.*state="{state}"}} (\S+)$', text, re.MULTILINE)
     return int(sum(map(float, values)))
-
-
-def memory_of(pid: int) -> tuple[int, int]:
-    status = Path(f"/proc/{pid}/status").read_text()
-    resident, peak = (re.search(rf"{name}:\s+(\d+) kB", status) for name in ("VmRSS", "VmHWM"))
-    assert resident is not None
-    assert peak is not None
-    return int(resident[1]) * 1024, int(peak[1]) * 1024
-
-
-def cpu_of(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def serve(servers: ExitStack, folder: Path, name: str, *arguments: int) -> int:
