@@ -1,8 +1,8 @@
 """Several questions at once, each with an answer of its own type."""
 
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
-from typing import Any, Generic, TypeVar
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
 from nodemend.kube.ports import Runtime, Task
 from nodemend.kube.running_together import end_all
@@ -27,32 +27,35 @@ class Pending(Generic[T]):
         self._answers.append(await work)
 
 
-class Questions:
-    """Asked at once. Whoever opened the block owns them."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self.tasks: list[Task] = []
-        self.works: list[Coroutine[Any, Any, object]] = []
-
-    def ask(self, work: Coroutine[Any, Any, T]) -> Pending[T]:
-        pending: Pending[T] = Pending()
-        self.works.append(work)
-        self.tasks.append(self._runtime.spawn(pending.wait_for(work), "question"))
-        return pending
-
-
-@asynccontextmanager
-async def at_once(runtime: Runtime) -> AsyncIterator[Questions]:
+class AtOnce:
     """What is asked within the block is answered when it ends, and nothing of it goes on after that.
 
     Raises what the first of the questions raised that did; the others are cancelled then. That each of them
     has an end is theirs to see to.
     """
-    questions = Questions(runtime)
-    try:
-        yield questions
-        for task in questions.tasks:
-            await task.join()
-    finally:
-        await end_all(questions.tasks, questions.works)
+
+    # No generator: one that is thrown away in the middle, as by a process that dies, would end it by itself.
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._tasks: list[Task] = []
+        self._works: list[Coroutine[Any, Any, object]] = []
+
+    def ask(self, work: Coroutine[Any, Any, T]) -> Pending[T]:
+        pending: Pending[T] = Pending()
+        self._works.append(work)
+        self._tasks.append(self._runtime.spawn(pending.wait_for(work), "question"))
+        return pending
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                for task in self._tasks:
+                    await task.join()
+        finally:
+            await end_all(self._tasks, self._works)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nodemend.kube.asyncio_shell import AsyncioRuntime
-from nodemend.kube.at_once import Pending, at_once
+from nodemend.kube.at_once import AtOnce, Pending
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 
@@ -29,7 +29,7 @@ class World:
 
     async def ask(self, *questions: tuple[float, str]) -> tuple[list[str], float]:
         began = self.process.monotonic()
-        async with at_once(self.process) as asked:
+        async with AtOnce(self.process) as asked:
             pending = [asked.ask(self.reply(*question)) for question in questions]
         return [one.answer for one in pending], self.process.monotonic() - began
 
@@ -83,7 +83,7 @@ def test_a_question_that_is_cancelled_before_its_first_step_is_not_left_unasked(
         begun.append("a question")
 
     async def ask() -> None:
-        async with at_once(AsyncioRuntime()) as asked:
+        async with AtOnce(AsyncioRuntime()) as asked:
             asked.ask(reply())
             raise ValueError("before the first step")
 

@@ -6,7 +6,7 @@ from nodemend.controllers.checking.remedies import Remedies, RemedyKind
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.decide.facts import Unreadable
 from nodemend.kube.api_outcome import Ok
-from nodemend.kube.at_once import at_once
+from nodemend.kube.at_once import AtOnce
 from nodemend.kube.paged_list import list_all
 from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
 
@@ -58,7 +58,7 @@ class OpenRemediations:
     async def _list(self) -> Listed:
         remedies, reader = self._remedies, self._reader
         resources = [kind.remediation for kind in remedies.kinds.values() if isinstance(kind, RemedyKind)]
-        async with at_once(reader.runtime) as questions:
+        async with AtOnce(reader.runtime) as questions:
             lists = [
                 questions.ask(list_all(reader.client, resource, RemediationWire, deadline=reader.deadline))
                 for resource in resources

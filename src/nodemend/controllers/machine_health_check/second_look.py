@@ -25,7 +25,7 @@ from nodemend.decide.holds import CannotRead, Hold, NodeReady
 from nodemend.decide.node_health import NodeHealth, Unhealthy
 from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_request import Request
-from nodemend.kube.at_once import at_once
+from nodemend.kube.at_once import AtOnce
 from nodemend.kube.machine_record import MachineRecord, MachineWire, as_machine
 from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
 
@@ -105,7 +105,7 @@ class SecondLook:
 
     async def guard(self, target: Target, place: Place) -> Go | Hold:
         """What people said and what is open is read afresh; the counts are those that watches keep."""
-        async with at_once(self._reader.runtime) as questions:
+        async with AtOnce(self._reader.runtime) as questions:
             listed = questions.ask(self._precautions.open_remediations.listed())
             neighbour = questions.ask(self._neighbour(target.machine))
             asked_policy = questions.ask(self._reader.policy())

@@ -29,7 +29,7 @@ from nodemend.decide.holds import CannotRead, Hold, HoldReason
 from nodemend.decide.recovery import PASSES
 from nodemend.decide.storm_guard import guard
 from nodemend.kube.api_request import Request
-from nodemend.kube.at_once import at_once
+from nodemend.kube.at_once import AtOnce
 from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
 
 
@@ -146,7 +146,7 @@ class SecondLook:
         kind, name, reader = self._view.remedies.kind_of(template), target.node.name, self._reader
         if isinstance(kind, NotServed):
             return Hold(CannotRead(f"the template {template.kind}", kind.why))
-        async with at_once(reader.runtime) as questions:
+        async with AtOnce(reader.runtime) as questions:
             node = questions.ask(reader.node(name))
             check = questions.ask(reader.get(NODE_HEALTH_CHECK, target.check.metadata.name, NodeHealthCheck))
             others = questions.ask(self._precautions.open_remediations.listed())
