@@ -81,10 +81,9 @@ class MachineHealthCheckController:
         runtime, writer = reader.runtime, Writer(client, reader.runtime)
         now = runtime.monotonic()
         weather = Weather(stormy_before=stormy(view.policies), now=now)
-        around = MachineSurroundings(view)
         for key in asked:
-            around.note_begun(key, now)
-        guarding = Guarding(around, weather, last_start=now)
+            view.fleet.note_begun(key, now)
+        guarding = Guarding(MachineSurroundings(view), weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, self._ask_for_reports)
         self._history = MachineHistory(view, guarding.standings)
         patient = Reader(client.leaving(LEFT_BY_MARKS), runtime)
@@ -96,7 +95,6 @@ class MachineHealthCheckController:
         self._deeds = Deeds(
             view,
             guarding,
-            around,
             SecondLook(reader, view, guarding, precautions),
             writer,
             marking=self._marking,

@@ -13,7 +13,6 @@ from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.marking import Marking
 from nodemend.controllers.machine_health_check.second_look import Fresh, SecondLook
 from nodemend.controllers.machine_health_check.view import MachineView
-from nodemend.controllers.machine_health_check.wards import MachineSurroundings
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_request import Ask, Delete, marks_for, without_template
@@ -36,7 +35,6 @@ class Deeds:
         self,
         view: MachineView,
         guarding: Guarding,
-        around: MachineSurroundings,
         second_look: SecondLook,
         writer: Writer,
         *,
@@ -46,7 +44,6 @@ class Deeds:
     ) -> None:
         self._view = view
         self._guarding = guarding
-        self._around = around
         self._second_look = second_look
         self._writer = writer
         self._marking = marking
@@ -73,7 +70,7 @@ class Deeds:
                 return write
             # Also when nobody will know whether it was applied: pace and count are for what may have begun.
             self._guarding.last_start = self._runtime.monotonic()
-            self._around.note_begun(case.target.key, self._guarding.last_start)
+            self._view.fleet.note_begun(case.target.key, self._guarding.last_start)
             self._open.forget()
             return await self._writer.write(write)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from nodemend.api.group_versions import Resource
+from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_dialect import Dialect
 from nodemend.kube.machine_record import MachineRecord
@@ -69,6 +70,7 @@ class Fleet:
     _in_cluster: defaultdict[str, dict[MachineKey, None]] = field(default_factory=lambda: defaultdict(dict))
     _by_uid: dict[str, MachineKey] = field(default_factory=dict)
     _asked: dict[MachineKey, None] = field(default_factory=dict)
+    _begun: dict[MachineKey, float] = field(default_factory=dict)
     _checks_at: defaultdict[_Reach, dict[MachineCheckKey, None]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -145,6 +147,19 @@ class Fleet:
     def asked(self) -> Collection[MachineKey]:
         """Those whose owner is asked to act, or acts."""
         return self._asked
+
+    def note_begun(self, key: MachineKey, now: float) -> None:
+        """Something is asked for it just now: it is busy before our own watches tell us."""
+        self._begun[key] = now
+
+    def begun(self, now: float, shown: Collection[str]) -> Collection[MachineKey]:
+        """Those of which our watches have not told yet. `shown` are the names of those of which they have."""
+        self._begun = {
+            key: at
+            for key, at in self._begun.items()
+            if now - at < VIEW_GOOD_FOR and key not in self._asked and str(key) not in shown
+        }
+        return self._begun.keys()
 
     def note_machine(self, change: Change[MachineRecord]) -> MachineKey:
         """Must be told of every change of a machine."""

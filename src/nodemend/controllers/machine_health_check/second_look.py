@@ -17,7 +17,7 @@ from nodemend.controllers.machine_health_check import act, gather
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.rivals import find_rival
 from nodemend.controllers.machine_health_check.view import MachineView
-from nodemend.controllers.machine_health_check.wards import ward_of
+from nodemend.controllers.machine_health_check.wards import MachineSurroundings, ward_of
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.findings import AskedFor, Finding, Match, NeverStarted, NodeGone, PhaseFailed, Subject
 from nodemend.decide.guard_holds import OtherRemediation
@@ -59,6 +59,7 @@ class SecondLook:
         self._view = view
         self._guarding = guarding
         self._precautions = precautions
+        self._around = MachineSurroundings(view)
 
     async def machine(self, target: Target) -> Fresh | Hold:
         """The very machine, if it is still there and still a target."""
@@ -104,7 +105,7 @@ class SecondLook:
         return Unhealthy(first, tuple(more))
 
     async def guard(self, target: Target, place: Place) -> Go | Hold:
-        """What people said and what is open is read afresh; the counts are those that watches keep."""
+        """What people said and what is open is read afresh; the others are as our watches have them."""
         async with AtOnce(self._reader.runtime) as questions:
             listed = questions.ask(self._precautions.open_remediations.listed())
             neighbour = questions.ask(self._neighbour(target.machine))
@@ -118,7 +119,9 @@ class SecondLook:
             return neighbour.answer
         moment = Moment(runtime.monotonic(), runtime.wall())
         ward = ward_of(self._view, target, value_of(policy))
-        return guard(replace(self._guarding.facts_of(ward, place, moment), policy=policy))
+        busy = self._around.busy_by(others, ward, moment.now) - {ward.name}
+        facts = self._guarding.facts_of(ward, place, moment)
+        return guard(replace(facts, policy=policy, others=Present(len(busy))))
 
     async def _neighbour(self, machine: MachineRecord) -> Hold | None:
         """Leases tell of nodes by name, so only those of our own cluster are asked about."""

@@ -1,5 +1,6 @@
 """Machines under a MachineHealthCheck, as the guard sees them."""
 
+from collections.abc import Iterable
 from math import inf
 
 from nodemend.api.conditions import ConditionStatus
@@ -66,11 +67,6 @@ class MachineSurroundings:
 
     def __init__(self, view: MachineView) -> None:
         self._view = view
-        self._begun: dict[MachineKey, float] = {}
-
-    def note_begun(self, key: MachineKey, now: float) -> None:
-        """Asked for just now: it is busy before our own watches tell us. From then on they tell."""
-        self._begun[key] = now
 
     @property
     def policies(self) -> ObjectCache[RemediationPolicy]:
@@ -86,15 +82,15 @@ class MachineSurroundings:
         return Sight(age, VIEW_GOOD_FOR, calm_for, CALM_NEEDED)
 
     def busy(self, ward: Ward, now: float) -> frozenset[str]:
-        """Machines whose owner is asked, and whoever has a remediation that goes on."""
-        here, asked = self._home_of(ward.cluster), self._view.fleet.asked()
-        records = [(record, *self._of(record)) for record in self._view.remedies.all()]
-        shown = {*map(str, asked), *(name for _, _, name in records)}
-        self._begun = {
-            key: at for key, at in self._begun.items() if now - at < VIEW_GOOD_FOR and str(key) not in shown
-        }
-        by_owner = (str(key) for key in (*asked, *self._begun) if self._home_of_machine(key) == here)
-        by_remedy = (name for record, home, name in records if home == here and record.goes_on)
+        return self.busy_by(self._view.remedies.all(), ward, now)
+
+    def busy_by(self, records: Iterable[RemediationRecord], ward: Ward, now: float) -> frozenset[str]:
+        """Machines whose owner is asked, and whoever has a remediation that goes on, by these."""
+        here, fleet = self._home_of(ward.cluster), self._view.fleet
+        named = [(record, *self._of(record)) for record in records]
+        begun = fleet.begun(now, {name for _, _, name in named})
+        by_owner = (str(key) for key in (*fleet.asked(), *begun) if self._home_of_machine(key) == here)
+        by_remedy = (name for record, home, name in named if home == here and record.goes_on)
         return frozenset((*by_owner, *by_remedy))
 
     def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:

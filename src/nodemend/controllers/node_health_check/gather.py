@@ -1,6 +1,6 @@
 """What one target looks like from our caches. Enough to wake us and to judge; never enough to act."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +29,10 @@ class MachinesBehind(Protocol):
     """The Machines whose Nodes ours are, where there are any."""
 
     def uids_behind(self, node: str) -> frozenset[str]: ...
+
+    def asked_nodes(self, now: float, records: Iterable[RemediationRecord]) -> frozenset[str]:
+        """The nodes for whose Machine something was asked of which these remediations do not tell."""
+        ...
 
     def asked_behind(self, node: str) -> str:
         """One of them whose owner is asked to replace it; empty when none is."""
@@ -204,6 +208,12 @@ def as_recovering(record: RemediationRecord, seconds: float) -> Recovering:
 
 def _seconds(written: str) -> float:
     return parse_duration(written).total_seconds()
+
+
+def busy_nodes(view: View, records: Collection[RemediationRecord], now: float) -> frozenset[str]:
+    """All for which something goes on, by these remediations or by the owner of a Machine."""
+    asked = view.machines.asked_nodes(now, records) if view.machines is not None else frozenset()
+    return under_remediation(records) | asked
 
 
 def under_remediation(remediations: Iterable[RemediationRecord]) -> frozenset[str]:

@@ -195,6 +195,6 @@ class SecondLook:
         runtime = self._reader.runtime
         moment = Moment(runtime.monotonic(), runtime.wall())
         facts = self._guarding.facts_of(ward_of(target, moment.wall), place, moment)
-        busy = gather.under_remediation(others) - {target.node.name}
+        busy = gather.busy_nodes(self._view, others, moment.now) - {target.node.name}
         guarded = guard(replace(facts, policy=policy, others=Present(len(busy))), passing)
         return guarded if isinstance(guarded, Hold) else None
