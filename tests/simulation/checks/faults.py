@@ -184,7 +184,7 @@ class Faults:
         self._set_quality(GOOD_LINK)
         for replica in self._world.replicas:
             replica.link.heal()
-            for fate, times in replica.link.faults.items():
+            for fate, times in replica.faults.items():
                 self.counts[f"request {fate.name.lower()}"] += times
         for kind in (NODE, MACHINE, FIX, CHECK, SWITCH_ON, NODE_HEALTH_CHECK):
             self._world.server.lag(kind, None)

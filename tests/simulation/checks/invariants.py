@@ -107,7 +107,7 @@ class Invariants:
     def _late_writes(self) -> int:
         """Writes that may have come to pass after their sender gave up: nobody could count those."""
         return sum(
-            replica.link.faults.get(fate, 0)
+            replica.faults.get(fate, 0)
             for replica in self._world.replicas
             for fate in (Fate.LATE, Fate.REPLY_LOST, Fate.RESET)
         )

@@ -174,7 +174,7 @@ class Faults:
             replica.quality = GOOD_LINK
             replica.link.quality = GOOD_LINK
             replica.link.heal()
-            for fate, times in replica.link.faults.items():
+            for fate, times in replica.faults.items():
                 self.counts[f"request {fate.name.lower()}"] += times
         for machine in self._world.machines.values():
             self._heal(machine)

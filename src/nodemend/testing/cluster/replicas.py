@@ -9,7 +9,7 @@ from nodemend.controllers.remediator import Remediator, RemediatorObservers
 from nodemend.kube.leader_loop import ElectionSettings, Unobserved, WorkOverranError
 from nodemend.kube.leader_record import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
-from nodemend.testing.network import Endpoint, Link, LinkQuality
+from nodemend.testing.network import Endpoint, Fate, Link, LinkQuality
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 from nodemend.testing.transport import SimulatedTransport
@@ -101,12 +101,15 @@ class Replica:
         self.on_start: OnStart | None = None
         self.process: SimulatedProcess
         self.link: Link
+        self.faults: dict[Fate, int] = {}
+        """What became of its requests, in all its lives: some of them arrive after it has died."""
         self.start()
 
     def start(self) -> None:
         self.starts += 1
         self.process = SimulatedProcess(self._scheduler, f"{self.name}.{self.starts}", self.clock)
         self.link = Link(self.process, self._endpoint, self.quality)
+        self.link.faults = self.faults
         if self.on_start is not None:
             self.on_start(self)
         transport = SimulatedTransport(self.link)
