@@ -79,7 +79,9 @@ class RecoveryInvariants:
         if kind == "fixes":
             self._healed[name] += 1
             return ""
-        conditions = msgspec.json.decode(answer.body).get("status", {}).get("conditions") or ()
+        # What nobody has taken in hand is gone at once: then the answer is not the object.
+        said = msgspec.json.decode(answer.body).get("status", {})
+        conditions = (said.get("conditions") or ()) if isinstance(said, dict) else ()
         self._given_up[name] += not any(one["status"] == "True" for one in conditions)
         return ""
 

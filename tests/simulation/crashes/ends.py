@@ -14,12 +14,15 @@ _ANOTHER_TIME: Final = {
     "lastTransitionTime",
     "began",
     "ended",
+    "since",
     "creationTimestamp",
     "deletionTimestamp",
     "resourceVersion",
     "managedFields",
     "uid",
     "generation",
+    # It is read off the world: what began and ended between two leaders is not in it (decision 26).
+    "machineHistory",
     # What an override passed is what held at the time: a new leader paces itself first.
     keys.PAST_GUARD,
 }

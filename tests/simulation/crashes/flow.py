@@ -6,7 +6,7 @@ from typing import Any
 
 from nodemend.api.group_versions import Resource
 from nodemend.testing.cluster.direct import Object
-from tests.simulation.checks.world import FIX, MACHINE, SPACE, ChecksWorld
+from tests.simulation.checks.world import MACHINE, SPACE, SWITCH_ON, ChecksWorld
 
 Wanted = Callable[[], bool]
 Script = Callable[[ChecksWorld], Iterator[Wanted]]
@@ -48,10 +48,15 @@ def marks_of(world: ChecksWorld, machine: str) -> dict[str, str]:
     return {type_: one["reason"] for type_, one in found.items() if type_ != "Booted"}
 
 
-def say_of_fix(world: ChecksWorld, name: str, **said: str) -> None:
+def switched_on(world: ChecksWorld) -> list[str]:
+    """The nodes whose recovery is at work."""
+    return sorted(one["metadata"]["name"] for one in world.api.list(SWITCH_ON))
+
+
+def say_of(kind: Resource, world: ChecksWorld, name: str, **said: str) -> None:
     """Its controller says how it goes."""
     conditions = [{"type": type_, "status": status} for type_, status in said.items()]
-    world.api.patch(FIX, name, {"status": {"conditions": conditions}}, at=(SPACE, "status"))
+    world.api.patch(kind, name, {"status": {"conditions": conditions}}, at=(SPACE, "status"))
 
 
 def condition(found: Object | None, type_: str) -> tuple[str, str]:

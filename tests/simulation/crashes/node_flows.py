@@ -14,8 +14,8 @@ from nodemend.api.group_versions import (
 )
 from nodemend.api.timestamps import print_micro_time
 from nodemend.testing.cluster.direct import Object
-from tests.simulation.checks.world import FIX_TEMPLATE, SPACE, ChecksWorld
-from tests.simulation.crashes.flow import Flow, Wanted, condition, fixes, say_of_fix
+from tests.simulation.checks.world import FIX, FIX_TEMPLATE, SPACE, SWITCH_ON, ChecksWorld
+from tests.simulation.crashes.flow import Flow, Wanted, condition, fixes, say_of, switched_on
 
 SICK: Final = "bare-1"
 CHECK: Final = "bare"
@@ -45,7 +45,15 @@ def _begin(world: ChecksWorld) -> Iterator[Wanted]:
 
 def _recover(world: ChecksWorld) -> Iterator[Wanted]:
     world.report(SICK, "True")
-    yield lambda: not fixes(world) and not verdict(world)
+    yield lambda: not fixes(world) and switched_on(world) == [SICK]
+    say_of(SWITCH_ON, world, SICK, Succeeded="True")
+    yield lambda: not switched_on(world) and not _owed(world) and not verdict(world)
+
+
+def _owed(world: ChecksWorld) -> list[Object]:
+    """What the check says of recoveries."""
+    status: Object = (world.api.get(NODE_HEALTH_CHECK, CHECK) or {}).get("status", {})
+    return list(status.get("recoveries", ()))
 
 
 def _two_remedies(world: ChecksWorld) -> None:
@@ -57,7 +65,7 @@ def _two_remedies(world: ChecksWorld) -> None:
 
 
 def _fail_and_climb(world: ChecksWorld) -> Iterator[Wanted]:
-    say_of_fix(world, SICK, Succeeded="False")
+    say_of(FIX, world, SICK, Succeeded="False")
     yield lambda: fixes(world) == [SECOND]
 
 
@@ -150,7 +158,7 @@ def _wait_for_the_neighbour(world: ChecksWorld) -> Iterator[Wanted]:
 
 NODE_FLOWS: Final = (
     Flow("a node's remediation begins", _begin),
-    Flow("a node's remediation is withdrawn on recovery", _recover, _begin),
+    Flow("a node's remediation is withdrawn when it is well, and it is recovered", _recover, _begin),
     Flow("the next remedy after one that failed", _fail_and_climb, _begin, _two_remedies),
     Flow("the next remedy after one whose time is over", _climb_when_time_is_over, _begin, _two_remedies),
     Flow("an order is followed and used up", _run, _suspect, _patiently),
