@@ -30,10 +30,10 @@ from nodemend.controllers.checking.guarding import CALM_NEEDED
 
 FEW = 1_000
 EVENTS = 2_000
-DEADLINES = 100
+DEADLINES = 80
 PERIOD = 5.0
-APART = 0.8
-"""Seconds between two deadlines: what one has changed is then known before the next is looked ahead of."""
+APART = 1.25
+"""Seconds between two deadlines: more than the pace, and what one has changed is known before the next."""
 LONG = 300.0
 """So that a storm is over before its first deadline."""
 
@@ -214,7 +214,7 @@ async def set_up(load: Load) -> None:
     await load.make(MANUAL_REMEDIATION_TEMPLATE, template, "default")
     policy = {
         "mode": "Act",
-        "minInterval": "0s",
+        "minInterval": "1s",
         "settleTime": "1s",
         "maxConcurrent": 1000,
         "maxConcurrentPercent": 100,
