@@ -11,7 +11,7 @@ from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.controllers.checking.standings import Place
-from nodemend.controllers.checking.withdrawal import withdraw_remediation
+from nodemend.controllers.checking.withdrawal import look_before_withdrawal
 from nodemend.controllers.fresh_reads import Reader, seen, value_of
 from nodemend.controllers.machine_health_check import act, gather
 from nodemend.controllers.machine_health_check.gather import Target
@@ -27,7 +27,7 @@ from nodemend.decide.storm_guard import Go, guard
 from nodemend.kube.api_request import Request
 from nodemend.kube.at_once import AtOnce
 from nodemend.kube.machine_record import MachineRecord, MachineWire, as_machine
-from nodemend.kube.remediation_record import RemediationRecord, RemediationWire, as_record
+from nodemend.kube.remediation_record import RemediationRecord
 
 
 class _Template(msgspec.Struct):
@@ -148,21 +148,9 @@ class SecondLook:
         return Hold(CannotRead(f"the template {namespace}/{named.name}", why))
 
     async def before_withdraw(self, target: Target, record: RemediationRecord) -> Request | Hold:
-        """Only what is ours, and only the very version in which nothing was released, or all is over."""
-        outcome = await self._reader.get(record.resource, record.name, RemediationWire, record.namespace)
-        match seen(outcome):
-            case Present(wire):
-                fresh = as_record(record.resource, wire)
-                existing = gather.as_open(target, fresh, 0.0)
-                if not existing.ours or (existing.committed and not existing.finished):
-                    return Hold(OtherRemediation(existing.holder))
-                if existing.ending:
-                    return Hold(CannotRead("the remediation", "it is ending already"))
-                return withdraw_remediation(fresh)
-            case Absent():
-                return Hold(CannotRead("the remediation", "it is gone already"))
-            case Unreadable(why):
-                return Hold(CannotRead("the remediation", why))
+        return await look_before_withdrawal(
+            self._reader, record, lambda fresh: gather.as_open(target, fresh, 0.0)
+        )
 
     def _as_fresh(self, target: Target, raw: dict[str, Any]) -> Fresh | Hold:
         try:

@@ -15,7 +15,7 @@ from nodemend.controllers.checking.open_remediations import Listed
 from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import NotServed, RemedyKind
 from nodemend.controllers.checking.standings import Place
-from nodemend.controllers.checking.withdrawal import withdraw_remediation
+from nodemend.controllers.checking.withdrawal import look_before_withdrawal, withdraw_remediation
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.controllers.node_health_check import act, gather
 from nodemend.controllers.node_health_check.doubts import doubt_check, doubt_health, doubt_sickness
@@ -24,9 +24,9 @@ from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.rivals import find_rival
 from nodemend.controllers.node_health_check.wards import ward_of
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen, Unreadable
-from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import CannotRead, Hold, HoldReason
 from nodemend.decide.recovery import PASSES
+from nodemend.decide.remediation_request import Open
 from nodemend.decide.storm_guard import guard
 from nodemend.kube.api_request import Request
 from nodemend.kube.at_once import AtOnce
@@ -122,22 +122,10 @@ class SecondLook:
                 return Hold(CannotRead("the recovery", why))
 
     async def before_withdraw(self, target: Target, found: Found) -> Request | Hold:
-        """Only what is ours, and only the very version in which nothing was released, or all is over."""
-        record = found.record
-        outcome = await self._reader.get(record.resource, record.name, RemediationWire, record.namespace)
-        match seen(outcome):
-            case Present(wire):
-                fresh = as_record(record.resource, wire)
-                existing = gather.as_open(Found(fresh, found.index), target, self._view, 0.0)
-                if not existing.ours or (existing.committed and not existing.finished):
-                    return Hold(OtherRemediation(existing.holder))
-                if existing.ending:
-                    return Hold(CannotRead("the remediation", "it is ending already"))
-                return withdraw_remediation(fresh)
-            case Absent():
-                return Hold(CannotRead("the remediation", "it is gone already"))
-            case Unreadable(why):
-                return Hold(CannotRead("the remediation", why))
+        def as_open(fresh: RemediationRecord) -> Open:
+            return gather.as_open(Found(fresh, found.index), target, self._view, 0.0)
+
+        return await look_before_withdrawal(self._reader, found.record, as_open)
 
     async def _look(
         self, target: Target, template: TemplateReference, warrant: Warrant | None
