@@ -27,7 +27,7 @@ class Measurement:
         self._next_lap = LAP_BYTES
 
     def begin(self) -> None:
-        _settle()
+        settle()
         gc.callbacks.append(self._note_pause)
         self._resident = resident_bytes()
         self._before = cpu_seconds()
@@ -48,7 +48,7 @@ class Measurement:
         cpu = cpu_seconds() - self._before
         wall = time.perf_counter() - self._began
         gc.callbacks.remove(self._note_pause)
-        _settle()
+        settle()
         result = {
             "client": self._client,
             "python": sys.version.split()[0],
@@ -81,7 +81,7 @@ def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
-def _settle() -> None:
+def settle() -> None:
     """Give back what is free, so that what is left is what is held."""
     gc.collect()
     ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -1,10 +1,10 @@
 """The shipped checker in a process of its own, watched from outside.
 
 `python -m bench.scale.watched_checker KUBECONFIG` prints one line of JSON when it is in sync, when it leads,
-when it has decided for the first time and when it has counted; then one for each line that it reads: `cost`
-for what it has used and decided so far, `judged` for when each node was last judged, `begun` for when the
-API server had taken each remediation. Times are those of the
-machine's monotonic clock.
+when it has decided about everybody for the first time and when it has counted; then one for each line that
+it reads: `cost` for what it has used and decided so far, `held` for its memory, `judged` for when each node
+was last judged, `begun` for when the API server had taken each remediation. Times are those of the machine's
+monotonic clock.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ import sys
 import time
 from typing import Any
 
-from bench.clients.measure import cpu_seconds, resident_bytes
+from bench.clients.measure import cpu_seconds, resident_bytes, settle
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.checking.standings import Tally
 from nodemend.controllers.node_health_check.gather import Target
-from nodemend.controllers.node_health_check.keys import Key, TargetKey
+from nodemend.controllers.node_health_check.keys import EverybodyKey, Key, TargetKey
 from nodemend.kube.asyncio_shell import AsyncioRuntime, run
 from nodemend.kube.credentials_shell import LiveCredentials, find_connection
 from nodemend.kube.http_shell import HttpTransport
@@ -52,9 +52,9 @@ class Watched:
     def took(self, _key: Key, _late: float) -> None: ...
 
     def finished(self, key: Key, _outcome: Outcome, _seconds: float) -> None:
-        if isinstance(key, TargetKey):
-            if not self.decisions:
-                tell(decides=time.monotonic())
+        if isinstance(key, EverybodyKey):
+            tell(decides=time.monotonic())
+        elif isinstance(key, TargetKey):
             self.decisions += 1
             self.judged_at[key.node] = time.monotonic()
 
@@ -105,8 +105,11 @@ async def watch(kubeconfig: str) -> None:
             tell(judged=watched.judged_at)
         elif line == b"begun":
             tell(begun=watched.begun_at)
+        elif line == b"held":
+            settle()
+            tell(resident=resident_bytes())
         else:
-            tell(cpu=cpu_seconds(), resident=resident_bytes(), decisions=watched.decisions)
+            tell(cpu=cpu_seconds(), decisions=watched.decisions)
     telling.cancel()
     working.cancel()
     await asyncio.wait({working, telling})

@@ -22,7 +22,14 @@ from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.machine_checking import MachineChecking, MachineDuty, Shared
 from nodemend.controllers.node_health_check.controller import NodeHealthCheckController, Recorder
 from nodemend.controllers.node_health_check.gather import View
-from nodemend.controllers.node_health_check.keys import Beside, CheckKey, Key, PolicyKey, TargetKey
+from nodemend.controllers.node_health_check.keys import (
+    Beside,
+    CheckKey,
+    EverybodyKey,
+    Key,
+    PolicyKey,
+    TargetKey,
+)
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_request import EVERYTHING, Selection
 from nodemend.kube.etcd_pod_record import ETCD_PODS, EtcdPodRecord, etcd_pod_records
@@ -186,13 +193,14 @@ class Checker:
 
     def _everything(self) -> Iterator[Key]:
         yield from self._every_report()
-        yield from self._every_target()
+        yield EverybodyKey()
 
     def _every_report(self) -> Iterator[Key]:
         yield PolicyKey()
         yield from self._every_check()
 
     def _every_target(self) -> Iterator[Key]:
+        """Each by itself, for when nobody knows who was asked for."""
         yield from (TargetKey(node.name) for node in self.view.nodes.all())
         yield from (TargetKey(order.metadata.name) for order in self.view.orders.all())
         # What is left of a Node that is gone.

@@ -7,8 +7,11 @@ from nodemend.api.label_selector import LabelSelector, Operator, Requirement
 
 
 def matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    exact = all(labels.get(key) == value for key, value in selector.match_labels.items())
-    return exact and all(_meets(demand, labels) for demand in selector.match_expressions)
+    # A loop and no generator: every node is asked about, for every check.
+    for key, value in selector.match_labels.items():
+        if labels.get(key) != value:
+            return False
+    return all(_meets(demand, labels) for demand in selector.match_expressions)
 
 
 def _meets(demand: Requirement, labels: Mapping[str, str]) -> bool:

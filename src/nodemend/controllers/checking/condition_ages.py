@@ -32,6 +32,7 @@ class ConditionAges:
     def __init__(self) -> None:
         # The conditions themselves are the record's own: beside them a node costs us a few numbers.
         self._since: dict[str, tuple[Sequence[Shown], tuple[float, ...]]] = {}
+        self._new: tuple[float, ...] = ()
 
     def observe(self, uid: str, conditions: Sequence[Shown], now: float) -> None:
         """Must be told of every change of a record."""
@@ -60,9 +61,15 @@ class ConditionAges:
         if shown is conditions:
             return since
         if not shown:
-            return (now,) * len(conditions)
+            return self._all_new(now, len(conditions))
         known = {_transition(condition): time for condition, time in zip(shown, since, strict=True)}
         return tuple([known.get(_transition(condition), now) for condition in conditions])
+
+    def _all_new(self, now: float, number: int) -> tuple[float, ...]:
+        """One for all nodes of a list: they are first seen at the same moment."""
+        if self._new != (now,) * number:
+            self._new = (now,) * number
+        return self._new
 
 
 def _transition(condition: Shown) -> tuple[str, str, object]:

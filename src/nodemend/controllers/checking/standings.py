@@ -79,10 +79,11 @@ class Standings:
 
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}
+        self._shared: dict[Place, Place] = {}
+        """As many as there are checks and domains."""
         self._tallies: defaultdict[str, Tally] = defaultdict(Tally)
         self._domains: defaultdict[tuple[str, str], Counter[Standing]] = defaultdict(Counter)
         self._clusters: defaultdict[str, Counter[Standing]] = defaultdict(Counter)
-        self._all: Counter[Standing] = Counter()
 
     def __len__(self) -> int:
         return len(self._places)
@@ -107,7 +108,8 @@ class Standings:
             return False
         if stood is not None:
             self.strike(target)
-        self._places[target] = place
+        # Thousands stand in one place, and share it.
+        self._places[target] = place = self._shared.setdefault(place, place)
         self._add(place, entry.standing, 1)
         if entry != HEALTHY:
             self._tallies[place.check].unwell[target] = entry
@@ -133,6 +135,11 @@ class Standings:
     def targets_of(self, check: str) -> list[str]:
         return [target for target, place in self._places.items() if place.check == check]
 
+    def unwell(self) -> Iterator[str]:
+        """All that are not simply healthy."""
+        for tally in self._tallies.values():
+            yield from tally.unwell
+
     def census_of_check(self, check: str) -> Census:
         return _census(self.of_check(check).counts)
 
@@ -147,13 +154,12 @@ class Standings:
         return sorted(domain for where, domain in self._domains if where == cluster and domain)
 
     def census(self) -> Census:
-        return _census(self._all)
+        return _census(sum(self._clusters.values(), _NOBODY))
 
     def _add(self, place: Place, standing: Standing, number: int) -> None:
         self._tallies[place.check].counts[standing] += number
         self._domains[place.cluster, place.domain][standing] += number
         self._clusters[place.cluster][standing] += number
-        self._all[standing] += number
 
 
 def _drop_empty(counters: dict[K, Counter[Standing]], key: K) -> None:

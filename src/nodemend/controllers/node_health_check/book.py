@@ -8,12 +8,13 @@ from nodemend.controllers.checking.entries import entry_of
 from nodemend.controllers.checking.first_sights import FirstSights
 from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.observations import Observations
-from nodemend.controllers.checking.standings import Entry, Place, Standing, Stood
+from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing, Stood
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.vanished import Vanished
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
 from nodemend.controllers.node_health_check.orders import Orders, Warrant, Weighed
+from nodemend.controllers.node_health_check.quick_judge import QuickJudge
 from nodemend.controllers.node_health_check.recovery_book import RecoveryBook
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.wards import ward_of
@@ -63,6 +64,7 @@ class NodeBook:
         *,
         runtime: Runtime,
         judgements: Judgements,
+        ask_for_look: Callable[[str], None],
         ask_for_reports: Callable[[str], None],
         rungs: Rungs,
     ) -> None:
@@ -72,6 +74,7 @@ class NodeBook:
         self._orders = orders
         self._runtime = runtime
         self._judgements = judgements
+        self._ask_for_look = ask_for_look
         self._ask_for_reports = ask_for_reports
         self._rungs = rungs
         self.first_sights = FirstSights()
@@ -129,12 +132,21 @@ class NodeBook:
             if rules != self._counted_by:
                 await self._count_by(rules)
 
+    def concerned(self) -> list[str]:
+        """Whoever may want something, by name. All others are well and have nothing open, once counted."""
+        names = set(self._guarding.standings.unwell())
+        names.update(record.name for record in self._view.remedies.all())
+        names.update(order.metadata.name for order in self._view.orders.all())
+        for check in self._view.checks.all():
+            names.update(one.node for one in check.status.recoveries)
+        return sorted(names)
+
     async def _count_by(self, rules: object) -> None:
-        names = list(self._view.nodes.keys())
+        names, judge = list(self._view.nodes.keys()), QuickJudge(self._seen.ages)
         for first in range(0, len(names), COUNTED_AT_A_TIME):
             moment = self.moment()
             for name in names[first : first + COUNTED_AT_A_TIME]:
-                self._count(name, moment)
+                self._count(name, judge, moment)
             await self._runtime.sleep(0)
         self._recount_vanished()
         self._counted_by = rules
@@ -156,18 +168,27 @@ class NodeBook:
         if place is not None:
             self._ask_for_reports(place.check)
 
-    def _count(self, name: str, moment: Moment) -> None:
+    def _count(self, name: str, judge: QuickJudge, moment: Moment) -> None:
         target = gather.find_target(self._view, name)
         if target is None:
             self._forget(name)
             return
-        health = gather.judge_target(target, self._seen.ages, moment.now)
-        remediating = gather.find_remediation(self._view, target) is not None
-        entry = self._guarding.standings.find(name) or entry_of(health, None, remediating=remediating)
+        well = judge.finds_well(target, moment.now)
+        entry = self._guarding.standings.find(name) or self._first_entry(target, moment, well=well)
         if rung := self._rungs.of(name):
             entry = replace(entry, remedy=rung)
+        elif entry == HEALTHY and not well:
+            # It is told of when it is looked at.
+            self._ask_for_look(name)
         place = self._guarding.place(target.check.metadata.name, target.node, moment)
         self._guarding.standings.enter(name, place, entry)
+
+    def _first_entry(self, target: Target, moment: Moment, *, well: bool) -> Entry:
+        remediating = gather.find_remediation(self._view, target) is not None
+        if well and not remediating:
+            return HEALTHY
+        health = gather.judge_target(target, self._seen.ages, moment.now)
+        return entry_of(health, None, remediating=remediating)
 
     def _as_open(self, found: Found, target: Target, moment: Moment) -> Open:
         since = self._seen.remediations.get(found.record.uid, moment.now)

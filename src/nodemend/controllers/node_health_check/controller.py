@@ -1,6 +1,6 @@
 """Judges one target at a time, and asks for what the verdict needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, Protocol, assert_never
 
@@ -22,7 +22,15 @@ from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.book import Case, Judgements, NodeBook
 from nodemend.controllers.node_health_check.gather import Target, View
 from nodemend.controllers.node_health_check.history import History
-from nodemend.controllers.node_health_check.keys import AheadKey, CheckKey, HeldKey, Key, PolicyKey, TargetKey
+from nodemend.controllers.node_health_check.keys import (
+    AheadKey,
+    CheckKey,
+    EverybodyKey,
+    HeldKey,
+    Key,
+    PolicyKey,
+    TargetKey,
+)
 from nodemend.controllers.node_health_check.order_ends import Lapses, OrderEnds
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.orphans import OrphanRecorder, Orphans
@@ -92,6 +100,7 @@ class NodeHealthCheckController:
             orders,
             runtime=runtime,
             judgements=recorder,
+            ask_for_look=lambda name: ask_for(TargetKey(name), 0.0),
             ask_for_reports=self._ask_for_reports,
             rungs=self._rungs,
         )
@@ -120,6 +129,9 @@ class NodeHealthCheckController:
                 return await self._reporter.report_policy(self._book.moment())
             case HeldKey():
                 return self._wake_held()
+            case EverybodyKey():
+                await self._book.count_everybody()
+                return self._wake(self._book.concerned())
             case AheadKey():
                 await self._open.look_ahead()
                 return Done()
@@ -234,9 +246,13 @@ class NodeHealthCheckController:
         return Done()
 
     def _wake_held(self) -> Outcome:
-        for name in self._waiting.wake():
-            self._ask_for(TargetKey(name), 0.0)
+        self._wake(self._waiting.wake())
         return RequeueAfter(waiting_room.EVERY) if self._waiting else Done()
+
+    def _wake(self, names: Iterable[str]) -> Outcome:
+        for name in names:
+            self._ask_for(TargetKey(name), 0.0)
+        return Done()
 
     def _ask_for_reports(self, check: str) -> None:
         self._ask_for(CheckKey(check), REPORT_AT_MOST_EVERY)

@@ -24,13 +24,18 @@ class HeldKey:
 
 
 @dataclass(frozen=True, slots=True)
+class EverybodyKey:
+    """All targets: for a new leadership, or by new rules. Who is well costs no more than a count."""
+
+
+@dataclass(frozen=True, slots=True)
 class AheadKey:
     """A node whose deadline is near: whatever can be known before it shall be."""
 
     node: str
 
 
-Deed = TargetKey | HeldKey
+Deed = TargetKey | HeldKey | EverybodyKey
 Beside = CheckKey | PolicyKey | AheadKey
 """What is worked off beside the deeds: no report and no look ahead may make one late."""
 Key = Deed | Beside

@@ -11,6 +11,7 @@ from tests.unit.controllers.node_health_check.stories import (
     A_WHILE,
     CALL,
     DISKS,
+    PERIOD,
     REBOOT,
     SOON,
     Begin,
@@ -64,6 +65,17 @@ def test_limits_thresholds_and_delay_may_change_under_a_remediation_that_goes_on
     assert story.remediation("node-1")["metadata"]["uid"] == first
     assert story.heal("node-1").run(15.0).open() == ["node-1"]
     assert story.run(10.0).open() == []
+
+
+@pytest.mark.conforms("N19")
+def test_who_is_unhealthy_by_a_new_threshold_is_found_though_its_node_did_not_change(
+    begin: Begin,
+) -> None:
+    story = begin().show("node-1", "False", "example.com/Fan").run(PERIOD + SOON)
+    assert story.open() == []
+    fans = {"type": "example.com/Fan", "status": "False", "period": f"{PERIOD:.0f}s"}
+    story.change_check({"thresholds": [*DISKS, fans]}).run(PERIOD + A_WHILE)
+    assert story.open() == ["node-1"]
 
 
 @pytest.mark.conforms("N19")
