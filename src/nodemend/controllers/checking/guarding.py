@@ -92,10 +92,13 @@ class Guarding:
             for scope, raging in self._storms(ward, place, policy.value):
                 self._weather.look(scope, raging=raging, now=moment.now)
 
-    def facts_of(self, ward: Ward, place: Place, moment: Moment) -> GuardFacts:
+    def facts_of(
+        self, ward: Ward, place: Place, moment: Moment, busy: frozenset[str] | None = None
+    ) -> GuardFacts:
+        """`busy` are those for whom something goes on by a fresh look; else our watches tell."""
         policy = self.policy(moment)
         settle_time = policy.value.settle_time if isinstance(policy, Present) else 0.0
-        busy = self._around.busy(ward, moment.now)
+        busy = self._around.busy(ward, moment.now) if busy is None else busy
         domain = place.domain and Domain(place.domain, self.standings.census_of_domain(place))
         return GuardFacts(
             policy=policy,

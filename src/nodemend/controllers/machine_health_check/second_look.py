@@ -119,9 +119,8 @@ class SecondLook:
             return neighbour.answer
         moment = Moment(runtime.monotonic(), runtime.wall())
         ward = ward_of(self._view, target, value_of(policy))
-        busy = self._around.busy_by(others, ward, moment.now) - {ward.name}
-        facts = self._guarding.facts_of(ward, place, moment)
-        return guard(replace(facts, policy=policy, others=Present(len(busy))))
+        busy = self._around.busy_by(others, ward, moment.now)
+        return guard(replace(self._guarding.facts_of(ward, place, moment, busy), policy=policy))
 
     async def _neighbour(self, machine: MachineRecord) -> Hold | None:
         """Leases tell of nodes by name, so only those of our own cluster are asked about."""

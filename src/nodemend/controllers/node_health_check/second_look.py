@@ -182,7 +182,7 @@ class SecondLook:
         """The counts are those that watches keep; what people said and what is open is read afresh."""
         runtime = self._reader.runtime
         moment = Moment(runtime.monotonic(), runtime.wall())
-        facts = self._guarding.facts_of(ward_of(target, moment.wall), place, moment)
-        busy = gather.busy_nodes(self._view, others, moment.now) - {target.node.name}
-        guarded = guard(replace(facts, policy=policy, others=Present(len(busy))), passing)
+        busy = gather.busy_nodes(self._view, others, moment.now)
+        facts = self._guarding.facts_of(ward_of(target, moment.wall), place, moment, busy)
+        guarded = guard(replace(facts, policy=policy), passing)
         return guarded if isinstance(guarded, Hold) else None

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER
+from nodemend.api import keys
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.explain.facts import gather
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
@@ -22,7 +23,7 @@ from nodemend.controllers.node_health_check.gather import Target, View, find_tar
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.second_look import SecondLook
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
-from nodemend.decide.guard_holds import OrderVoid
+from nodemend.decide.guard_holds import ControlPlaneBusy, OrderVoid
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
 from nodemend.decide.remediation_order import Order
 from nodemend.kube.api_request import Method, Request
@@ -30,13 +31,16 @@ from nodemend.testing.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SICK = "node-1"
+ROLE = "node-role.kubernetes.io/control-plane"
 
 
 class Stage:
-    """A world without controllers, and the caches of one that has just looked at it."""
+    """Control-plane nodes without controllers, and the caches of one that has just looked at them."""
 
     def __init__(self) -> None:
-        self.world = World("second look", Shape(people=False, replicas=0))
+        self.world = World("second look", Shape(people=False, replicas=0, policy={"maxConcurrent": 2}))
+        for node in self.world.machines:
+            self.world.admin_api.patch(NODE, node, {"metadata": {"labels": {ROLE: ""}}})
         self.world.run(60.0)
         self.world.machines[SICK].power_off()
         self.world.run(300.0)
@@ -51,7 +55,10 @@ class Stage:
         assert isinstance(target, Target)
 
         async def look(cluster: Cluster) -> Request | Hold:
-            around = NodeSurroundings(self.view, ControlPlaneRoll())
+            roll = ControlPlaneRoll()
+            for node in self.view.nodes.all():
+                roll.observe(node)
+            around = NodeSurroundings(self.view, roll)
             guarding = Guarding(around, Weather(stormy_before=False, now=0.0), last_start=-inf)
             # The view was complete at moment 0 of a clock that has gone on since: only here it is not stale.
             for cache in (self.view.nodes, self.view.checks, self.view.policies, self.view.orders):
@@ -103,6 +110,16 @@ def test_a_node_that_is_well_again_is_left_alone(stage: Stage) -> None:
 def test_a_node_that_is_gone_is_left_alone(stage: Stage) -> None:
     stage.world.admin_api.delete(NODE, SICK)
     assert stage.before_create() == Hold(CannotRead("the Node", "it is gone"))
+
+
+def test_another_of_the_control_plane_that_is_begun_just_now_holds_before_the_watch_tells(
+    stage: Stage,
+) -> None:
+    body = {"metadata": {"name": "node-2"}, "spec": {}}
+    stage.world.admin_api.create(MANUAL_REMEDIATION, body, keys.SYSTEM_NAMESPACE)
+    held = stage.before_create()
+    assert isinstance(held, Hold)
+    assert isinstance(held.reason, ControlPlaneBusy), held.reason
 
 
 def given(stage: Stage, node: str = SICK) -> Warrant:
