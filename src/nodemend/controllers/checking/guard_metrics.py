@@ -14,12 +14,16 @@ class GuardMetrics:
         self._metrics = metrics
         self._controller = controller
         self._shown: dict[str, frozenset[tuple[Region, str]]] = {}
+        self._reasons: dict[str, str] = {}
+        """Why each check is closed, as it was shown last."""
 
     def show_check(self, check: str, guarded: Go | Hold, room: Room | None) -> None:
         """Whether anything may begin under a check; and its limit, where it has one."""
         held = guarded.reason if isinstance(guarded, Hold) else None
-        self._metrics.guard_closed.remove_by_labels({"check": check})
         reason = type(held).__name__ if held is not None else ""
+        if self._reasons.get(check) != reason:
+            self._strike_reason(check)
+            self._reasons[check] = reason
         self._metrics.guard_closed.labels(check, reason).set(held is not None)
         if room is None:
             self._strike(Region.CHECK, check)
@@ -42,7 +46,7 @@ class GuardMetrics:
             self._metrics.seconds_to_start.labels(check).observe(waited)
 
     def forget_check(self, check: str) -> None:
-        self._metrics.guard_closed.remove_by_labels({"check": check})
+        self._strike_reason(check)
         self._strike(Region.CHECK, check)
 
     def _set(self, room: Room) -> None:
@@ -50,6 +54,12 @@ class GuardMetrics:
         self._metrics.guard_used.labels(*labels).set(room.unhealthy)
         self._metrics.guard_limit.labels(*labels).set(room.limit)
 
+    # By all labels, never by some of them: that would walk through the series of a thousand other checks.
+
+    def _strike_reason(self, check: str) -> None:
+        if check in self._reasons:
+            self._metrics.guard_closed.remove(check, self._reasons.pop(check))
+
     def _strike(self, region: Region, name: str) -> None:
         for gauge in (self._metrics.guard_used, self._metrics.guard_limit):
-            gauge.remove_by_labels({"controller": self._controller, "scope": region.value, "name": name})
+            gauge.remove(self._controller, region.value, name)

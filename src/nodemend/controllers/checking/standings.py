@@ -132,9 +132,6 @@ class Standings:
     def of_check(self, check: str) -> Tally:
         return self._tallies.get(check) or Tally()
 
-    def targets_of(self, check: str) -> list[str]:
-        return [target for target, place in self._places.items() if place.check == check]
-
     def unwell(self) -> Iterator[str]:
         """All that are not simply healthy."""
         for tally in self._tallies.values():

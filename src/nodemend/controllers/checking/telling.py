@@ -105,7 +105,7 @@ class Telling:
             if tally is not None:
                 self._metrics.nodes.labels(check, state).set(tally.count(standing))
             else:
-                self._metrics.nodes.remove_by_labels({"check": check, "state": state})
+                self._metrics.nodes.remove(check, state)
 
 
 def _news(

@@ -73,12 +73,11 @@ class MachineReporter:
         anybody = Ward(name="", labels={}, check=facts, cluster=cluster)
         guarded = self._guarding.of_check(anybody, moment)
         self._counts.guarded(key, guarded, room_of_check(self._guarding.standings, facts))
-        targets = [name.rpartition("/")[2] for name in self._guarding.standings.targets_of(str(key))]
         status = report.status_of(
             check,
             dialect_of(check.resource),
             tally,
-            targets,
+            self._targets_of(key, check),
             guarded,
             facts.reading,
             now=print_time(moment.wall),
@@ -91,6 +90,12 @@ class MachineReporter:
         if note:
             self._counts.still_held(check, note)
         return after_report(guarded, again_in)
+
+    def _targets_of(self, key: MachineCheckKey, check: MachineCheckRecord) -> list[str]:
+        """By name. Looked for where the check looks: a thousand clusters have a hundred thousand in all."""
+        under, place_of = str(key), self._guarding.standings.place_of
+        places = ((machine.name, place_of(str(machine))) for machine in self._view.fleet.in_reach(check))
+        return [name for name, place in places if place is not None and place.check == under]
 
     async def report_history(self, moment: Moment) -> Outcome:
         """Only while all that is served is in sight: who is not seen is not gone."""

@@ -116,7 +116,7 @@ class NodeHealthCheckRecorder:
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
         name, counts = check.metadata.name, Counter(one.phase for one in now)
         if check.spec.recovery is None:
-            self._recoveries.remove_by_labels({"check": name})
+            self._strike_recoveries(name)
         else:
             for phase in RecoveryPhase:
                 self._recoveries.labels(name, phase.value).set(counts[phase])
@@ -128,8 +128,12 @@ class NodeHealthCheckRecorder:
 
     def counted(self, check: str, tally: Tally | None) -> None:
         if tally is None:
-            self._recoveries.remove_by_labels({"check": check})
+            self._strike_recoveries(check)
         self._telling.counted(check, tally)
+
+    def _strike_recoveries(self, check: str) -> None:
+        for phase in RecoveryPhase:
+            self._recoveries.remove(check, phase.value)
 
 
 def _subject(target: Target) -> Subject:
