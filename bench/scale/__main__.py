@@ -28,7 +28,7 @@ LONG = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What was measured, in words that end with the bar, and whether that was met."""
+    """What was measured, and its bar. Only where that is `held`, to be over it fails the run."""
 
     words: str
     value: float

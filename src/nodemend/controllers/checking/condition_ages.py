@@ -4,19 +4,14 @@ from collections.abc import Container, Sequence
 from typing import Final, Protocol
 
 from nodemend.api.conditions import ConditionStatus
+from nodemend.decide.health_glance import Shown
 from nodemend.decide.node_health import ConditionSeen
 
 _STATUSES: Final = {str(status): status for status in ConditionStatus}
 
 
-class Shown(Protocol):
+class Stated(Shown, Protocol):
     """A condition as a record has it. The time names its last change, and is no clock to us."""
-
-    @property
-    def type(self) -> str: ...
-
-    @property
-    def status(self) -> str: ...
 
     @property
     def last_transition_time(self) -> object: ...
@@ -31,10 +26,10 @@ class ConditionAges:
 
     def __init__(self) -> None:
         # The conditions themselves are the record's own: beside them a node costs us a few numbers.
-        self._since: dict[str, tuple[Sequence[Shown], tuple[float, ...]]] = {}
+        self._since: dict[str, tuple[Sequence[Stated], tuple[float, ...]]] = {}
         self._new: tuple[float, ...] = ()
 
-    def observe(self, uid: str, conditions: Sequence[Shown], now: float) -> None:
+    def observe(self, uid: str, conditions: Sequence[Stated], now: float) -> None:
         """Must be told of every change of a record."""
         self._since[uid] = conditions, self.since(uid, conditions, now)
 
@@ -42,7 +37,7 @@ class ConditionAges:
         self._since.pop(uid, None)
 
     def ages(
-        self, uid: str, conditions: Sequence[Shown], now: float, of: Container[str] | None = None
+        self, uid: str, conditions: Sequence[Stated], now: float, of: Container[str] | None = None
     ) -> tuple[ConditionSeen, ...]:
         """Those of the types `of`; of all where none is named, or the node shows none of them."""
         times = self.since(uid, conditions, now)
@@ -55,7 +50,7 @@ class ConditionAges:
         )
         return found if found or of is None else self.ages(uid, conditions, now)
 
-    def since(self, uid: str, conditions: Sequence[Shown], now: float) -> tuple[float, ...]:
+    def since(self, uid: str, conditions: Sequence[Stated], now: float) -> tuple[float, ...]:
         """Since when each of these has stood; `now` for what we had not seen."""
         shown, since = self._since.get(uid, ((), ()))
         if shown is conditions:
@@ -67,12 +62,13 @@ class ConditionAges:
 
     def _all_new(self, now: float, number: int) -> tuple[float, ...]:
         """One for all nodes of a list: they are first seen at the same moment."""
-        if self._new != (now,) * number:
-            self._new = (now,) * number
+        new = (now,) * number
+        if self._new != new:
+            self._new = new
         return self._new
 
 
-def _transition(condition: Shown) -> tuple[str, str, object]:
+def _transition(condition: Stated) -> tuple[str, str, object]:
     return condition.type, condition.status, condition.last_transition_time
 
 

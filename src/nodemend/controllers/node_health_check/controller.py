@@ -1,6 +1,6 @@
 """Judges one target at a time, and asks for what the verdict needs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol, assert_never
 
@@ -100,7 +100,7 @@ class NodeHealthCheckController:
             orders,
             runtime=runtime,
             judgements=recorder,
-            ask_for_look=lambda name: ask_for(TargetKey(name), 0.0),
+            ask_for_look=self._look_at,
             ask_for_reports=self._ask_for_reports,
             rungs=self._rungs,
         )
@@ -131,7 +131,9 @@ class NodeHealthCheckController:
                 return self._wake_held()
             case EverybodyKey():
                 await self._book.count_everybody()
-                return self._wake(self._book.concerned())
+                for name in self._book.concerned():
+                    self._look_at(name)
+                return Done()
             case AheadKey():
                 await self._open.look_ahead()
                 return Done()
@@ -246,13 +248,12 @@ class NodeHealthCheckController:
         return Done()
 
     def _wake_held(self) -> Outcome:
-        self._wake(self._waiting.wake())
+        for name in self._waiting.wake():
+            self._look_at(name)
         return RequeueAfter(waiting_room.EVERY) if self._waiting else Done()
 
-    def _wake(self, names: Iterable[str]) -> Outcome:
-        for name in names:
-            self._ask_for(TargetKey(name), 0.0)
-        return Done()
+    def _look_at(self, name: str) -> None:
+        self._ask_for(TargetKey(name), 0.0)
 
     def _ask_for_reports(self, check: str) -> None:
         self._ask_for(CheckKey(check), REPORT_AT_MOST_EVERY)
