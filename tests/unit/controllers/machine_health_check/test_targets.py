@@ -76,6 +76,14 @@ def test_a_machine_that_loses_its_label_leaves_the_counts(world: MachineWorld) -
     assert world.status()["targets"] == ["m2", "m3"]
 
 
+def test_each_of_two_checks_of_a_cluster_names_its_own_targets(world: MachineWorld) -> None:
+    world.change_machine("m1", labels={"pool": "storage"})
+    world.add_check("storage", selector={"matchLabels": {"pool": "storage"}})
+    world.run(3)
+    assert world.status("storage")["targets"] == ["m1"]
+    assert world.status()["targets"] == ["m2", "m3"]
+
+
 @pytest.mark.conforms("B16")
 def test_a_machine_that_is_deleted_leaves_the_counts(world: MachineWorld) -> None:
     world.api.delete(world.machines_at, "m1", SPACE)
