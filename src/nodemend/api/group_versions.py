@@ -50,6 +50,14 @@ MANUAL_REMEDIATION_TEMPLATE: Final = Resource(
     OUR_GROUP, "v1alpha1", "ManualRemediationTemplate", "manualremediationtemplates"
 )
 
+METAL3_REMEDIATION: Final = Resource(
+    "remediation.metal3.io", "v1alpha1", "Metal3Remediation", "metal3remediations"
+)
+METAL3_REMEDIATION_TEMPLATE: Final = Resource(
+    "remediation.metal3.io", "v1alpha1", "Metal3RemediationTemplate", "metal3remediationtemplates"
+)
+BARE_METAL_HOST: Final = Resource("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts")
+
 MACHINE_HEALTH_CHECK: Final = Resource(
     "cluster.x-k8s.io", "v1beta1", "MachineHealthCheck", "machinehealthchecks"
 )

@@ -1,0 +1,20 @@
+"""Firmware settings that wait for the next reboot."""
+
+from nodemend.testing.metal3.host import Host, Object
+from nodemend.testing.metal3.host_api import HostApi
+from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+
+
+async def work_is_pending(api: HostApi, host: Host) -> bool:
+    """Whether settings have been changed, and a policy lets them be applied while the host is off."""
+    name, namespace = host.metadata["name"], host.metadata["namespace"]
+    policy = await api.find(HOST_UPDATE_POLICY, name, namespace)
+    if policy is None or policy.get("spec", {}).get("firmwareSettings") != "onReboot":
+        return False
+    settings = await api.find(HOST_FIRMWARE_SETTINGS, name, namespace)
+    return settings is not None and {"ChangeDetected", "Valid"} <= _true_conditions(settings)
+
+
+def _true_conditions(settings: Object) -> set[str]:
+    conditions = settings.get("status", {}).get("conditions", ())
+    return {one["type"] for one in conditions if one["status"] == "True"}

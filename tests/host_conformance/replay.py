@@ -1,0 +1,123 @@
+"""Plays a recorded scenario: does what was done, and writes down what comes of it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from nodemend.api.group_versions import BARE_METAL_HOST
+from nodemend.testing.cluster.direct import Object
+from tests.host_conformance.recordings import Ordered, Scenario, Step
+from tests.host_conformance.sightings import NAME, NAMESPACE, Sighting
+from tests.host_conformance.stage import Stage
+from tests.host_conformance.writes import (
+    WRITES,
+    behave,
+    change_spec,
+    create,
+    restart_ironic_for_speed,
+)
+
+LEAST: Final = 0.0
+MOST: Final = 0.999999
+_PATIENCE: Final = 600.0
+_RESTARTS_IRONIC: Final = ("ironic/bmc-unreachable-long", 1)
+_BY_STATE: Final = {"provisioned": "image", "available": "no image", "externally provisioned": "external"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedStep:
+    """What came of one write. Times are seconds after it, of sightings, and of the save before it."""
+
+    sightings: list[Sighting]
+    orders: list[Ordered]
+    saved_before: float
+
+
+@dataclass(slots=True)
+class Played:
+    steps: list[PlayedStep] = field(default_factory=list)
+    events: Counter[str] = field(default_factory=Counter)
+    troubles: list[str] = field(default_factory=list)
+
+
+def play(scenario: Scenario, luck: float) -> Played:
+    stage = Stage(scenario.stack, luck)
+    played = Played()
+    try:
+        if scenario.start is not None:
+            played.troubles += _reach(stage, scenario.start)
+        behave(stage, scenario.bmc_behaviour)
+        before = stage.events()
+        for number, step in enumerate(scenario.steps):
+            if (scenario.name, number) == _RESTARTS_IRONIC:
+                restart_ironic_for_speed(stage)
+            played.steps.append(_play_step(stage, scenario, step))
+        played.events = stage.events() - before
+    finally:
+        stage.close()
+    played.troubles += stage.failures
+    return played
+
+
+def _play_step(stage: Stage, scenario: Scenario, step: Step) -> PlayedStep:
+    begun, seen, ordered = stage.now, len(stage.sightings.seen), len(stage.bmc.received)
+    saves = [one.at for one in stage.sightings.seen if one.saved]
+    if step.verb == "create":
+        create(stage, _kind(scenario, step))
+    else:
+        WRITES[step.verb](stage, step.what)
+    _watch(stage, step, begun, seen)
+    return PlayedStep(
+        [Sighting(one.at - begun, one.set, one.saved) for one in stage.sightings.since(seen)],
+        [Ordered(one.at - begun, str(one.order)) for one in stage.bmc.received[ordered:]],
+        saves[-1] - begun if saves else float("-inf"),
+    )
+
+
+def _watch(stage: Stage, step: Step, begun: float, seen: int) -> None:
+    """As long as it was watched; but counted from the last change, if that comes earlier or later here.
+
+    Whoever recorded it waited for that change too, before the next step.
+    """
+    expected = [change.after for change in step.changes if change.set]
+
+    def found() -> list[Sighting]:
+        return [one for one in stage.sightings.since(seen) if one.set]
+
+    shift = 0.0
+    if expected:
+        stage.scheduler.run(begun + step.watched + _PATIENCE, stop=lambda: len(found()) >= len(expected))
+        if len(found()) >= len(expected):
+            shift = found()[len(expected) - 1].at - begun - expected[-1]
+    stage.scheduler.run(max(begun + step.watched + shift, stage.now))
+
+
+def _kind(scenario: Scenario, step: Step) -> str:
+    if step.what == "host without image":
+        return "no image"
+    return "external" if scenario.name.endswith("external") else "image"
+
+
+def _reach(stage: Stage, start: dict[str, Any]) -> list[str]:
+    """Bring a host to where a scenario begins, through the operator alone. What is not as it was there."""
+    create(stage, _BY_STATE[start["state"]])
+    stage.scheduler.run(stage.now + 60.0)
+    if start["errorCount"]:
+        # The way that always works: credentials that are not there, until that was found out often enough.
+        change_spec(stage, {"bmc": {"credentialsName": "no such secret"}})
+        stage.scheduler.run(stage.now + 10.0 * start["errorCount"] - 5.0)
+        change_spec(stage, {"bmc": {"credentialsName": "the right secret"}})
+        stage.scheduler.run(stage.now + 5.0)
+    host = stage.api.get(BARE_METAL_HOST, NAME, NAMESPACE)
+    reached = _as_start(host or {})
+    return [f"it begins with {name} {reached[name]!r}" for name in start if start[name] != reached[name]]
+
+
+def _as_start(host: Object) -> dict[str, Any]:
+    status = host["status"]
+    names = ("poweredOn", "operationalStatus", "errorType", "errorMessage", "errorCount")
+    return {
+        "online": host["spec"]["online"],
+        "state": status["provisioning"]["state"],
+        **{name: status.get(name) for name in names},
+    }
