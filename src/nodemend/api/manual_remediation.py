@@ -1,20 +1,15 @@
 """ManualRemediation: a person makes the node harmless and says so; we release and close."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from nodemend.api import manual_remediation_rules
 from nodemend.api.conditions import Condition
+from nodemend.api.evidence import BOOT_ID, NODE_UID, PERSON, REASON, RENEW_TIME, Evidence
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Rule, Wire, about
-
-_NODE_UID: Final = "5f0c1d3e-0b6a-4c8e-9a53-6d2f1be3a7c4"
-_BOOT_ID: Final = "0d9a7c52-1c55-4f2b-8a43-7f6f6f0d5b11"
-_RENEW_TIME: Final = "2026-01-31T12:00:00.000000Z"
-_PERSON: Final = "anna@example.com"
-_REASON: Final = "I pulled both plugs of the machine in rack 7, unit 12"
 
 
 class Phase(StrEnum):
@@ -40,15 +35,15 @@ class Confirmation(Wire):
             "Who vouches: the user name of whoever writes this.",
             min_length=1,
             max_length=316,
-            example=_PERSON,
+            example=PERSON,
         ),
     ]
-    reason: Annotated[str, about("How they know.", min_length=1, max_length=1024, example=_REASON)]
+    reason: Annotated[str, about("How they know.", min_length=1, max_length=1024, example=REASON)]
     node_uid: Annotated[
-        str, about("Repeats status.nodeUID.", min_length=1, max_length=63, example=_NODE_UID)
+        str, about("Repeats status.nodeUID.", min_length=1, max_length=63, example=NODE_UID)
     ] = msgspec.field(name="nodeUID")
     boot_id: Annotated[
-        str, about("Repeats status.bootID.", min_length=1, max_length=128, example=_BOOT_ID)
+        str, about("Repeats status.bootID.", min_length=1, max_length=128, example=BOOT_ID)
     ] = msgspec.field(name="bootID")
     last_renew_time: Annotated[
         str,
@@ -56,7 +51,7 @@ class Confirmation(Wire):
             "Repeats status.lastRenewTime: the last sign of life they saw.",
             min_length=1,
             max_length=64,
-            example=_RENEW_TIME,
+            example=RENEW_TIME,
         ),
     ]
 
@@ -72,40 +67,15 @@ class ManualRemediationSpec(Wire):
     ] = None
 
 
-class Evidence(Wire):
-    """Why we knew that the node was harmless."""
-
-    class_: Annotated[
-        str,
-        about(
-            "E1 to E5.",
-            max_length=8,
-            extra_json_schema={"enum": ["E1", "E2", "E3", "E4", "E5"]},
-            example="E5",
-        ),
-    ] = msgspec.field(name="class")
-    node_uid: Annotated[str, about("The node.", min_length=1, max_length=63, example=_NODE_UID)] = (
-        msgspec.field(name="nodeUID")
-    )
-    boot_id: Annotated[str, about("Its boot.", min_length=1, max_length=128, example=_BOOT_ID)] = (
-        msgspec.field(name="bootID")
-    )
-    by: Annotated[str, about("Whose word it was.", max_length=316, example=_PERSON)] = ""
-    reason: Annotated[str, about("How they knew.", max_length=1024, example=_REASON)] = ""
-    last_renew_time: Annotated[
-        str, about("The last sign of life before it.", max_length=64, example=_RENEW_TIME)
-    ] = ""
-
-
 class ManualRemediationStatus(Wire):
     observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
     epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
     phase: Annotated[Phase, about("Where it stands, for people.")] = Phase.PENDING
     message: Annotated[str, about("What it waits for, and what would change that.", max_length=1024)] = ""
-    node_uid: Annotated[str, about("The node under remediation.", max_length=63, example=_NODE_UID)] = (
+    node_uid: Annotated[str, about("The node under remediation.", max_length=63, example=NODE_UID)] = (
         msgspec.field(name="nodeUID", default="")
     )
-    boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=_BOOT_ID)] = (
+    boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID", default="")
     )
     last_renew_time: Annotated[

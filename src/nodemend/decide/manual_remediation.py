@@ -5,66 +5,50 @@ Every step is at most one write. A crash between any two leaves a state that thi
     AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> (hold until a word is believed)
       -> RecordEvidence -> Release -> (hold until pods and volumes are gone) -> MarkReleased
       -> Untaint -> ForgetTaint -> (hold until Ready on a new boot) -> Close -> DropLock
-
-Evidence that no longer stands is undone in this order: VoidOnNode, ForgetEvidence, ClearVoidMark. The first
-raises the Node's version, so that a release write still under way meets a conflict; only then may the second
-forget it.
 """
 
 from dataclasses import dataclass
 
-from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
-from nodemend.api.manual_remediation import Evidence, ManualRemediation, Phase
-from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Seen, Taint, Unreadable
-from nodemend.decide.guard_holds import OtherRemediation
+from nodemend.api.evidence import Evidence
+from nodemend.api.manual_remediation import ManualRemediation, Phase
+from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.holds import (
     BootUnknown,
     CannotRead,
-    Deposed,
     Hold,
     HoldReason,
     NoKubeletLease,
     NotBackYet,
     WordContradicted,
-    WorkloadsLeaving,
 )
 from nodemend.decide.human_word import Believed, weigh
-from nodemend.decide.manual_remediation_steps import (
-    AddFinalizer,
+from nodemend.decide.manual_remediation_steps import ReportSilence, Step
+from nodemend.decide.release_gate import ReleaseTicket, open_gate
+from nodemend.decide.remediation_life import (
+    OUR_TAINT,
+    HeldBy,
+    begin,
+    clear_out,
+    drop_lock_then,
+    is_marked,
+    take_lock,
+    void,
+)
+from nodemend.decide.remediation_steps import (
     ClearVoidMark,
     Close,
     Done,
     DropFinalizer,
-    DropLock,
-    ForgetEvidence,
     ForgetTaint,
     Left,
     MarkReleased,
     RecordEvidence,
     RecordTarget,
     Release,
-    ReportLeft,
-    ReportSilence,
-    Stamp,
-    Step,
-    TakeLock,
     Untaint,
-    VoidOnNode,
 )
-from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.storm_guard import brake
-
-OUR_TAINT = Taint(keys.OUT_OF_SERVICE, keys.NO_EXECUTE, keys.OUR_TAINT_VALUE)
-
-
-@dataclass(frozen=True, slots=True)
-class HeldBy:
-    """Who has the lock on the node. `orphaned` when the holder itself is certainly gone."""
-
-    ours: bool
-    holder: str
-    orphaned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +68,13 @@ class ManualFacts:
 
 
 def decide(facts: ManualFacts) -> Step:
-    metadata, status = facts.remediation.metadata, facts.remediation.status
-    if keys.SAFE_END not in metadata.finalizers:
-        return Done() if metadata.deleting else AddFinalizer()
-    if status.epoch > facts.epoch:
-        return Hold(Deposed(facts.epoch, status.epoch))
-    if status.epoch < facts.epoch:
-        return Stamp()
-    if metadata.deleting:
+    status = facts.remediation.status
+    if first := begin(facts):
+        return first
+    if facts.remediation.metadata.deleting:
         return _end(facts)
     if status.phase is Phase.SUCCEEDED:
-        return _drop_lock_then(facts, Done())
+        return drop_lock_then(facts, Done())
     match facts.node:
         case Unreadable(why):
             return Hold(CannotRead("the Node", why))
@@ -113,20 +93,12 @@ def _pursue(facts: ManualFacts, node: NodeFacts) -> Step:
         # raised the Node's version, so that no release write of ours which is still under way can land.
         return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
     if status.evidence is not None and OUR_TAINT in node.taints:
-        return _clear_out(facts, node, status.evidence)
+        return clear_out(facts, node, contradicted=_contradicted(facts, node, status.evidence))
     if node.boot_id == "":
         return Hold(BootUnknown(node.name))
     if (status.node_uid, status.boot_id) != (node.uid, node.boot_id):
         return RecordTarget(node.uid, node.boot_id)
-    match facts.lock:
-        case Unreadable(why):
-            return Hold(CannotRead("the lock on the node", why))
-        case Absent() | Present(HeldBy(orphaned=True)):
-            return TakeLock()
-        case Present(HeldBy(ours=False, holder=holder)):
-            return Hold(OtherRemediation(holder))
-        case Present():
-            return _before_release(facts, node)
+    return take_lock(facts) or _before_release(facts, node)
 
 
 def _before_release(facts: ManualFacts, node: NodeFacts) -> Step:
@@ -138,7 +110,7 @@ def _before_release(facts: ManualFacts, node: NodeFacts) -> Step:
         case Present(lease):
             believed = weigh(facts.remediation.spec.confirmation, facts.word_age, node, lease)
             recorded = facts.remediation.status.evidence
-            if recorded is None and _marked(facts):
+            if recorded is None and is_marked(facts):
                 return ClearVoidMark(node)
             if recorded is None:
                 return _await_word(facts, lease, believed)
@@ -164,26 +136,14 @@ def _release(
     if isinstance(believed, Believed):
         return gate
     # The evidence itself no longer stands: waiting would not bring it back.
-    return _void(facts, node, believed)
+    return void(facts, node, believed)
 
 
-def _clear_out(facts: ManualFacts, node: NodeFacts, evidence: Evidence) -> Step:
-    """Our taint is on: wait until it has done its work, unless the node turns out to be alive."""
-    alive = node.ready is ConditionStatus.TRUE
-    if isinstance(facts.lease, Present):
-        alive = alive or facts.lease.value.renew_time != evidence.last_renew_time
-    if alive:
-        return Untaint(node, contradicted=True)
-    match facts.left:
-        case Unreadable(why):
-            return Hold(CannotRead("the node's pods and volumes", why))
-        case Absent() | Present(Left(pods=0, attachments=0)):
-            return MarkReleased()
-        case Present(left):
-            status = facts.remediation.status
-            if (left.pods, left.attachments) != (status.pods_left, status.attachments_left):
-                return ReportLeft(left)
-            return Hold(WorkloadsLeaving(left.pods, left.attachments))
+def _contradicted(facts: ManualFacts, node: NodeFacts, evidence: Evidence) -> bool:
+    """Whether the boot that was vouched for is alive."""
+    if isinstance(facts.lease, Present) and facts.lease.value.renew_time != evidence.last_renew_time:
+        return True
+    return node.ready is ConditionStatus.TRUE
 
 
 def _recover(facts: ManualFacts, node: NodeFacts) -> Step:
@@ -192,7 +152,7 @@ def _recover(facts: ManualFacts, node: NodeFacts) -> Step:
         return Untaint(node)
     if status.tainted:
         return ForgetTaint()
-    if _marked(facts):
+    if is_marked(facts):
         return ClearVoidMark(node)
     ready = node.ready is ConditionStatus.TRUE
     if node.boot_id != status.boot_id:
@@ -213,35 +173,14 @@ def _end(facts: ManualFacts) -> Step:
             if OUR_TAINT in node.taints:
                 return Untaint(node)
             if not status.released:
-                return _void(facts, node, None)
-            if _marked(facts):
+                return void(facts, node, None)
+            if is_marked(facts):
                 return ClearVoidMark(node)
-        case Present(node) if _marked(facts):
+        case Present(node) if is_marked(facts):
             return ClearVoidMark(node)
         case Present() | Absent():
             pass
-    return _drop_lock_then(facts, DropFinalizer())
-
-
-def _drop_lock_then(facts: ManualFacts, last: Done | DropFinalizer) -> Step:
-    match facts.lock:
-        case Unreadable(why):
-            return Hold(CannotRead("the lock on the node", why))
-        case Present(HeldBy(ours=True)):
-            return DropLock()
-        case Present() | Absent():
-            return last
-
-
-def _void(facts: ManualFacts, node: NodeFacts, why: HoldReason | None) -> Step:
-    # The mark names this version of this remediation: evidence recorded later is not voided by it.
-    metadata = facts.remediation.metadata
-    mark = f"{metadata.uid}.{metadata.resource_version}"
-    return ForgetEvidence(why) if facts.void_mark == mark else VoidOnNode(node, mark)
-
-
-def _marked(facts: ManualFacts) -> bool:
-    return facts.void_mark.startswith(f"{facts.remediation.metadata.uid}.")
+    return drop_lock_then(facts, DropFinalizer())
 
 
 def _evidence(believed: Believed) -> Evidence:

@@ -6,7 +6,8 @@ from nodemend.api.conditions import Condition, ConditionStatus, merged
 from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
-from nodemend.decide.manual_remediation_steps import (
+from nodemend.decide.manual_remediation_steps import ReportSilence
+from nodemend.decide.remediation_steps import (
     Close,
     ForgetEvidence,
     ForgetTaint,
@@ -14,7 +15,6 @@ from nodemend.decide.manual_remediation_steps import (
     RecordEvidence,
     RecordTarget,
     ReportLeft,
-    ReportSilence,
     Stamp,
 )
 

@@ -1,40 +1,27 @@
-"""The steps in the life of a ManualRemediation. Each is at most one write."""
+"""The steps in the life of a ManualRemediation."""
 
 from dataclasses import dataclass
 
-from nodemend.api.manual_remediation import Evidence
-from nodemend.decide.facts import NodeFacts
-from nodemend.decide.holds import Hold, HoldReason
-from nodemend.decide.release_gate import ReleaseTicket
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What a release still waits for."""
-
-    pods: int
-    attachments: int
-
-
-@dataclass(frozen=True, slots=True)
-class AddFinalizer:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """Write our epoch, so that the API server refuses all earlier leaders from here on."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordTarget:
-    node_uid: str
-    boot_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class TakeLock:
-    pass
+from nodemend.decide.holds import Hold
+from nodemend.decide.remediation_steps import (
+    AddFinalizer,
+    ClearVoidMark,
+    Close,
+    Done,
+    DropFinalizer,
+    DropLock,
+    ForgetEvidence,
+    ForgetTaint,
+    MarkReleased,
+    RecordEvidence,
+    RecordTarget,
+    Release,
+    ReportLeft,
+    Stamp,
+    TakeLock,
+    Untaint,
+    VoidOnNode,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,79 +29,6 @@ class ReportSilence:
     """The kubelet's last sign of life, or nothing when it speaks."""
 
     renew_time: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecordEvidence:
-    evidence: Evidence
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    ticket: ReleaseTicket
-
-
-@dataclass(frozen=True, slots=True)
-class ReportLeft:
-    left: Left
-
-
-@dataclass(frozen=True, slots=True)
-class MarkReleased:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Untaint:
-    """Take our taint off. `contradicted` when the boot that was vouched for is alive."""
-
-    node: NodeFacts
-    contradicted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ForgetTaint:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class VoidOnNode:
-    node: NodeFacts
-    mark: str
-
-
-@dataclass(frozen=True, slots=True)
-class ForgetEvidence:
-    """`why` it no longer stands; None when the remediation is ending and needs none."""
-
-    why: HoldReason | None
-
-
-@dataclass(frozen=True, slots=True)
-class ClearVoidMark:
-    """The mark has done its work when it was written."""
-
-    node: NodeFacts
-
-
-@dataclass(frozen=True, slots=True)
-class Close:
-    node_gone: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DropLock:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class DropFinalizer:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    pass
 
 
 Step = (

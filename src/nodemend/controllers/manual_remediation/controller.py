@@ -8,33 +8,21 @@ from nodemend.api.timestamps import print_time
 from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
 from nodemend.controllers.manual_remediation.act import request_for
 from nodemend.controllers.manual_remediation.gather import Gathered, Gatherer
+from nodemend.controllers.remediating.outcomes import AT_ONCE, LOOK_AGAIN, LOOK_SOON, after_write
 from nodemend.decide import holds
-from nodemend.decide import manual_remediation_steps as steps
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation import decide
 from nodemend.decide.manual_remediation_status import tells
+from nodemend.decide.manual_remediation_steps import Step
 from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import (
-    Acknowledged,
-    Ok,
-    Reason,
-    Refused,
-    Undecodable,
-    Unknown,
-    WriteOutcome,
-)
-from nodemend.kube.api_reply import Unsent
+from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
-
-AT_ONCE = RequeueAfter(0.0)
-LOOK_AGAIN = 10.0
-LOOK_SOON = 2.0
 
 
 class Recorder(Protocol):
     """Told of every step that was taken and every hold, for events, logs and metrics."""
 
-    def took(self, remediation: ManualRemediation, step: steps.Step) -> None: ...
+    def took(self, remediation: ManualRemediation, step: Step) -> None: ...
 
     def held(self, remediation: ManualRemediation, hold: Hold) -> None: ...
 
@@ -64,7 +52,7 @@ class ManualRemediationController:
             case failure:
                 return Retry(str(failure))
 
-    async def _act(self, gathered: Gathered, step: steps.Step) -> Outcome:
+    async def _act(self, gathered: Gathered, step: Step) -> Outcome:
         remediation = gathered.facts.remediation
         if isinstance(step, Hold):
             self._recorder.held(remediation, step)
@@ -77,19 +65,11 @@ class ManualRemediationController:
         if request is None:
             return Done()
         deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
-        return self._judge(gathered, step, await self._client.write(request, Acknowledged, deadline=deadline))
-
-    def _judge(self, gathered: Gathered, step: steps.Step, outcome: WriteOutcome[Acknowledged]) -> Outcome:
-        match outcome:
-            case Ok():
-                if not isinstance(step, Hold):
-                    self._recorder.took(gathered.facts.remediation, step)
-                return RequeueAfter(_again_in(step)) if isinstance(step, Hold) else AT_ONCE
-            case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):
-                # Somebody wrote first: what we decided on is out of date. Read everything anew, never retry.
-                return AT_ONCE
-            case Unknown(why) | Undecodable(why) | Unsent(why) | Refused(message=why):
-                return Retry(why)
+        outcome = await self._client.write(request, Acknowledged, deadline=deadline)
+        if isinstance(outcome, Ok) and not isinstance(step, Hold):
+            self._recorder.took(remediation, step)
+        then = RequeueAfter(_again_in(step)) if isinstance(step, Hold) else AT_ONCE
+        return after_write(outcome, then)
 
 
 def _again_in(hold: Hold) -> float:

@@ -1,0 +1,141 @@
+"""What the lives of all remediations that release workloads have in common.
+
+    AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> ... -> Release -> (until pods and volumes are gone)
+      -> MarkReleased -> Untaint -> ForgetTaint -> ... -> DropLock
+
+Evidence that no longer stands is undone in this order: VoidOnNode, ForgetEvidence, ClearVoidMark. The first
+raises the Node's version, so that a release write still under way meets a conflict; only then may the second
+forget it.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from nodemend.api import keys
+from nodemend.api.evidence import Evidence
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.decide.facts import Absent, NodeFacts, Present, Seen, Taint, Unreadable
+from nodemend.decide.guard_holds import OtherRemediation
+from nodemend.decide.holds import CannotRead, Deposed, Hold, HoldReason, WorkloadsLeaving
+from nodemend.decide.remediation_steps import (
+    AddFinalizer,
+    Done,
+    DropFinalizer,
+    DropLock,
+    ForgetEvidence,
+    Left,
+    MarkReleased,
+    ReportLeft,
+    Stamp,
+    TakeLock,
+    Untaint,
+    VoidOnNode,
+)
+
+OUR_TAINT: Final = Taint(keys.OUT_OF_SERVICE, keys.NO_EXECUTE, keys.OUR_TAINT_VALUE)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBy:
+    """Who has the lock on the node. `orphaned` when the holder itself is certainly gone."""
+
+    ours: bool
+    holder: str
+    orphaned: bool = False
+
+
+class Standing(Protocol):
+    """What every status of such a remediation tells."""
+
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def evidence(self) -> Evidence | None: ...
+    @property
+    def pods_left(self) -> int: ...
+    @property
+    def attachments_left(self) -> int: ...
+
+
+class Remediation(Protocol):
+    @property
+    def metadata(self) -> ObjectMeta: ...
+    @property
+    def status(self) -> Standing: ...
+
+
+class LifeFacts(Protocol):
+    """All from fresh reads."""
+
+    @property
+    def remediation(self) -> Remediation: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def void_mark(self) -> str: ...
+    @property
+    def lock(self) -> Seen[HeldBy]: ...
+    @property
+    def left(self) -> Seen[Left]: ...
+
+
+def begin(facts: LifeFacts) -> AddFinalizer | Stamp | Done | Hold | None:
+    """What comes before anything else; None when it is done."""
+    metadata, status = facts.remediation.metadata, facts.remediation.status
+    if keys.SAFE_END not in metadata.finalizers:
+        return Done() if metadata.deleting else AddFinalizer()
+    if status.epoch > facts.epoch:
+        return Hold(Deposed(facts.epoch, status.epoch))
+    return Stamp() if status.epoch < facts.epoch else None
+
+
+def take_lock(facts: LifeFacts) -> TakeLock | Hold | None:
+    """None when the lock on the node is ours."""
+    match facts.lock:
+        case Unreadable(why):
+            return Hold(CannotRead("the lock on the node", why))
+        case Absent() | Present(HeldBy(orphaned=True)):
+            return TakeLock()
+        case Present(HeldBy(ours=False, holder=holder)):
+            return Hold(OtherRemediation(holder))
+        case Present():
+            return None
+
+
+def drop_lock_then(facts: LifeFacts, last: Done | DropFinalizer) -> DropLock | Done | DropFinalizer | Hold:
+    match facts.lock:
+        case Unreadable(why):
+            return Hold(CannotRead("the lock on the node", why))
+        case Present(HeldBy(ours=True)):
+            return DropLock()
+        case Present() | Absent():
+            return last
+
+
+def clear_out(
+    facts: LifeFacts, node: NodeFacts, *, contradicted: bool
+) -> Untaint | MarkReleased | ReportLeft | Hold:
+    """Our taint is on: wait until it has done its work, unless the evidence turns out to be wrong."""
+    if contradicted:
+        return Untaint(node, contradicted=True)
+    match facts.left:
+        case Unreadable(why):
+            return Hold(CannotRead("the node's pods and volumes", why))
+        case Absent() | Present(Left(pods=0, attachments=0)):
+            return MarkReleased()
+        case Present(left):
+            status = facts.remediation.status
+            if (left.pods, left.attachments) != (status.pods_left, status.attachments_left):
+                return ReportLeft(left)
+            return Hold(WorkloadsLeaving(left.pods, left.attachments))
+
+
+def void(facts: LifeFacts, node: NodeFacts, why: HoldReason | None) -> VoidOnNode | ForgetEvidence:
+    # The mark names this version of this remediation: evidence recorded later is not voided by it.
+    metadata = facts.remediation.metadata
+    mark = f"{metadata.uid}.{metadata.resource_version}"
+    return ForgetEvidence(why) if facts.void_mark == mark else VoidOnNode(node, mark)
+
+
+def is_marked(facts: LifeFacts) -> bool:
+    return facts.void_mark.startswith(f"{facts.remediation.metadata.uid}.")
