@@ -155,6 +155,18 @@ thresholds totals="200":
 explain:
     {{python}} -m tests.explain
 
+# [power-table] Every state of a host has its move; every row of the seed has its place, or a decision.
+power-table:
+    {{python}} -m tests.power_table
+
+# [simulate-power] Power cycles in the simulated world, with metal3 in it: faults of hosts, BMCs and everybody.
+simulate-power seeds="5000":
+    {{python}} -m tests.simulation.power.campaign --seeds {{seeds}}
+
+# [host-conformance] The host operator that we play, against every recorded sequence of metal3's own.
+host-conformance *args:
+    {{python}} -m tests.host_conformance {{args}}
+
 # [refusals] What the real API server refuses, and what the running remediator does not believe.
 refusals: controlplane-build
     {{python}} -m tests.refusals

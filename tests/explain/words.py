@@ -14,8 +14,9 @@ from typing import Any, Final, get_args
 from nodemend.api.node_health_check import RecoveryPhase
 from nodemend.cli.explain.questions import QUESTION_OF
 from nodemend.cli.explain.step_words import spell_step
-from nodemend.decide import guard_holds, holds
+from nodemend.decide import guard_holds, holds, host_holds
 from nodemend.decide.hold_explanations import explain
+from nodemend.decide.host_power import Doubt
 from nodemend.decide.manual_remediation_steps import Step
 from nodemend.decide.recovery import spell_phase
 from tests.unit.cli.explain.test_step_words import FILLED
@@ -25,6 +26,8 @@ SAMPLES: Final[dict[Any, tuple[object, ...]]] = {
     int: (0, 1, 7),
     float: (5.0, 42.0),
     bool: (True, False),
+    tuple[str, ...]: ((), ("somebody",)),
+    Doubt: tuple(kind(*("edge-07" for _ in dataclasses.fields(kind))) for kind in get_args(Doubt)),
 }
 REASONS: Final = tuple(sorted(get_args(holds.HoldReason), key=lambda kind: kind.__name__))
 STEPS: Final = get_args(Step)
@@ -34,7 +37,8 @@ PHASES: Final = tuple(RecoveryPhase)
 def reasons_without_words() -> Iterator[str]:
     """One line for each thing that is wrong."""
     for kind in sorted(
-        {*_outcomes(holds), *_outcomes(guard_holds)} - {holds.Hold}, key=lambda one: one.__name__
+        {*_outcomes(holds), *_outcomes(guard_holds), *_outcomes(host_holds)} - {holds.Hold},
+        key=lambda one: one.__name__,
     ):
         if kind not in REASONS:
             yield f"{kind.__name__} is among the holds, and no HoldReason"

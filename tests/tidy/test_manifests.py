@@ -39,6 +39,8 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
         "remediationpolicies/status": {"patch"},
         "manualremediationtemplates": read,
         "manualremediations": read | {"create", "delete"},
+        "metal3remediationtemplates": read,
+        "metal3remediations": read | {"create", "delete"},
         "leases": {"get", "create", "update", "patch"},
         "events": {"create", "patch"},
     }
@@ -62,10 +64,23 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
         "volumeattachments": read,
         "manualremediations": read | {"patch"},
         "manualremediations/status": {"patch"},
+        "metal3remediations": read | {"patch"},
+        "metal3remediations/status": {"patch"},
         "remediationpolicies": read,
         "leases": {"get", "list", "create", "update", "patch", "delete"},
         "events": {"create", "patch"},
     }
+
+
+def test_only_where_hosts_are_switched_the_remediator_may_hold_them() -> None:
+    documents = install_documents("powerCycle.enabled=true")
+    [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
+    assert {resource: rule["verbs"] for rule in role["rules"] for resource in rule["resources"]} == {
+        "baremetalhosts": ["get", "list", "watch", "patch"],
+        "machines": ["get"],
+        "metal3machines": ["get"],
+    }
+    assert not rights_of("nodemend-remediator-power-cycle")
 
 
 def test_a_viewer_changes_nothing() -> None:
@@ -89,6 +104,7 @@ def test_operators_and_confirmers_see_what_viewers_see_and_change_only_this() ->
             ("remediationpolicies", "patch"),
             ("nodehealthchecks", "patch"),
             ("manualremediations", "delete"),
+            ("metal3remediations", "delete"),
             ("remediationorders", "create"),
             ("remediationorders", "delete"),
         },

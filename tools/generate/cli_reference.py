@@ -1,4 +1,5 @@
-"""The reference pages that are made from the code: commands, settings, metrics, events, the guard.
+"""The reference pages that are made from the code: commands, settings, metrics, events, the guard,
+the power table.
 
 `python -m generate.cli_reference` writes them alone, without Helm.
 """
@@ -12,6 +13,7 @@ from typing import Final
 import click
 
 from generate.guard_reference import guard_page
+from generate.power_table import power_table_page
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.main import COMMANDS, cli
 from nodemend.settings.controller_settings import SETTINGS
@@ -30,6 +32,7 @@ def reference_pages() -> dict[Path, str]:
         "metrics.md": _metrics(),
         "events.md": _events(),
         "storm_guard.md": guard_page(),
+        "power_table.md": power_table_page(),
     }
     return {REFERENCE / name: "\n".join((_MARK, *lines)) + "\n" for name, lines in pages.items()}
 

@@ -10,6 +10,7 @@ from nodemend.api.group_versions import Resource
 from nodemend.api.machine_health_check import MachineHealthCheck
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationTemplate
 from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.power_cycle import Metal3Remediation, Metal3RemediationTemplate
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.wire import Wire
@@ -113,6 +114,31 @@ CUSTOM_RESOURCES: Final = (
             Column(
                 "Instructions", ".spec.template.spec.instructions", "What the person shall do.", wide=True
             ),
+            _AGE,
+        ),
+    ),
+    CustomResource(
+        resource=group_versions.METAL3_REMEDIATION,
+        type=Metal3Remediation,
+        short_names=("m3rem",),
+        columns=(
+            Column("Phase", ".status.phase", "Where it stands."),
+            Column("Node", ".status.nodeName", "The node."),
+            Column("Host", ".status.host.name", "Its BareMetalHost."),
+            Column("Retries", ".status.retryCount", "How many attempts have failed.", "integer"),
+            Column("Released", ".status.released", "Its workloads have left the node.", "boolean"),
+            Column("Message", ".status.message", "What it waits for.", wide=True),
+            _AGE,
+        ),
+        selectable=(".status.phase",),
+    ),
+    CustomResource(
+        resource=group_versions.METAL3_REMEDIATION_TEMPLATE,
+        type=Metal3RemediationTemplate,
+        short_names=("m3remt",),
+        columns=(
+            Column("Strategy", ".spec.template.spec.strategy", "What happens when it does not help."),
+            Column("Retries", ".spec.template.spec.deleteAfterRetries", "How often it is tried again."),
             _AGE,
         ),
     ),

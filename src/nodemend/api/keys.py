@@ -50,6 +50,39 @@ RELEASE_VOIDED: Final = "nodemend.io/release-voided"
 """Annotation on a Node: a release was called off here. Writing it raises the Node's version, so that a
 release write which is still under way meets a conflict."""
 
+HOLD_PREFIX: Final = "reboot.metal3.io/"
+"""Annotations on a BareMetalHost that begin so hold it off, each for the client that the rest names."""
+
+OUR_HOLD_PREFIX: Final = "reboot.metal3.io/nodemend-"
+"""Ours; the rest is the UID of the remediation that holds it off."""
+
+HARD_HOLD: Final = '{"mode":"hard"}'
+"""The value of a hold that does not wait for the sick system's consent."""
+
+HOST_PAUSED: Final = "baremetalhost.metal3.io/paused"
+HOST_DETACHED: Final = "baremetalhost.metal3.io/detached"
+
+HOST_OF_MACHINE: Final = "metal3.io/BareMetalHost"
+"""Annotation on a Metal3Machine, or on OpenShift's Machine: NAMESPACE/NAME of its host."""
+
+HOST_UNHEALTHY: Final = ("capm3.metal3.io/unhealthy", "capi.metal3.io/unhealthy")
+"""Annotations on a BareMetalHost by their newer and their older name: it is not picked for a machine."""
+
+HOST_SYSTEM_UUID: Final = "nodemend.io/system-uuid"
+"""Annotation on a BareMetalHost: the system UUID of its machine, which metal3 itself does not tell."""
+
+NODE_OF_REMEDIATION: Final = "remediation.medik8s.io/node-name"
+"""Annotation on a remediation that medik8s made: the node. Its name need not be that of the node."""
+
+MACHINE_OF_NODE: Final = "cluster.x-k8s.io/machine"
+"""Annotation on a Node: the name of its Machine, in Cluster API."""
+
+NAMESPACE_OF_CLUSTER: Final = "cluster.x-k8s.io/cluster-namespace"
+"""Annotation beside it: where that Machine is."""
+
+OPENSHIFT_MACHINE_OF_NODE: Final = "machine.openshift.io/machine"
+"""Annotation on a Node: NAMESPACE/NAME of its Machine, in OpenShift."""
+
 FLAT: Final = "nodemend.io/flat"
 """Label on the definition of MachineHealthCheck that we ship for clusters without Cluster API."""
 

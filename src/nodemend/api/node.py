@@ -16,6 +16,7 @@ class NodeTaint(Wire):
 
 class NodeSpec(Wire):
     taints: tuple[NodeTaint, ...] = ()
+    provider_id: str = msgspec.field(name="providerID", default="")
 
 
 class NodeCondition(Wire):
@@ -27,6 +28,7 @@ class NodeCondition(Wire):
 
 class NodeInfo(Wire):
     boot_id: str = msgspec.field(name="bootID", default="")
+    system_uuid: str = msgspec.field(name="systemUUID", default="")
 
 
 class NodeStatus(Wire):

@@ -1,29 +1,40 @@
 """The remediator: serves the remediations that checks ask for. One program, over its ports."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeVar
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
+from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, Resource
 from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.controllers.fresh_reads import Reader
-from nodemend.controllers.manual_remediation.controller import ManualRemediationController, Recorder
-from nodemend.controllers.manual_remediation.lock_sweep import LockSweep
+from nodemend.controllers.manual_remediation.controller import ManualRemediationController
+from nodemend.controllers.manual_remediation.controller import Recorder as ManualRecorder
+from nodemend.controllers.power_cycle.controller import PowerCycleController
+from nodemend.controllers.power_cycle.controller import Recorder as PowerRecorder
+from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
+from nodemend.controllers.remediating.locks import LockSweep
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
-from nodemend.kube.object_cache import Change
+from nodemend.kube.object_cache import Change, ObjectCache
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.kube.projection import whole
-from nodemend.kube.reconcile_loop import LoopObserver, ReconcileLoop
+from nodemend.kube.reconcile_loop import LoopObserver, Outcome, ReconcileLoop
 from nodemend.kube.reflector import Reflector
 from nodemend.kube.reflector_loop import run_reflector
 from nodemend.kube.reflector_steps import ReflectorTimings
 from nodemend.kube.running_together import run_together
 from nodemend.kube.write_gate import WriteGate
 
-Key = tuple[str, str]
-"""Namespace and name of a remediation."""
+_LOOK_FOR_SYNC_EVERY: Final = 0.1
 
-_LOOK_FOR_SYNC_EVERY = 0.1
+
+class Key(NamedTuple):
+    """One remediation, of whichever kind."""
+
+    kind: str
+    namespace: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +43,22 @@ class RemediatorObservers:
 
     election: ElectionObserver
     loop: LoopObserver[Key]
-    recorder: Recorder
+    manual: ManualRecorder
+    power: PowerRecorder
+
+
+K = TypeVar("K", ManualRemediation, Metal3Remediation)
+
+
+class Watched(NamedTuple):
+    """One kind: what is known of it, and what keeps that true."""
+
+    cache: ObjectCache[Any]
+    follow: Callable[[], Coroutine[Any, Any, None]]
 
 
 class Remediator:
-    """Every replica watches; the leader acts."""
+    """Every replica watches; the leader acts. Hosts are switched off only where `power_cycle` is set."""
 
     def __init__(
         self,
@@ -45,20 +67,35 @@ class Remediator:
         election: ElectionSettings,
         observers: RemediatorObservers,
         timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
+        *,
+        power_cycle: bool = False,
     ) -> None:
         self._runtime = runtime
         self._transport = transport
         self._election = election
         self._observers = observers
+        self._timings = timings
         self._loop: ReconcileLoop[Key] | None = None
-        self._reflector = Reflector(
-            whole(MANUAL_REMEDIATION, ManualRemediation), chance=runtime.random, timings=timings
+        self.kinds = {MANUAL_REMEDIATION.kind: self._watch(MANUAL_REMEDIATION, ManualRemediation)}
+        if power_cycle:
+            self.kinds[METAL3_REMEDIATION.kind] = self._watch(METAL3_REMEDIATION, Metal3Remediation)
+
+    def _watch(self, resource: Resource, type_: type[K]) -> Watched:
+        reflector = Reflector(whole(resource, type_), chance=self._runtime.random, timings=self._timings)
+
+        def changed(changes: Sequence[Change[K]]) -> None:
+            if self._loop is not None:
+                for change in changes:
+                    namespace, _, name = change.key.partition("/")
+                    self._loop.add(Key(resource.kind, namespace, name))
+
+        return Watched(
+            reflector.cache, lambda: run_reflector(reflector, self._transport, self._runtime, changed)
         )
-        self.remediations = self._reflector.cache
 
     @property
     def synced(self) -> bool:
-        return self.remediations.synced_at is not None
+        return all(watched.cache.synced_at is not None for watched in self.kinds.values())
 
     @property
     def waiting(self) -> int:
@@ -67,46 +104,43 @@ class Remediator:
 
     async def run(self) -> None:
         """Until cancelled, or until something of it fails."""
-        await run_together(
-            self._runtime,
-            {
-                "remediations": run_reflector(self._reflector, self._transport, self._runtime, self._changed),
-                "election": lead(
-                    self._runtime, self._transport, self._election, self._work, self._observers.election
-                ),
-            },
-        )
+        watches = {kind: watched.follow() for kind, watched in self.kinds.items()}
+        election = lead(self._runtime, self._transport, self._election, self._work, self._observers.election)
+        await run_together(self._runtime, {**watches, "election": election})
 
     async def _work(self, leadership: Leadership) -> None:
         while not self.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
         reader, namespace = Reader(client, self._runtime), self._election.lease.namespace
-        controller = ManualRemediationController(
-            reader,
-            client,
-            self._observers.recorder,
-            epoch=leadership.epoch,
-            system_namespace=namespace,
+        manual = ManualRemediationController(
+            reader, client, self._observers.manual, epoch=leadership.epoch, system_namespace=namespace
         )
+        power = PowerCycleController(
+            reader, client, self._observers.power, epoch=leadership.epoch, system_namespace=namespace
+        )
+        serving = {MANUAL_REMEDIATION.kind: manual.reconcile, METAL3_REMEDIATION.kind: power.reconcile}
+
+        async def reconcile(key: Key) -> Outcome:
+            return await serving[key.kind]((key.namespace, key.name))
+
         sweep = LockSweep(reader, client, namespace)
-        # One worker: the guard counts releases under way, and two at once could both find room for one.
-        loop = ReconcileLoop(
-            self._runtime, controller.reconcile, self._observers.loop, self._everything, workers=1
-        )
+        # One worker for all kinds: the guard counts who is at work, and two at once could both find room.
+        loop = ReconcileLoop(self._runtime, reconcile, self._observers.loop, self._everything, workers=1)
         self._loop = loop
         try:
             for key in self._everything():
                 loop.add(key)
-            await run_together(self._runtime, {"work": loop.run(), "lock sweep": sweep.run()})
+            sweeps = {"lock sweep": sweep.run()}
+            if METAL3_REMEDIATION.kind in self.kinds:
+                sweeps["hold sweep"] = HoldSweep(reader, client, self._observers.power).run()
+            await run_together(self._runtime, {"work": loop.run(), **sweeps})
         finally:
             self._loop = None
 
     def _everything(self) -> list[Key]:
-        return [(found.metadata.namespace, found.metadata.name) for found in self.remediations.all()]
-
-    def _changed(self, changes: Sequence[Change[ManualRemediation]]) -> None:
-        if self._loop is not None:
-            for change in changes:
-                namespace, _, name = change.key.partition("/")
-                self._loop.add((namespace, name))
+        return [
+            Key(kind, found.metadata.namespace, found.metadata.name)
+            for kind, watched in self.kinds.items()
+            for found in watched.cache.all()
+        ]

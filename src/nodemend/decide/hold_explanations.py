@@ -4,11 +4,13 @@ from typing import assert_never
 
 from nodemend.decide.explanation import Explanation, spell_count
 from nodemend.decide.guard_explanations import explain_guard
+from nodemend.decide.guard_holds import GuardHold
 from nodemend.decide.holds import (
     BootUnknown,
     CannotRead,
     CreationRefused,
     Deposed,
+    EvidenceForOther,
     HoldReason,
     KubeletSpeaks,
     NodeReady,
@@ -23,13 +25,14 @@ from nodemend.decide.holds import (
     WordUndated,
     WorkloadsLeaving,
 )
+from nodemend.decide.host_explanations import explain_host
 
 
 def explain(reason: HoldReason) -> Explanation:
     match reason:
         case NoWord() | WordForOther() | WordOutlived() | WordExpired() | WordUndated() | WordContradicted():
             return _explain_word(reason)
-        case ViewStale() | CannotRead() | CreationRefused() | Deposed():
+        case ViewStale() | CannotRead() | CreationRefused() | Deposed() | EvidenceForOther():
             return _explain_sight(reason)
         case (
             NoKubeletLease()
@@ -41,7 +44,7 @@ def explain(reason: HoldReason) -> Explanation:
         ):
             return _explain_node(reason)
         case _:
-            return explain_guard(reason)
+            return explain_guard(reason) if isinstance(reason, GuardHold) else explain_host(reason)
 
 
 def _explain_word(
@@ -74,7 +77,9 @@ def _explain_word(
             assert_never(reason)
 
 
-def _explain_sight(reason: ViewStale | CannotRead | CreationRefused | Deposed) -> Explanation:
+def _explain_sight(
+    reason: ViewStale | CannotRead | CreationRefused | Deposed | EvidenceForOther,
+) -> Explanation:
     match reason:
         case ViewStale(age, limit):
             return Explanation(
@@ -85,6 +90,10 @@ def _explain_sight(reason: ViewStale | CannotRead | CreationRefused | Deposed) -
             return Explanation(
                 f"Leadership {theirs} is at work here, and we are {ours}.",
                 "Nothing to do: the later one goes on.",
+            )
+        case EvidenceForOther(what, said, actual):
+            return Explanation(
+                f"The evidence names {what} {said}, but this is {actual}.", "It is gathered anew."
             )
         case CannotRead(what, why):
             return Explanation(f"Cannot read {what}: {why}.", "It goes on when the API server answers.")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from nodemend.decide.guard_holds import GuardHold
+from nodemend.decide.host_holds import HostHold
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,15 @@ class WordForOther:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceForOther:
+    """What was recorded names another node or another boot than there is now."""
+
+    what: str
+    said: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
 class WordOutlived:
     """The kubelet renewed its Lease after the person looked."""
 
@@ -120,6 +130,7 @@ class NotBackYet:
 
 HoldReason = (
     GuardHold
+    | HostHold
     | ViewStale
     | CannotRead
     | CreationRefused
@@ -129,6 +140,7 @@ HoldReason = (
     | NoKubeletLease
     | NoWord
     | WordForOther
+    | EvidenceForOther
     | WordOutlived
     | WordExpired
     | WordUndated

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from nodemend.api.manual_remediation import Evidence
+from nodemend.api.evidence import Evidence
 from nodemend.decide.facts import NodeFacts
-from nodemend.decide.holds import Hold, HoldReason, WordForOther
+from nodemend.decide.fence_evidence import SeenOff
+from nodemend.decide.holds import EvidenceForOther, Hold, HoldReason
 from nodemend.decide.human_word import Believed
 from nodemend.decide.storm_guard import Go
 
@@ -25,7 +26,7 @@ class ReleaseTicket:
 
 
 def open_gate(
-    node: NodeFacts, recorded: Evidence, now: Believed | HoldReason, guarded: Go | Hold, epoch: int
+    node: NodeFacts, recorded: Evidence, now: Believed | SeenOff | HoldReason, guarded: Go | Hold, epoch: int
 ) -> ReleaseTicket | Hold:
     """A ticket if the recorded evidence is still borne out now, and the guard agrees.
 
@@ -34,12 +35,12 @@ def open_gate(
     """
     if isinstance(guarded, Hold):
         return guarded
-    if not isinstance(now, Believed):
+    if not isinstance(now, Believed | SeenOff):
         return Hold(now)
     if recorded.node_uid != node.uid:
-        return Hold(WordForOther("node", recorded.node_uid, node.uid))
+        return Hold(EvidenceForOther("node", recorded.node_uid, node.uid))
     if recorded.boot_id != node.boot_id:
-        return Hold(WordForOther("boot", recorded.boot_id, node.boot_id))
+        return Hold(EvidenceForOther("boot", recorded.boot_id, node.boot_id))
     return ReleaseTicket(
         node=node.name,
         node_uid=node.uid,

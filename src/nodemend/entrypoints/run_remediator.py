@@ -1,16 +1,19 @@
 """`nodemend-remediator`: serves remediations. Releases workloads on evidence, and on nothing else."""
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
-from nodemend.api.manual_remediation import Phase
+from typing import Final
+
+from nodemend.api import manual_remediation, power_cycle
 from nodemend.controllers.manual_remediation.recorder import ManualRemediationRecorder
-from nodemend.controllers.remediator import Remediator, RemediatorObservers
+from nodemend.controllers.power_cycle.recorder import PowerCycleRecorder
+from nodemend.controllers.remediator import Remediator, RemediatorObservers, Watched
 from nodemend.entrypoints.controller_shell import Surroundings, run_controller
 from nodemend.settings.command_shell import controller_command
 from nodemend.settings.controller_settings import ControllerSettings
 from nodemend.telemetry.election_telemetry import ElectionTelemetry
 from nodemend.telemetry.loop_telemetry import LoopTelemetry
 
-NAME = "nodemend-remediator"
+NAME: Final = "nodemend-remediator"
+_OVER: Final = (manual_remediation.Phase.SUCCEEDED, power_cycle.Phase.SUCCEEDED)
 
 
 def build(around: Surroundings) -> Remediator:
@@ -21,18 +24,24 @@ def build(around: Surroundings) -> Remediator:
         around.election,
         RemediatorObservers(
             ElectionTelemetry(log, metrics),
-            LoopTelemetry("manual_remediation", log, metrics),
+            LoopTelemetry("remediator", log, metrics),
             ManualRemediationRecorder(log, metrics, around.events.record, around.runtime),
+            PowerCycleRecorder(log, metrics, around.events.record, around.runtime),
         ),
+        power_cycle=around.settings.power_cycle,
     )
-    found, readings = remediator.remediations, metrics.readings
-    readings.follow_cache("manualremediations", lambda: found.age(around.runtime.monotonic()))
-    readings.follow_queue("manual_remediation", lambda: remediator.waiting)
-    readings.follow_remediations(
-        MANUAL_REMEDIATION.kind,
-        lambda: [one.status.phase for one in found.all() if one.status.phase is not Phase.SUCCEEDED],
-    )
+    for kind, watched in remediator.kinds.items():
+        _follow(around, kind, watched)
+    metrics.readings.follow_queue("remediator", lambda: remediator.waiting)
     return remediator
+
+
+def _follow(around: Surroundings, kind: str, watched: Watched) -> None:
+    readings, found = around.metrics.readings, watched.cache
+    readings.follow_cache(f"{kind.lower()}s", lambda: found.age(around.runtime.monotonic()))
+    readings.follow_remediations(
+        kind, lambda: [one.status.phase for one in found.all() if one.status.phase not in _OVER]
+    )
 
 
 def _run(settings: ControllerSettings) -> int:

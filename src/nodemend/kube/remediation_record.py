@@ -1,10 +1,14 @@
 """What a health check needs of a remediation, whoever's kind it is: its name and its conditions."""
 
+from typing import Final
+
 import msgspec
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, Resource
+from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, Resource
 from nodemend.kube.projection import Projection
+
+_FENCING: Final = (MANUAL_REMEDIATION, METAL3_REMEDIATION)
 
 
 class _Condition(msgspec.Struct, frozen=True, gc=False):
@@ -61,7 +65,12 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
     @property
     def recovers(self) -> bool:
         """It was made to recover a node, and remediates nothing. What fences never does, whatever it says."""
-        return keys.RECOVERY in self.annotations and self.resource != MANUAL_REMEDIATION
+        return keys.RECOVERY in self.annotations and not self.fences
+
+    @property
+    def fences(self) -> bool:
+        """Of a kind that our remediator serves: it has succeeded when the node is back, and not before."""
+        return self.resource in _FENCING
 
     @property
     def goes_on(self) -> bool:

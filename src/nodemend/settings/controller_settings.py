@@ -81,6 +81,14 @@ WORKLOAD_KUBECONFIG_SUFFIX: Final = Setting(
     " Cluster API; others may hold the kubeconfig of a lesser account.",
 )
 
+POWER_CYCLE: Final = Setting(
+    "power-cycle",
+    choice_of(Switch),
+    "off",
+    "Whether the remediator serves Metal3Remediations, and so switches hosts off and on through metal3: on or"
+    " off. The checker has no use for it.",
+)
+
 MEDIK8S_LEASES: Final = Setting(
     "medik8s-leases",
     parse_namespace_or_none,
@@ -108,6 +116,7 @@ SETTINGS: Final[tuple[Setting[object], ...]] = (
     WORKLOAD_CLUSTERS,
     MEDIK8S_LEASES,
     WORKLOAD_KUBECONFIG_SUFFIX,
+    POWER_CYCLE,
 )
 
 
@@ -135,6 +144,7 @@ class ControllerSettings:
     medik8s_leases: str
     """Empty where they are not read."""
     workload_kubeconfig_suffix: str
+    power_cycle: bool
 
 
 def read_settings(
@@ -161,6 +171,7 @@ def read_settings(
         workload_clusters=source.read(WORKLOAD_CLUSTERS) is Switch.ON,
         medik8s_leases=source.read(MEDIK8S_LEASES),
         workload_kubeconfig_suffix=source.read(WORKLOAD_KUBECONFIG_SUFFIX),
+        power_cycle=source.read(POWER_CYCLE) is Switch.ON,
     )
     _refuse_clash(settings.probes, settings.metrics)
     if settings.workload_clusters and not settings.machine_health_checks:

@@ -102,6 +102,51 @@ RECOVERY_WITHDRAWN: Final = EventReason(
 HUMAN_CONFIRMED_OFF: Final = EventReason(
     "HumanConfirmedOff", EventType.WARNING, "Fence", "A person vouched that the node is down (evidence E5)."
 )
+POWER_OFF_REQUESTED: Final = EventReason(
+    "PowerOffRequested", EventType.WARNING, "Fence", "Our hold was placed on the node's host: it goes off."
+)
+POWER_OFF_CONFIRMED: Final = EventReason(
+    "PowerOffConfirmed",
+    EventType.WARNING,
+    "Fence",
+    "The host was seen to go off under our hold, and the node is silent (evidence E1).",
+)
+POWER_ON_REQUESTED: Final = EventReason(
+    "PowerOnRequested", EventType.NORMAL, "Recover", "Our hold was taken off the node's host."
+)
+POWER_NOT_BACK: Final = EventReason(
+    "PowerNotBack",
+    EventType.WARNING,
+    "Close",
+    "The remediation has ended, and the host that it had switched off has not been seen on again.",
+)
+HOLD_LEFT_BEHIND: Final = EventReason(
+    "HoldLeftBehind",
+    EventType.WARNING,
+    "Recover",
+    "Regards the host: it is held off for a remediation that is gone. The note says what is done about it.",
+)
+POWER_CYCLE_FAILED: Final = EventReason(
+    "PowerCycleFailed",
+    EventType.WARNING,
+    "Escalate",
+    "One attempt has failed; the note says at what. It is tried again after a pause.",
+)
+REMEDIATION_FAILED: Final = EventReason(
+    "RemediationFailed",
+    EventType.WARNING,
+    "Escalate",
+    "All attempts have failed; the note says what a person should do.",
+)
+HOST_MARKED_UNHEALTHY: Final = EventReason(
+    "HostMarkedUnhealthy", EventType.WARNING, "Escalate", "The host is not picked for another machine."
+)
+MACHINE_HANDED_OVER: Final = EventReason(
+    "MachineHandedOver",
+    EventType.WARNING,
+    "Escalate",
+    "Power cycles did not help; the machine's owner was asked to replace it. Its host stays off.",
+)
 EVIDENCE_VOIDED: Final = EventReason(
     "EvidenceVoided",
     EventType.WARNING,
@@ -155,6 +200,15 @@ EVENT_REASONS: Final = (
     RECOVERY_FAILED,
     RECOVERY_WITHDRAWN,
     HUMAN_CONFIRMED_OFF,
+    POWER_OFF_REQUESTED,
+    POWER_OFF_CONFIRMED,
+    POWER_ON_REQUESTED,
+    POWER_NOT_BACK,
+    HOLD_LEFT_BEHIND,
+    POWER_CYCLE_FAILED,
+    REMEDIATION_FAILED,
+    HOST_MARKED_UNHEALTHY,
+    MACHINE_HANDED_OVER,
     EVIDENCE_VOIDED,
     RELEASE_STARTED,
     WORKLOADS_RELEASED,

@@ -12,6 +12,7 @@ from nodemend.api import keys
 from nodemend.api.group_versions import (
     LEASE,
     MANUAL_REMEDIATION,
+    METAL3_REMEDIATION,
     NODE,
     POD,
     REMEDIATION_ORDER,
@@ -22,6 +23,8 @@ from nodemend.kube.api_request import Method, Request, Selection
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import FOREIGN_TAINT, World
 
+EVIDENCE = {MANUAL_REMEDIATION: "E5", METAL3_REMEDIATION: "E1"}
+"""What each kind that releases workloads does it on."""
 POLICY_READ_WITHIN = 15.0
 LATEST_ARRIVAL = 61.0
 
@@ -73,7 +76,7 @@ class Invariants:
 
     def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
         self._has_preconditions(request)
-        if request.method is Method.POST and request.path.endswith("/manualremediations"):
+        if request.method is Method.POST and request.path.endswith(tuple(kind.plural for kind in EVIDENCE)):
             self._saw_beginning(msgspec.json.decode(answer.body))
         if request.method is Method.PATCH and request.path.startswith("/api/v1/nodes/"):
             node = msgspec.json.decode(answer.body)
@@ -108,20 +111,23 @@ class Invariants:
         self.releases += 1
         uid, boot = node["metadata"]["uid"], node["status"]["nodeInfo"]["bootID"]
         claims = [
-            remediation
-            for remediation in self.world.admin_api.list(MANUAL_REMEDIATION)
+            (kind, remediation)
+            for kind in EVIDENCE
+            for remediation in self.world.admin_api.list(kind)
             if (remediation.get("status") or {}).get("nodeUID") == uid
             and "evidence" in remediation["status"]
             and not remediation["status"].get("released")
         ]
         if len(claims) != 1:
             raise InvariantBrokenError(f"I4: {len(claims)} remediations release {node['metadata']['name']}")
-        evidence = claims[0]["status"]["evidence"]
-        if evidence["class"] != "E5" or (evidence["nodeUID"], evidence["bootID"]) != (uid, boot):
+        [(kind, claim)] = claims
+        evidence = claim["status"]["evidence"]
+        named = (evidence["class"], evidence["nodeUID"], evidence["bootID"])
+        if named != (EVIDENCE[kind], uid, boot):
             raise InvariantBrokenError(f"I2: released boot {boot} on evidence {evidence}")
-        self._holds_the_lock(claims[0])
+        self._holds_the_lock(claim)
         self._was_allowed(node["metadata"]["name"])
-        self._only_once(claims[0])
+        self._only_once(claim)
 
     def _holds_the_lock(self, remediation: dict[str, Any]) -> None:
         name = f"node-{remediation['status']['nodeUID']}"
@@ -138,8 +144,10 @@ class Invariants:
             raise InvariantBrokenError(f"I5: something began on {node} while that was not allowed")
 
     def _only_once(self, remediation: dict[str, Any]) -> None:
-        """I11: one word, one release, however often we crashed on the way."""
-        word = f"{remediation['metadata']['uid']}/{remediation['status']['evidence']['bootID']}"
+        """I11: one word, one power-off that was seen, one release, however often we crashed on the way."""
+        evidence = remediation["status"]["evidence"]
+        seen = (evidence.get("host") or {}).get("lastUpdated", "")
+        word = f"{remediation['metadata']['uid']}/{evidence['bootID']}/{seen}"
         self._released_words[word] += 1
         if self._released_words[word] > 1:
             raise InvariantBrokenError(f"I11: {word} was released {self._released_words[word]} times")
@@ -147,7 +155,7 @@ class Invariants:
     def settled(self) -> None:
         """I8 and I14: faults have ceased long ago. Everything is well, and nothing of ours is left."""
         world = self.world
-        left = world.admin_api.list(MANUAL_REMEDIATION)
+        left = [one for kind in EVIDENCE for one in world.admin_api.list(kind)]
         if left:
             said = [(one.get("status") or {}).get("message") for one in left]
             raise InvariantBrokenError(f"I14: {_names(left)} not closed: {said}")

@@ -42,8 +42,7 @@ def play(seed: int, *, keep_trace: bool = False, until: float | None = None) -> 
         world.run(FAULTS_CEASE if until is None else until)
         if until is None:
             _settle(world, invariants)
-        for replica in world.replicas:
-            _nothing_failed_unseen(replica.process.unjoined_failures)
+        nothing_failed_unseen(world)
     except InvariantBrokenError as failure:
         broken = str(failure)
     finally:
@@ -75,6 +74,7 @@ def _settle(world: World, invariants: Invariants) -> None:
     invariants.settled()
 
 
-def _nothing_failed_unseen(failures: list[tuple[str, BaseException]]) -> None:
-    if failures:
-        raise InvariantBrokenError(f"a task died unseen: {failures}")
+def nothing_failed_unseen(world: World) -> None:
+    for replica in world.replicas:
+        if failures := replica.process.unjoined_failures:
+            raise InvariantBrokenError(f"a task died unseen: {failures}")

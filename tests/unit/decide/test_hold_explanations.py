@@ -7,6 +7,7 @@ import pytest
 from nodemend.decide import guard_holds, holds
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import HoldReason
+from tests.unit.decide.test_host_explanations import EXAMPLES as HOST_EXAMPLES
 
 EXAMPLES: list[tuple[HoldReason, str]] = [
     (
@@ -90,6 +91,8 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     ),
     (holds.WorkloadsLeaving(2, 1), "Still on the node: 2 pods and 1 volume."),
     (holds.NotBackYet("n1"), "Waiting for n1 to be Ready on a new boot."),
+    (holds.EvidenceForOther("boot", "a", "b"), "The evidence names boot a, but this is b."),
+    *HOST_EXAMPLES,
 ]
 
 
@@ -126,6 +129,11 @@ def test_next_step(reason: HoldReason, step: str) -> None:
 
 def test_every_reason_is_among_the_examples() -> None:
     assert {type(reason) for reason, _ in EXAMPLES} == set(get_args(HoldReason))
+
+
+def test_no_two_say_the_same() -> None:
+    sentences = [sentence for _, sentence in EXAMPLES]
+    assert len(set(sentences)) == len(sentences)
 
 
 def test_who_must_do_what_is_named() -> None:

@@ -12,8 +12,11 @@ from nodemend.api.pause import Pause
 from nodemend.decide import guard_holds, holds
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.holds import Hold
-from nodemend.decide.manual_remediation import HeldBy, ManualFacts, decide
-from nodemend.decide.manual_remediation_steps import (
+from nodemend.decide.manual_remediation import ManualFacts, decide
+from nodemend.decide.manual_remediation_steps import ReportSilence, Step
+from nodemend.decide.release_gate import ReleaseTicket
+from nodemend.decide.remediation_life import HeldBy
+from nodemend.decide.remediation_steps import (
     AddFinalizer,
     ClearVoidMark,
     Close,
@@ -28,14 +31,11 @@ from nodemend.decide.manual_remediation_steps import (
     RecordTarget,
     Release,
     ReportLeft,
-    ReportSilence,
     Stamp,
-    Step,
     TakeLock,
     Untaint,
     VoidOnNode,
 )
-from nodemend.decide.release_gate import ReleaseTicket
 from tests.unit.decide.worlds import (
     ACTING,
     AWAITING,

@@ -9,7 +9,8 @@ from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
 from nodemend.decide import holds
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation_status import StatusStep, after, tells
-from nodemend.decide.manual_remediation_steps import (
+from nodemend.decide.manual_remediation_steps import ReportSilence
+from nodemend.decide.remediation_steps import (
     Close,
     ForgetEvidence,
     ForgetTaint,
@@ -18,7 +19,6 @@ from nodemend.decide.manual_remediation_steps import (
     RecordEvidence,
     RecordTarget,
     ReportLeft,
-    ReportSilence,
     Stamp,
 )
 from tests.unit.decide.worlds import AWAITING, EVIDENCE, RECOVERING, RELEASED, RELEASING

@@ -30,13 +30,13 @@ def test_a_ticket_names_what_it_is_good_for() -> None:
             replace(SILENT_NODE, uid="uid-2"),
             Believed(WORD),
             Go(),
-            Hold(holds.WordForOther("node", "uid-1", "uid-2")),
+            Hold(holds.EvidenceForOther("node", "uid-1", "uid-2")),
         ),
         (
             replace(SILENT_NODE, boot_id="boot-2"),
             Believed(WORD),
             Go(),
-            Hold(holds.WordForOther("boot", "boot-1", "boot-2")),
+            Hold(holds.EvidenceForOther("boot", "boot-1", "boot-2")),
         ),
     ],
 )

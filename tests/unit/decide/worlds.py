@@ -5,9 +5,9 @@ from typing import Any
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
+from nodemend.api.evidence import Evidence
 from nodemend.api.manual_remediation import (
     Confirmation,
-    Evidence,
     ManualRemediation,
     ManualRemediationSpec,
     ManualRemediationStatus,
@@ -18,8 +18,9 @@ from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
 from nodemend.decide.facts import LeaseFacts, MachineWishes, NodeFacts, PolicyFacts, Present, Taint
 from nodemend.decide.limits import Percent, Reading
-from nodemend.decide.manual_remediation import HeldBy, ManualFacts
-from nodemend.decide.manual_remediation_steps import Left
+from nodemend.decide.manual_remediation import ManualFacts
+from nodemend.decide.remediation_life import HeldBy
+from nodemend.decide.remediation_steps import Left
 
 OUR_TAINT = Taint("node.kubernetes.io/out-of-service", "NoExecute", "nodemend")
 SILENT_NODE = NodeFacts("n1", "uid-1", "100", "boot-1", ConditionStatus.UNKNOWN)

@@ -25,6 +25,7 @@ def test_the_defaults_are_those_of_the_chart() -> None:
         workload_clusters=False,
         medik8s_leases="",
         workload_kubeconfig_suffix="kubeconfig",
+        power_cycle=False,
         lease=LeaseTiming(),
     )
 
@@ -67,6 +68,7 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
         "workload-clusters": "on",
         "medik8s-leases": "medik8s-leases",
         "workload-kubeconfig-suffix": "nodemend",
+        "power-cycle": "on",
     }
     text = texts[setting.name]
     # One of them makes no sense without another.

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from nodemend.api.custom_resources import CUSTOM_RESOURCES
+from nodemend.api.group_versions import OUR_GROUP
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.cli.check.assess_checks import assess_checks
 from nodemend.cli.check.assess_remediations import assess_remediations
@@ -52,7 +53,7 @@ def _cluster(facts: ClusterFacts) -> Iterator[Finding]:
 
 
 def _served(served: Seen[frozenset[str]]) -> Finding:
-    ours = {custom.resource.plural for custom in CUSTOM_RESOURCES}
+    ours = {kind.resource.plural for kind in CUSTOM_RESOURCES if kind.resource.group == OUR_GROUP}
     group = f"{CUSTOM_RESOURCES[0].resource.group}/{CUSTOM_RESOURCES[0].resource.version}"
     match served:
         case Unreadable(why):

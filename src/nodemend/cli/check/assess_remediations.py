@@ -11,7 +11,7 @@ from nodemend.api.timestamps import parse_time
 from nodemend.cli.check.facts import CheckFacts
 from nodemend.cli.check.view import Finding, fail, ok, warn
 from nodemend.cli.words import first_sentence, spell_names, spell_seconds
-from nodemend.controllers.manual_remediation.gather import lock_name
+from nodemend.controllers.remediating.locks import lock_name
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.kube.node_record import NodeRecord

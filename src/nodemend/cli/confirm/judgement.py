@@ -8,7 +8,7 @@ from nodemend.api.manual_remediation import Confirmation, ManualRemediation
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.confirm.facts import ConfirmFacts
 from nodemend.controllers.fresh_reads import node_facts
-from nodemend.controllers.manual_remediation.gather import DEFAULT_LEASE_SECONDS
+from nodemend.controllers.remediating.surroundings import DEFAULT_LEASE_SECONDS
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import HoldReason, KubeletSpeaks, NoKubeletLease, WordForOther, WordOutlived

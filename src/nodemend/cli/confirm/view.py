@@ -9,7 +9,7 @@ from nodemend.api.manual_remediation import Confirmation
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.confirm.facts import ConfirmFacts
 from nodemend.cli.confirm.judgement import lasts, silence
-from nodemend.controllers.manual_remediation.gather import must_leave
+from nodemend.controllers.remediating.surroundings import must_leave
 from nodemend.decide.facts import Present
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold

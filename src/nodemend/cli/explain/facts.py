@@ -27,8 +27,8 @@ from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
 from nodemend.decide.manual_remediation import ManualFacts
-from nodemend.decide.manual_remediation_steps import Left
 from nodemend.decide.node_health import ConditionSeen
+from nodemend.decide.remediation_steps import Left
 from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
 from nodemend.kube.projection import whole
 

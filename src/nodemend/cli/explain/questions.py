@@ -1,7 +1,7 @@
 """The questions that stand between a sick node and its healing, answered in order."""
 
 from collections.abc import Iterator
-from typing import Final, assert_never
+from typing import Final, assert_never, get_args
 
 from nodemend.api import keys
 from nodemend.api.manual_remediation import Phase
@@ -18,9 +18,11 @@ from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.hold_explanations import explain
+from nodemend.decide.host_holds import HostHold
 from nodemend.decide.human_word import Believed, weigh
-from nodemend.decide.manual_remediation import HeldBy, ManualFacts
+from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_order import GOOD_FOR, Lapsed, Stands, Used
 from nodemend.decide.storm_guard import guard, most_at_once
 
@@ -55,7 +57,10 @@ QUESTION_OF: Final[dict[type, str]] = {
     holds.WorkloadsLeaving: "released",
     holds.NotBackYet: "back",
     holds.WordContradicted: "back",
+    # Of a power cycle its own status tells.
+    **dict.fromkeys(get_args(HostHold), ""),
     # What cannot be seen or is not ours answers none of them.
+    holds.EvidenceForOther: "",
     holds.ViewStale: "",
     holds.CannotRead: "",
     holds.CreationRefused: "",

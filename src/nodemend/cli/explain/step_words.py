@@ -2,17 +2,18 @@
 
 from typing import assert_never
 
-from nodemend.decide import manual_remediation_steps as steps
+from nodemend.decide import remediation_steps as steps
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.holds import Hold
+from nodemend.decide.manual_remediation_steps import ReportSilence, Step
 
 
-def spell_step(step: steps.Step) -> str:
+def spell_step(step: Step) -> str:
     """Completes "the remediator ...". A hold is explained elsewhere."""
     match step:
         case steps.AddFinalizer() | steps.Stamp() | steps.RecordTarget() | steps.TakeLock():
             return _begin(step)
-        case steps.ReportSilence() | steps.ReportLeft() | steps.MarkReleased():
+        case ReportSilence() | steps.ReportLeft() | steps.MarkReleased():
             return _report(step)
         case steps.RecordEvidence(evidence):
             return f"records the word of {evidence.by} as evidence, and then releases the workloads"
@@ -46,11 +47,11 @@ def _begin(step: steps.AddFinalizer | steps.Stamp | steps.RecordTarget | steps.T
             return "locks the node against other remediations"
 
 
-def _report(step: steps.ReportSilence | steps.ReportLeft | steps.MarkReleased) -> str:
+def _report(step: ReportSilence | steps.ReportLeft | steps.MarkReleased) -> str:
     match step:
-        case steps.ReportSilence(""):
+        case ReportSilence(""):
             return "reports that the kubelet speaks"
-        case steps.ReportSilence(renew_time):
+        case ReportSilence(renew_time):
             return f"reports that the kubelet has been silent since {renew_time}; then a person can vouch"
         case steps.ReportLeft(left):
             return f"reports that it still waits for {spell_left(left)} to leave the node"

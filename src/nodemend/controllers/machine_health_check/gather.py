@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
-from nodemend.api.group_versions import OUR_GROUP
 from nodemend.controllers.checking.condition_ages import ConditionAges, read_status
 from nodemend.controllers.checking.remedies import RemedyKind
 from nodemend.controllers.machine_health_check.clusters import NotSeen, OutOfReach
@@ -178,7 +177,7 @@ def as_open(target: Target, record: RemediationRecord, seconds: float) -> Open:
         ours=target.machine.uid in record.owners,
         ending=record.deleting,
         committed=record.says("Fenced") == ConditionStatus.TRUE,
-        finished=succeeded == ConditionStatus.TRUE and record.resource.group == OUR_GROUP,
+        finished=succeeded == ConditionStatus.TRUE and record.fences,
         trying=Trying(0, seconds, failed=succeeded == ConditionStatus.FALSE),
     )
 

@@ -7,7 +7,6 @@ from typing import Protocol
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.event import ObjectReference
-from nodemend.api.group_versions import OUR_GROUP
 from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase, TemplateReference
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_order import RemediationOrder
@@ -182,7 +181,7 @@ def _open(found: Found, seconds: float, *, ours: bool) -> Open:
         ending=record.deleting,
         committed=record.says("Fenced") == ConditionStatus.TRUE,
         # Ours succeed when the node is back. Others' may say so when a reboot was asked for.
-        finished=succeeded == ConditionStatus.TRUE and record.resource.group == OUR_GROUP,
+        finished=succeeded == ConditionStatus.TRUE and record.fences,
         trying=Trying(found.index, seconds, failed=succeeded == ConditionStatus.FALSE),
         order=record.annotations.get(keys.ORDER, ""),
     )

@@ -7,6 +7,7 @@ against a real server with the real policies hold each function to its rule.
 from nodemend.api.group_versions import (
     MANUAL_REMEDIATION,
     MANUAL_REMEDIATION_TEMPLATE,
+    METAL3_REMEDIATION,
     NODE,
     NODE_HEALTH_CHECK,
     REMEDIATION_ORDER,
@@ -20,6 +21,7 @@ from nodemend.testing.api_server.policies import (
     remediations_policy,
     settings_policy,
 )
+from nodemend.testing.api_server.power_cycle_rules import power_cycle_rules
 from nodemend.testing.api_server.remediation_rules import (
     order_rules,
     policy_rules,
@@ -33,6 +35,7 @@ def our_rules() -> AdmissionRules:
     return {
         MANUAL_REMEDIATION: (remediation_rules, confirmation_policy, remediations_policy),
         MANUAL_REMEDIATION_TEMPLATE: (template_rules,),
+        METAL3_REMEDIATION: (power_cycle_rules, remediations_policy),
         REMEDIATION_POLICY: (policy_rules, settings_policy),
         NODE_HEALTH_CHECK: (settings_policy,),
         REMEDIATION_ORDER: (order_rules, orders_policy),

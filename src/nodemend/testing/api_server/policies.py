@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, REMEDIATION_ORDER, Resource
+from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_ORDER, Resource
 from nodemend.api.keys import (
     CHECK,
     CHECK_UID,
@@ -51,7 +51,7 @@ class Write:
         return self.attempt.allows(Question(self.attempt.user, verb, resource, namespace, name))
 
     def may_to_remediations(self, verb: str, name: str = "") -> bool:
-        return self.may(verb, MANUAL_REMEDIATION, self.new["metadata"]["namespace"], name)
+        return self.may(verb, self.attempt.resource, self.new["metadata"]["namespace"], name)
 
 
 Demand = tuple[Callable[[Write], bool], str, str]
@@ -232,10 +232,7 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
     (
         lambda write: not write.creates or write.user == CHECKER or write.may_to_remediations("request"),
         FORBIDDEN,
-        (
-            'remediations are created by Nodemend\'s checker, or by whoever has the verb "request" on '
-            "manualremediations"
-        ),
+        'remediations are created by Nodemend\'s checker, or by whoever has the verb "request" on them',
     ),
     (
         lambda write: write.attempt.subresource != "status" or write.user == REMEDIATOR,
@@ -267,7 +264,7 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
         (
             "metadata.finalizers: nodemend.io/safe-end is removed by Nodemend's remediator "
             "once its taint is off the "
-            'node; to abandon a remediation without that needs the verb "abandon" on manualremediations'
+            'node; to abandon a remediation without that needs the verb "abandon" on it'
         ),
     ),
     (

@@ -32,6 +32,8 @@ class Silent:
 
     def withdrew(self, *_: object) -> None: ...
 
+    def left_behind(self, *_: object) -> None: ...
+
     def order_lapsed(self, *_: object) -> None: ...
 
     def looked(self, *_: object) -> None: ...
@@ -74,10 +76,12 @@ def checker(
     return Checker(runtime, transport, settings, observers, medik8s_leases=medik8s_leases).run()
 
 
-def remediator(runtime: Runtime, transport: Transport, name: str) -> Coroutine[Any, Any, None]:
-    observers = RemediatorObservers(Unobserved(), Silent(), Silent())
+def remediator(
+    runtime: Runtime, transport: Transport, name: str, *, power_cycle: bool = False
+) -> Coroutine[Any, Any, None]:
+    observers = RemediatorObservers(Unobserved(), Silent(), Silent(), Silent())
     settings = election("nodemend-remediator", name, "nodemend-system")
-    return Remediator(runtime, transport, settings, observers).run()
+    return Remediator(runtime, transport, settings, observers, power_cycle=power_cycle).run()
 
 
 class OnStart(Protocol):

@@ -92,6 +92,10 @@ class Shape:
     """The namespace of the Leases that the checker respects; none by default."""
     recorder: Recorder | None = None
     """Whom the checkers tell; nobody by default."""
+    power_cycle: bool = False
+    """Whether the remediators switch hosts off and on."""
+    check: Mapping[str, Any] = field(default_factory=dict)
+    """What the NodeHealthCheck says other than usual."""
 
 
 class World:
@@ -130,7 +134,7 @@ class World:
                     partial(checker, medik8s_leases=shape.medik8s_leases, recorder=shape.recorder),
                     self.checker,
                 ),
-                ("remediator", remediator, self.remediator),
+                ("remediator", partial(remediator, power_cycle=shape.power_cycle), self.remediator),
             )
             for number in range(shape.replicas)
         ]
@@ -151,7 +155,9 @@ class World:
         )
         template = {"metadata": {"name": TEMPLATE}, "spec": {"template": {"spec": {"instructions": "go"}}}}
         self.admin_api.create(MANUAL_REMEDIATION_TEMPLATE, template, keys.SYSTEM_NAMESPACE)
-        self.admin_api.create(NODE_HEALTH_CHECK, {"metadata": {"name": CHECK}, "spec": check_spec()})
+        self.admin_api.create(
+            NODE_HEALTH_CHECK, {"metadata": {"name": CHECK}, "spec": check_spec() | dict(shape.check)}
+        )
         self._tick()
         self._collect_garbage()
 

@@ -8,13 +8,9 @@ import msgspec
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.custom_resources import CUSTOM_RESOURCES
+from nodemend.api.evidence import Evidence
 from nodemend.api.label_selector import LabelSelector
-from nodemend.api.manual_remediation import (
-    Evidence,
-    ManualRemediation,
-    ManualRemediationStatus,
-    Phase,
-)
+from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationStatus, Phase
 from nodemend.api.node_health_check import (
     NodeHealthCheck,
     NodeHealthCheckSpec,

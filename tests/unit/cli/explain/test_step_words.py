@@ -5,17 +5,18 @@ from typing import get_args
 import pytest
 
 from nodemend.api.conditions import ConditionStatus
-from nodemend.api.manual_remediation import Evidence
+from nodemend.api.evidence import Evidence
 from nodemend.cli.explain.step_words import spell_step
-from nodemend.decide import manual_remediation_steps as steps
+from nodemend.decide import remediation_steps as steps
 from nodemend.decide.facts import NodeFacts
 from nodemend.decide.holds import Hold, NoWord
+from nodemend.decide.manual_remediation_steps import ReportSilence, Step
 
 NODE = NodeFacts("n1", "uid-1", "1", "boot-1", ConditionStatus.UNKNOWN)
 EVIDENCE = Evidence(class_="E5", node_uid="uid-1", boot_id="boot-1", by="anna")
 FILLED: dict[type, tuple[object, ...]] = {
     steps.RecordTarget: ("uid-1", "boot-1"),
-    steps.ReportSilence: ("12:00",),
+    ReportSilence: ("12:00",),
     steps.RecordEvidence: (EVIDENCE,),
     steps.Release: (None,),
     steps.ReportLeft: (steps.Left(1, 2),),
@@ -28,7 +29,7 @@ FILLED: dict[type, tuple[object, ...]] = {
 }
 
 
-@pytest.mark.parametrize("kind", get_args(steps.Step), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", get_args(Step), ids=lambda kind: kind.__name__)
 def test_a_step_completes_the_sentence_that_begins_with_the_remediator(kind: type) -> None:
     said = spell_step(kind(*FILLED.get(kind, ())))
 

@@ -10,7 +10,8 @@ from nodemend.api.node import Node, NodeSpec, NodeTaint
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.controllers.manual_remediation.act import request_for
 from nodemend.controllers.manual_remediation.gather import Gathered
-from nodemend.decide import manual_remediation_steps as steps
+from nodemend.decide import remediation_steps as steps
+from nodemend.decide.manual_remediation_steps import Step
 from nodemend.decide.release_gate import ReleaseTicket
 from nodemend.kube.api_request import Method, Request
 from tests.unit.decide.worlds import AWAITING, EVIDENCE, RELEASING, SILENT_NODE, facts, remediation
@@ -24,9 +25,7 @@ LOCK = Lease(metadata=ObjectMeta(name="node-uid-1", uid="lock-1", resource_versi
 TICKET = ReleaseTicket("n1", "uid-1", "100", "boot-1", 7, EVIDENCE)
 
 
-def write(
-    step: steps.Step, *, node: Node = NODE, lock: Lease | None = None
-) -> tuple[Request, dict[str, Any]]:
+def write(step: Step, *, node: Node = NODE, lock: Lease | None = None) -> tuple[Request, dict[str, Any]]:
     status = RELEASING if isinstance(step, steps.ForgetEvidence) else AWAITING
     gathered = Gathered(facts(remediation(status)), node, lock)
     request = request_for(gathered, step, namespace="nodemend-system", now="2026-01-01T12:00:00Z")
@@ -101,7 +100,7 @@ def test_a_lock_is_dropped_under_its_version() -> None:
     ("step", "finalizers"),
     [(steps.AddFinalizer(), ["nodemend.io/safe-end"]), (steps.DropFinalizer(), [])],
 )
-def test_our_finalizer_comes_and_goes(step: steps.Step, finalizers: list[str]) -> None:
+def test_our_finalizer_comes_and_goes(step: Step, finalizers: list[str]) -> None:
     _, body = write(step)
     assert body["metadata"]["finalizers"] == finalizers
 

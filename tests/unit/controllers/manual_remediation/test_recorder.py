@@ -13,10 +13,11 @@ from nodemend.api.manual_remediation import Phase
 from nodemend.api.object_meta import ObjectMeta, OwnerReference
 from nodemend.controllers.manual_remediation.controller import Recorder
 from nodemend.controllers.manual_remediation.recorder import ManualRemediationRecorder
-from nodemend.decide import manual_remediation_steps as steps
+from nodemend.decide import remediation_steps as steps
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Deposed, Hold, KubeletSpeaks, NoWord, WordExpired
 from nodemend.decide.human_word import Believed
+from nodemend.decide.manual_remediation_steps import ReportSilence, Step
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.event_book import Happening
@@ -127,7 +128,7 @@ def ticket() -> ReleaseTicket:
     ],
 )
 def test_what_people_should_hear_is_an_event_on_the_node(
-    step: steps.Step, reason: str, type_: EventType, note: str
+    step: Step, reason: str, type_: EventType, note: str
 ) -> None:
     told = Told()
     told.recorder.took(remediation(RELEASING), step)
@@ -144,7 +145,7 @@ QUIET = (
     steps.Stamp(),
     steps.RecordTarget("uid-1", "boot-1"),
     steps.TakeLock(),
-    steps.ReportSilence("12:00:00"),
+    ReportSilence("12:00:00"),
     steps.ReportLeft(steps.Left(1, 1)),
     steps.ForgetTaint(),
     steps.VoidOnNode(SILENT_NODE, "mark"),
@@ -156,7 +157,7 @@ QUIET = (
 
 
 @pytest.mark.parametrize("step", QUIET, ids=lambda step: type(step).__name__)
-def test_what_is_only_housekeeping_is_logged_and_counted(step: steps.Step) -> None:
+def test_what_is_only_housekeeping_is_logged_and_counted(step: Step) -> None:
     told = Told()
     told.recorder.took(remediation(AWAITING), step)
 
@@ -169,7 +170,7 @@ def test_every_kind_of_step_is_tried_here() -> None:
     loud = {steps.RecordEvidence, steps.Release, steps.MarkReleased, steps.Untaint, steps.Close}
     known = {type(step) for step in QUIET} | loud | {steps.DropFinalizer, Hold}
 
-    assert known == set(get_args(steps.Step))
+    assert known == set(get_args(Step))
 
 
 def test_a_hold_is_logged_once_and_its_event_keeps_its_first_words() -> None:
@@ -202,7 +203,7 @@ def test_another_hold_begins_anew() -> None:
 def test_a_step_forward_ends_a_hold_and_a_mere_report_does_not() -> None:
     told = Told()
     told.recorder.held(remediation(AWAITING), Hold(NoWord("n1")))
-    told.recorder.took(remediation(AWAITING), steps.ReportSilence("12:00:00"))
+    told.recorder.took(remediation(AWAITING), ReportSilence("12:00:00"))
     reported = told.held_since("NoWord")
     told.recorder.took(remediation(AWAITING), steps.RecordEvidence(EVIDENCE))
 

@@ -1,0 +1,48 @@
+"""The parts of a Machine, of either project, by which its host is found and it is replaced."""
+
+import msgspec
+
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.wire import Wire
+
+
+class InfrastructureReference(Wire):
+    """By `api_version` in the older form, by `api_group` in the newer."""
+
+    kind: str = ""
+    name: str = ""
+    api_version: str = ""
+    api_group: str = ""
+
+
+class NodeReference(Wire):
+    name: str = ""
+
+
+class MachineSpec(Wire):
+    infrastructure_ref: InfrastructureReference | None = None
+    provider_id: str = msgspec.field(name="providerID", default="")
+
+
+class MachineStatus(Wire):
+    node_ref: NodeReference | None = None
+
+
+class Machine(Wire):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: MachineSpec = MachineSpec()
+    status: MachineStatus = MachineStatus()
+
+    @property
+    def node(self) -> str:
+        """The name of its node; empty while it has none."""
+        return self.status.node_ref.name if self.status.node_ref else ""
+
+
+class Metal3MachineSpec(Wire):
+    provider_id: str = msgspec.field(name="providerID", default="")
+
+
+class Metal3Machine(Wire):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Metal3MachineSpec = Metal3MachineSpec()

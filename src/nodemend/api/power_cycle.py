@@ -1,0 +1,127 @@
+"""Metal3Remediation: a host is switched off and on again through metal3.
+
+While it is off, its node's workloads are released.
+"""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from nodemend.api import power_cycle_rules
+from nodemend.api.conditions import Condition
+from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.wire import Wire, about
+
+
+class Strategy(StrEnum):
+    """What happens when power cycles do not help."""
+
+    ESCALATE = "escalate"
+    """After the retries the machine is handed to its owner, to be replaced."""
+    RETRY = "retry"
+    """It is tried again for as long as somebody wants it, ever more seldom."""
+
+
+class Phase(StrEnum):
+    """Where it stands: what is wanted of the host's power, and why."""
+
+    PENDING = "pending"
+    POWER_OFF = "power-off"
+    RELEASE = "release"
+    POWER_ON = "power-on"
+    BACKING_OFF = "backing-off"
+    DELETING_MACHINE = "deleting-machine"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+class Metal3RemediationSpec(Wire):
+    strategy: Annotated[
+        Strategy, about("escalate: hand the machine to its owner after the retries; retry: never give up.")
+    ] = Strategy.ESCALATE
+    delete_after_retries: Annotated[
+        int,
+        about("How often a power cycle that did not help is repeated before that.", ge=0, le=100),
+    ] = 3
+    power_off_timeout_seconds: Annotated[
+        int,
+        about("How long the host may take to be seen off, before an attempt has failed.", ge=30, le=86_400),
+    ] = 300
+    power_on_timeout_seconds: Annotated[
+        int,
+        about("How long the node may take to come back, before an attempt has failed.", ge=60, le=86_400),
+    ] = 600
+
+
+class HeldHost(Wire):
+    """The host that this remediation switches off and on."""
+
+    namespace: Annotated[str, about("Its namespace.", max_length=63)]
+    name: Annotated[str, about("Its name.", min_length=1, max_length=253)]
+    uid: Annotated[str, about("The very host.", min_length=1, max_length=63, example=NODE_UID)]
+
+
+class Metal3RemediationStatus(Wire):
+    observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
+    epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
+    phase: Annotated[Phase, about("Where it stands.")] = Phase.PENDING
+    message: Annotated[str, about("What it waits for, and what would change that.", max_length=1024)] = ""
+    retry_count: Annotated[int, about("How many attempts have failed.", ge=0)] = 0
+    node_name: Annotated[str, about("The node; empty while the machine has none.", max_length=253)] = ""
+    node_uid: Annotated[str, about("The very node.", max_length=63, example=NODE_UID)] = msgspec.field(
+        name="nodeUID", default=""
+    )
+    boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
+        msgspec.field(name="bootID", default="")
+    )
+    host: Annotated[HeldHost | None, about("The host, once it is known to be the node's.")] = None
+    seen_on_version: Annotated[
+        str,
+        about(
+            "The version of the host in which it was on, and on which alone our hold may be placed. "
+            "Whatever shows it off under our hold was therefore written after it.",
+            max_length=64,
+        ),
+    ] = ""
+    evidence: Annotated[Evidence | None, about("What the release rests on, recorded before it.")] = None
+    tainted: Annotated[bool, about("A release was asked for, and our taint may be on the node.")] = False
+    released: Annotated[bool, about("In this attempt: its pods and volumes are gone from the node.")] = False
+    pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
+    attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
+    conditions: Annotated[
+        tuple[Condition, ...],
+        about("Processing, Fenced, WorkloadReleased, Succeeded.", max_length=16, keys=("type",)),
+    ] = ()
+
+
+class Metal3Remediation(Wire):
+    """One attempt to heal one node by switching its host off and on. Named like its Machine, or its node."""
+
+    RULES: ClassVar = power_cycle_rules.RULES
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Metal3RemediationSpec = Metal3RemediationSpec()
+    status: Metal3RemediationStatus = Metal3RemediationStatus()
+
+
+class TemplatedMetal3Spec(Wire):
+    """A remediation to be."""
+
+    spec: Annotated[Metal3RemediationSpec, about("The spec of each remediation made from this.")] = (
+        Metal3RemediationSpec()
+    )
+
+
+class Metal3RemediationTemplateSpec(Wire):
+    template: Annotated[TemplatedMetal3Spec, about("What each remediation starts as.")] = (
+        TemplatedMetal3Spec()
+    )
+
+
+class Metal3RemediationTemplate(Wire):
+    """From which health checks make Metal3Remediations."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Metal3RemediationTemplateSpec = Metal3RemediationTemplateSpec()

@@ -1,0 +1,144 @@
+"""All facts about one Metal3Remediation, read fresh."""
+
+from dataclasses import dataclass
+
+from nodemend.api import keys
+from nodemend.api.bare_metal_host import BareMetalHost
+from nodemend.api.lease import Lease
+from nodemend.api.node import Node
+from nodemend.api.power_cycle import HeldHost, Metal3Remediation
+from nodemend.controllers.fresh_reads import Reader, node_facts, project, value_of
+from nodemend.controllers.power_cycle.host_reading import clues, host_facts
+from nodemend.controllers.power_cycle.locate import Behind, Locator, Missing
+from nodemend.controllers.remediating.locks import held_by, read_lock
+from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
+from nodemend.controllers.sightings import Sightings
+from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
+from nodemend.decide.host_identity import Identity, Unproven, identify
+from nodemend.decide.host_power import HostFacts
+from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The facts, and the objects whose versions the writes will name."""
+
+    facts: PowerFacts
+    node: Node | None
+    lock: Lease | None
+    host: BareMetalHost | None
+    behind: Behind | None
+
+    @property
+    def lock_uid(self) -> str:
+        """Whose lock it is: the node's, or the host's where there is no node."""
+        return lock_uid(self.facts.remediation)
+
+
+class Gatherer:
+    """Reads the Node before its host, its Lease and its pods.
+
+    Whatever happens to the Node after that voids what the later reads allow.
+    """
+
+    def __init__(self, reader: Reader, system_namespace: str) -> None:
+        self._reader = reader
+        self._namespace = system_namespace
+        self._around = Surroundings(reader)
+        self._locate = Locator(reader)
+        self._phases = Sightings()
+        self._hosts = Sightings()
+
+    async def gather(self, remediation: Metal3Remediation, epoch: int) -> Gathered:
+        metadata, status = remediation.metadata, remediation.status
+        behind = await self._locate.behind_remediation(metadata)
+        node = await self._node(remediation, behind)
+        if isinstance(behind, Absent) and isinstance(node, Present):
+            behind = await self._locate.behind_node(node.value)
+        host = await self._host(status.host, behind, value_of(node))
+        lock = await read_lock(self._reader, self._namespace, lock_uid(remediation))
+        known = host.value if isinstance(host, Present) else None
+        node_name = node.value.metadata.name if isinstance(node, Present) else status.node_name
+        facts = PowerFacts(
+            remediation=remediation,
+            epoch=epoch,
+            node=project(node, node_facts),
+            void_mark=void_mark(node),
+            lease=await self._lease(node_name),
+            lock=await held_by(self._reader, lock, metadata),
+            policy=await self._reader.policy(),
+            others=await self._around.others(metadata.uid),
+            left=await self._around.left(node),
+            host=_seen_host(host, metadata.uid),
+            host_missing=host.why if isinstance(host, Missing) else "",
+            identity=_identity(known, value_of(node), value_of(behind), remediation),
+            machine=project(behind, _machine_facts) if not isinstance(behind, Absent) else Absent(),
+            in_phase_for=self._in_phase_for(remediation, known),
+            host_unchanged_for=self._unchanged_for(known),
+        )
+        return Gathered(facts, value_of(node), value_of(lock), known, value_of(behind))
+
+    async def _node(self, remediation: Metal3Remediation, behind: Seen[Behind]) -> Seen[Node]:
+        if isinstance(behind, Unreadable):
+            return behind
+        name = remediation.status.node_name
+        if not name and isinstance(behind, Present):
+            name = behind.value.machine.node
+        elif not name:
+            metadata = remediation.metadata
+            name = metadata.annotations.get(keys.NODE_OF_REMEDIATION, metadata.name)
+        return await self._reader.node(name) if name else Absent()
+
+    async def _host(
+        self, held: HeldHost | None, behind: Seen[Behind], node: Node | None
+    ) -> Seen[BareMetalHost] | Missing:
+        if held is not None:
+            return await self._locate.known_host(held)
+        if isinstance(behind, Unreadable):
+            return behind
+        return await self._locate.host(value_of(behind), node)
+
+    async def _lease(self, node: str) -> Seen[LeaseFacts]:
+        return await self._around.kubelet_lease(node) if node else NOT_ASKED
+
+    def _in_phase_for(self, remediation: Metal3Remediation, host: BareMetalHost | None) -> float:
+        """The wait for power to come back begins anew when our hold is gone, and when the end has come."""
+        status, metadata = remediation.status, remediation.metadata
+        held = host is not None and host_facts(host, metadata.uid).held_by_us
+        now, ending = self._reader.runtime.monotonic(), metadata.deleting or status.released
+        what = (status.phase, status.retry_count, metadata.deleting, held if ending else None)
+        return self._phases.unchanged_for(metadata.uid, what, asked_at=now, answered_at=now)
+
+    def _unchanged_for(self, host: BareMetalHost | None) -> float:
+        if host is None:
+            return 0.0
+        now = self._reader.runtime.monotonic()
+        what = host.metadata.resource_version
+        return self._hosts.unchanged_for(host.metadata.uid, what, asked_at=now, answered_at=now)
+
+
+def lock_uid(remediation: Metal3Remediation) -> str:
+    status = remediation.status
+    return status.node_uid or (status.host.uid if status.host else "")
+
+
+def _seen_host(host: Seen[BareMetalHost] | Missing, uid: str) -> Seen[HostFacts]:
+    return Absent() if isinstance(host, Missing) else project(host, lambda found: host_facts(found, uid))
+
+
+def _identity(
+    host: BareMetalHost | None, node: Node | None, behind: Behind | None, remediation: Metal3Remediation
+) -> Identity:
+    if host is None:
+        return Unproven("there is no host")
+    owners = remediation.metadata.owner_references
+    asked = next((owner.uid for owner in owners if owner.kind == "Machine"), "")
+    return identify(clues(host, node, behind, asked))
+
+
+def _machine_facts(behind: Behind) -> MachineFacts:
+    return MachineFacts(
+        name=f"{behind.resource.kind} {behind.machine.metadata.namespace}/{behind.machine.metadata.name}",
+        why_not="handing it to its owner is not built yet",
+        deleting=behind.machine.metadata.deleting,
+    )

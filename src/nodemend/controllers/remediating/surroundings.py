@@ -1,0 +1,110 @@
+"""What is read about every node under remediation: its kubelet's Lease, what is left on it, who else is."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from nodemend.api import keys
+from nodemend.api.group_versions import (
+    LEASE,
+    MANUAL_REMEDIATION,
+    METAL3_REMEDIATION,
+    POD,
+    VOLUME_ATTACHMENT,
+    Resource,
+)
+from nodemend.api.lease import Lease
+from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.node import Node
+from nodemend.api.power_cycle import Metal3Remediation, Phase
+from nodemend.api.workloads import Pod, VolumeAttachment
+from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen
+from nodemend.controllers.sightings import Sightings
+from nodemend.decide.facts import LeaseFacts, Present, Seen, Unreadable
+from nodemend.decide.remediation_life import OUR_TAINT
+from nodemend.decide.remediation_steps import Left
+from nodemend.decide.workloads import Toleration, tolerates
+from nodemend.kube.api_outcome import Ok, Reason, Refused
+from nodemend.kube.api_request import Selection
+from nodemend.kube.paged_list import list_all
+
+K = TypeVar("K", ManualRemediation, Metal3Remediation)
+
+NOT_ASKED = Unreadable("not asked")
+DEFAULT_LEASE_SECONDS = 40.0
+
+
+class Surroundings:
+    """Reads straight from the API server, and remembers for how long each Lease has been silent."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._leases = Sightings()
+
+    async def kubelet_lease(self, node: str) -> Seen[LeaseFacts]:
+        asked_at = self._reader.runtime.monotonic()
+        found = seen(await self._reader.get(LEASE, node, Lease, keys.KUBELET_LEASE_NAMESPACE))
+        answered_at = self._reader.runtime.monotonic()
+        return project(found, lambda lease: self._lease_facts(lease, asked_at, answered_at))
+
+    def _lease_facts(self, lease: Lease, asked_at: float, answered_at: float) -> LeaseFacts:
+        renewed = lease.spec.renew_time or ""
+        silent_for = self._leases.unchanged_for(
+            lease.metadata.uid, renewed, asked_at=asked_at, answered_at=answered_at
+        )
+        lasts = float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS)
+        return LeaseFacts(renew_time=renewed, lasts=lasts, unchanged_for=silent_for)
+
+    async def left(self, node: Seen[Node]) -> Seen[Left]:
+        """What a release still waits for; asked only where our taint is on."""
+        if not isinstance(node, Present) or OUR_TAINT not in node_facts(node.value).taints:
+            return NOT_ASKED
+        name, client = node.value.metadata.name, self._reader.client
+        on_node = Selection(fields=f"spec.nodeName={name}")
+        pods = await list_all(client, POD, Pod, of=on_node, deadline=self._reader.deadline)
+        volumes = await list_all(client, VOLUME_ATTACHMENT, VolumeAttachment, deadline=self._reader.deadline)
+        if not isinstance(pods, Ok):
+            return Unreadable(str(pods))
+        if not isinstance(volumes, Ok):
+            return Unreadable(str(volumes))
+        waited_for = sum(must_leave(pod) for pod in pods.value.items)
+        return Present(Left(waited_for, sum(v.spec.node_name == name for v in volumes.value.items)))
+
+    async def others(self, uid: str) -> Seen[int]:
+        """How many other remediations have a node in their hands: from its fence until it is released."""
+        by_hand = await self._count(MANUAL_REMEDIATION, ManualRemediation, _releases, uid)
+        by_power = await self._count(METAL3_REMEDIATION, Metal3Remediation, _fences, uid)
+        if isinstance(by_hand, Present) and isinstance(by_power, Present):
+            return Present(by_hand.value + by_power.value)
+        return by_hand if isinstance(by_hand, Unreadable) else by_power
+
+    async def _count(
+        self, resource: Resource, kind: type[K], counts: Callable[[K], bool], but: str
+    ) -> Seen[int]:
+        outcome = await list_all(self._reader.client, resource, kind, deadline=self._reader.deadline)
+        match outcome:
+            case Ok(found):
+                return Present(sum(counts(one) for one in found.items if one.metadata.uid != but))
+            case Refused(reason=Reason.NOT_FOUND):
+                # The kind itself is not there, so neither is anybody of it.
+                return Present(0)
+            case failure:
+                return Unreadable(str(failure))
+
+
+def _releases(remediation: ManualRemediation) -> bool:
+    return remediation.status.evidence is not None and not remediation.status.released
+
+
+def _fences(remediation: Metal3Remediation) -> bool:
+    return remediation.status.phase in (Phase.POWER_OFF, Phase.RELEASE)
+
+
+def must_leave(pod: Pod) -> bool:
+    """Whether a release waits for this pod: it runs, and does not tolerate our taint."""
+    declared = (Toleration(t.key, t.operator or "Equal", t.value, t.effect) for t in pod.spec.tolerations)
+    over = pod.status.phase in ("Succeeded", "Failed")
+    return not over and not tolerates(declared, OUR_TAINT)
+
+
+def void_mark(node: Seen[Node]) -> str:
+    return node.value.metadata.annotations.get(keys.RELEASE_VOIDED, "") if isinstance(node, Present) else ""

@@ -1,0 +1,196 @@
+"""Every hold of a power cycle in words."""
+
+from typing import assert_never
+
+from nodemend.decide.explanation import Explanation, spell_count
+from nodemend.decide.host_holds import (
+    AwaitingOff,
+    AwaitingOn,
+    BackingOff,
+    BootOutlived,
+    HoldLost,
+    HostDoubtful,
+    HostGone,
+    HostHold,
+    HostMissing,
+    HostOn,
+    HostUnproven,
+    NobodyReplaces,
+    OffByOthers,
+    OffTooFresh,
+    OffUndated,
+    OwnerReplacing,
+    WrongHost,
+)
+from nodemend.decide.host_power import (
+    Detached,
+    Doubt,
+    HostDeleting,
+    HostInError,
+    NotManaged,
+    PausedHost,
+    PowerOffDisabled,
+    Servicing,
+    StatusUnclear,
+    Unmanageable,
+)
+
+
+def explain_host(reason: HostHold) -> Explanation:
+    match reason:
+        case HostMissing() | HostGone() | WrongHost() | HostUnproven() | BootOutlived():
+            return _explain_identity(reason)
+        case HostDoubtful(host, doubt):
+            return _explain_doubt(host, doubt)
+        case (
+            OffByOthers()
+            | AwaitingOff()
+            | HostOn()
+            | OffTooFresh()
+            | OffUndated()
+            | HoldLost()
+            | AwaitingOn()
+        ):
+            return _explain_power(reason)
+        case BackingOff() | OwnerReplacing() | NobodyReplaces():
+            return _explain_attempts(reason)
+        case _:
+            assert_never(reason)
+
+
+def _explain_identity(
+    reason: HostMissing | HostGone | WrongHost | HostUnproven | BootOutlived,
+) -> Explanation:
+    match reason:
+        case HostMissing(why):
+            return Explanation(
+                f"No BareMetalHost was found for it: {why}.",
+                "Mend what names its host, or choose another remedy for it.",
+            )
+        case HostGone(host):
+            return Explanation(
+                f"The BareMetalHost {host} is gone; its operator leaves the machine off.",
+                "Enrol the host again, or switch the machine on by hand once its node may run.",
+            )
+        case WrongHost(what, said, actual):
+            return Explanation(
+                f"{what[0].upper()}{what[1:]} is given as {said}, but it is {actual}. "
+                "Another machine than the node's might be switched off.",
+                "Find out which of them is right, and mend the other.",
+            )
+        case HostUnproven(host, missing):
+            return Explanation(
+                f"Nothing shows that {host} is the node's machine: {missing}.",
+                "Give the node a provider ID that names its host, or the host its consumer.",
+            )
+        case BootOutlived(host, boot_id):
+            return Explanation(
+                f"Boot {boot_id} speaks again, although {host} was seen off. Its workloads may run twice.",
+                "Switch the node off now; then find out which machine it runs on.",
+            )
+        case _:
+            assert_never(reason)
+
+
+def _explain_doubt(host: str, doubt: Doubt) -> Explanation:
+    so = "so what it says about its power is not believed"
+    match doubt:
+        case HostDeleting():
+            return Explanation(f"{host} is being deleted, {so}.", "Nothing is released.")
+        case PausedHost():
+            return Explanation(f"{host} is paused, {so}.", "It goes on when the host is unpaused.")
+        case Detached():
+            return Explanation(f"{host} is detached, {so}.", "It goes on when the host is attached again.")
+        case PowerOffDisabled():
+            return Explanation(
+                f"{host} has spec.disablePowerOff: a hold would reboot it again and again.",
+                "Choose another remedy for it, or allow it to be switched off.",
+            )
+        case HostInError(type_, message):
+            because = f" ({message})" if message else ""
+            return Explanation(
+                f"{host} is in {type_}{because}, {so}.",
+                "It goes on when the operator reaches its BMC again.",
+            )
+        case Servicing():
+            return Explanation(
+                f"Firmware work is under way on {host}, for which the machine may run.",
+                "It goes on when that is done.",
+            )
+        case Unmanageable(reason):
+            return Explanation(
+                f"The provisioner has lost the BMC of {host} ({reason}), {so}.",
+                "It goes on when the BMC answers again.",
+            )
+        case NotManaged(state):
+            return Explanation(
+                f"{host} is in state {state or 'unknown'}, in which its power is not managed.",
+                "It goes on when the host is provisioned.",
+            )
+        case StatusUnclear(said):
+            return Explanation(
+                f"{host} says {said or 'nothing'} about its operation, {so}.",
+                "It goes on when its operational status is OK.",
+            )
+        case _:
+            assert_never(doubt)
+
+
+def _explain_power(
+    reason: OffByOthers | AwaitingOff | HostOn | OffTooFresh | OffUndated | HoldLost | AwaitingOn,
+) -> Explanation:
+    match reason:
+        case OffByOthers(host, owner, holders):
+            by = [*(["its owner (spec.online is false)"] if owner else []), *holders]
+            said = f" by {', '.join(by)}" if by else ""
+            return Explanation(
+                f"{host} is off{said}, and not by us: nothing tells since when, or whether it still is.",
+                "It goes on once the host is on. Or have somebody look, and let a ManualRemediation "
+                "release the node on their word.",
+            )
+        case AwaitingOff(host, waited, limit):
+            return Explanation(
+                f"Waiting for {host} to be seen off, for {waited:.0f} s of {limit:.0f} s.",
+                "It goes on when its operator reports it off.",
+            )
+        case HostOn(host):
+            return Explanation(f"{host} is on again, although we hold it off.", "It is switched off anew.")
+        case OffTooFresh(host):
+            return Explanation(f"{host} was seen off just now.", "It is looked at once more.")
+        case OffUndated(host):
+            return Explanation(
+                f"{host} is off, but it may have been on since we saw it go off.",
+                "It is let on, and switched off once more.",
+            )
+        case HoldLost(host):
+            return Explanation(
+                f"Our hold is no longer on {host}: somebody took it off.", "It is placed again."
+            )
+        case AwaitingOn(host, waited, limit):
+            return Explanation(
+                f"Waiting for {host} to be on again, for {waited:.0f} s of {limit:.0f} s.",
+                "It goes on when its operator reports it on.",
+            )
+        case _:
+            assert_never(reason)
+
+
+def _explain_attempts(reason: BackingOff | OwnerReplacing | NobodyReplaces) -> Explanation:
+    match reason:
+        case BackingOff(remaining, failed):
+            return Explanation(
+                f"{spell_count(failed, 'attempt')} failed; the next begins in {remaining:.0f} s.",
+                "Nothing to do, unless its BMC or its hardware needs a hand.",
+            )
+        case OwnerReplacing(machine):
+            return Explanation(
+                f"Power cycles did not help; the owner of {machine} was asked to replace it.",
+                "The host stays off until the Machine is gone. Look at its hardware before it is used again.",
+            )
+        case NobodyReplaces(why):
+            return Explanation(
+                f"Power cycles did not help, and the machine cannot be replaced: {why}.",
+                "Repair the machine by hand; delete this remediation to have it tried again.",
+            )
+        case _:
+            assert_never(reason)

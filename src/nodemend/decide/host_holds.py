@@ -1,0 +1,145 @@
+"""Why a power cycle waits, or gives up. Each reason carries its numbers; host_explanations has the words."""
+
+from dataclasses import dataclass
+
+from nodemend.decide.host_power import Doubt
+
+
+@dataclass(frozen=True, slots=True)
+class HostMissing:
+    """No host was found for the node or its machine."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostGone:
+    """The host that we held is no longer there. Its operator left the machine off."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrongHost:
+    """Two that should name the same machine do not: we would switch off somebody else's."""
+
+    what: str
+    said: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostUnproven:
+    host: str
+    missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostDoubtful:
+    """What the host says about its power is not to be believed."""
+
+    host: str
+    doubt: Doubt
+
+
+@dataclass(frozen=True, slots=True)
+class OffByOthers:
+    """It is off, and not by us: since when cannot be told."""
+
+    host: str
+    owner: bool
+    """Its owner wants it off."""
+    holders: tuple[str, ...]
+    """Others who hold it off."""
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitingOff:
+    host: str
+    waited: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class HostOn:
+    """It is on, although it was seen off under our hold."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class OffTooFresh:
+    """It was seen off only just now; it is looked at twice."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class OffUndated:
+    """It is off, and its operator has written since we saw it go off: it may have been on in between."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLost:
+    """Our hold is no longer on the host: somebody took it off."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitingOn:
+    host: str
+    waited: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class BackingOff:
+    """An attempt has failed; the next one comes later."""
+
+    remaining: float
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class BootOutlived:
+    """The boot that was switched off spoke again: another machine was switched off than it runs on."""
+
+    host: str
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReplacing:
+    """Power cycles did not help. The machine's owner was asked to replace it."""
+
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class NobodyReplaces:
+    """Power cycles did not help, and nobody would replace the machine."""
+
+    why: str
+
+
+HostHold = (
+    HostMissing
+    | HostGone
+    | WrongHost
+    | HostUnproven
+    | HostDoubtful
+    | OffByOthers
+    | AwaitingOff
+    | HostOn
+    | OffTooFresh
+    | OffUndated
+    | HoldLost
+    | AwaitingOn
+    | BackingOff
+    | BootOutlived
+    | OwnerReplacing
+    | NobodyReplaces
+)

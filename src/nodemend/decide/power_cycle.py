@@ -1,0 +1,198 @@
+"""The power table: what a power cycle does next, from six facts. Total, as data, to be read in one sitting.
+
+Seed 001 has four of the columns and 15 of their 16 rows. Three more values were missing there: power that
+nobody can vouch for, "this host was already cycled for this complaint" (without it a host is cycled for
+ever), and "it was seen to go off after our hold" (without it an old reading is taken for an answer).
+
+`release` in a row is a wish: it still has to pass the release gate.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from typing import Final
+
+from nodemend.decide.host_power import Power
+
+ON, OFF, UNKNOWN = Power.ON, Power.OFF, Power.UNKNOWN
+
+
+class Move(StrEnum):
+    PLACE_HOLD = "place our hold"
+    AWAIT_OFF = "wait until it is off"
+    RELEASE = "release the node's workloads"
+    COUNT_CYCLED = "note that it was off"
+    GIVE_BACK = "take our hold off"
+    AWAIT_ON = "wait until it is on"
+    AWAIT_NODE = "wait until the node is back"
+    AWAIT_SIGHT = "wait until its power can be seen"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PowerState:
+    """What a row stands for."""
+
+    node: bool
+    """There is a Node whose workloads may need a release."""
+    need: bool
+    """Somebody wants it remediated."""
+    power: Power
+    """What may be believed."""
+    hold: bool
+    """Our hold is on the host."""
+    cycled: bool
+    """It was off, and what it ran was released, for this complaint."""
+    dated: bool
+    """It was seen to go off after our hold was placed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table; None stands for every value. `why` is what the docs say about it."""
+
+    move: Move
+    why: str
+    node: bool | None = None
+    need: bool | None = None
+    power: tuple[Power, ...] | None = None
+    hold: bool | None = None
+    cycled: bool | None = None
+    dated: bool | None = None
+
+    def covers(self, state: PowerState) -> bool:
+        return (
+            self.node in (None, state.node)
+            and self.need in (None, state.need)
+            and (self.power is None or state.power in self.power)
+            and self.hold in (None, state.hold)
+            and self.cycled in (None, state.cycled)
+            and self.dated in (None, state.dated)
+        )
+
+
+TABLE: Final = (
+    # Somebody wants it off, and it has not been off for them yet.
+    Row(
+        Move.PLACE_HOLD,
+        "It runs, and nobody holds it for us yet.",
+        need=True,
+        cycled=False,
+        hold=False,
+        power=(ON,),
+    ),
+    Row(
+        Move.AWAIT_ON,
+        "It is off by somebody else's will. That cannot be dated, and going on it boots unfenced: so it is "
+        "held only once it is seen on.",
+        need=True,
+        cycled=False,
+        hold=False,
+        power=(OFF,),
+    ),
+    Row(
+        Move.AWAIT_SIGHT,
+        "Nobody can vouch for its power: a hold would be carried out at a moment that nobody knows.",
+        need=True,
+        cycled=False,
+        hold=False,
+        power=(UNKNOWN,),
+    ),
+    Row(
+        Move.AWAIT_OFF,
+        "Asked for; off is what is seen, never what was asked.",
+        need=True,
+        cycled=False,
+        hold=True,
+        power=(ON,),
+    ),
+    Row(
+        Move.AWAIT_SIGHT,
+        "Asked for, and now nobody can see.",
+        need=True,
+        cycled=False,
+        hold=True,
+        power=(UNKNOWN,),
+    ),
+    Row(
+        Move.RELEASE,
+        "Off since our hold: its workloads may go, by the release gate.",
+        node=True,
+        need=True,
+        cycled=False,
+        hold=True,
+        power=(OFF,),
+        dated=True,
+    ),
+    Row(
+        Move.COUNT_CYCLED,
+        "Off since our hold, and no Node that holds workloads.",
+        node=False,
+        need=True,
+        cycled=False,
+        hold=True,
+        power=(OFF,),
+        dated=True,
+    ),
+    Row(
+        Move.GIVE_BACK,
+        "Off, but perhaps from before our hold: it has to be seen on first.",
+        need=True,
+        cycled=False,
+        hold=True,
+        power=(OFF,),
+        dated=False,
+    ),
+    # It has been off; now it shall come back.
+    Row(
+        Move.GIVE_BACK,
+        "It was off and its workloads are gone: power comes back.",
+        need=True,
+        cycled=True,
+        hold=True,
+    ),
+    Row(
+        Move.AWAIT_NODE,
+        "Power is back; the node has to come.",
+        need=True,
+        cycled=True,
+        hold=False,
+        power=(ON,),
+    ),
+    Row(
+        Move.AWAIT_ON,
+        "Our hold is gone; power has to come.",
+        need=True,
+        cycled=True,
+        hold=False,
+        power=(OFF,),
+    ),
+    Row(
+        Move.AWAIT_SIGHT,
+        "Our hold is gone; nobody can see whether power came.",
+        need=True,
+        cycled=True,
+        hold=False,
+        power=(UNKNOWN,),
+    ),
+    # Nobody wants it any more.
+    Row(
+        Move.GIVE_BACK,
+        "Nobody wants it off any more. What was begun to be released is released first.",
+        need=False,
+        hold=True,
+    ),
+    Row(Move.NOTHING, "Nobody wants anything, and nothing of ours is on the host.", need=False, hold=False),
+)
+
+
+def move_for(state: PowerState) -> Move:
+    """What the row says that covers `state`. A test over all states holds that there is exactly one."""
+    return next(row.move for row in TABLE if row.covers(state))
+
+
+def all_states() -> Iterator[PowerState]:
+    both = (False, True)
+    for node, need, power, hold, cycled, dated in product(both, both, Power, both, both, both):
+        yield PowerState(node, need, power, hold, cycled, dated)

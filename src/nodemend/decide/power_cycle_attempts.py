@@ -1,0 +1,106 @@
+"""How an attempt ends, well or not, and when the next one begins."""
+
+from typing import Final
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.power_cycle import Strategy
+from nodemend.decide.facts import NodeFacts, Present
+from nodemend.decide.holds import Hold, HoldReason, NotBackYet
+from nodemend.decide.host_holds import AwaitingOn, BackingOff, BootOutlived, HostDoubtful, HostGone
+from nodemend.decide.host_power import HostFacts, NotManaged, doubt
+from nodemend.decide.power_cycle import Move, PowerState, move_for
+from nodemend.decide.power_cycle_facts import PowerFacts
+from nodemend.decide.power_cycle_steps import BeginAgain, GiveBack, GiveUp, HandOver, Step
+from nodemend.decide.remediation_life import OUR_TAINT, is_marked
+from nodemend.decide.remediation_steps import ClearVoidMark, Close, ForgetTaint, Untaint
+
+FIRST_PAUSE: Final = 30.0
+LONGEST_PAUSE: Final = 1800.0
+
+
+def pause_after(failed: int) -> float:
+    """Seconds between attempts: twice as long after each that failed."""
+    doubled: float = FIRST_PAUSE * (1 << min(failed - 1, 16))
+    return min(doubled, LONGEST_PAUSE)
+
+
+def is_spent(facts: PowerFacts) -> bool:
+    """All power cycles that were allowed have been tried: the machine shall be replaced."""
+    spec = facts.remediation.spec
+    tried = facts.remediation.status.retry_count
+    return spec.strategy is Strategy.ESCALATE and tried > spec.delete_after_retries
+
+
+def fail_attempt(facts: PowerFacts, why: HoldReason) -> GiveUp:
+    """A host that could not be switched off is never handed over: its node may still run."""
+    spec, status = facts.remediation.spec, facts.remediation.status
+    last = spec.strategy is Strategy.ESCALATE and status.retry_count >= spec.delete_after_retries
+    return GiveUp(why, for_good=isinstance(why, HostGone) or (last and not status.released))
+
+
+def bring_back(facts: PowerFacts) -> Step:
+    """What it ran is released: nothing of ours stays on the node, and power comes back."""
+    status, node = facts.remediation.status, facts.target
+    if node is not None and OUR_TAINT in node.taints:
+        return Untaint(node)
+    if status.tainted:
+        return ForgetTaint()
+    if node is not None and is_marked(facts):
+        return ClearVoidMark(node)
+    if facts.is_back:
+        return _close(facts)
+    if is_spent(facts):
+        return HandOver()
+    if not isinstance(facts.host, Present):
+        gone = f"{status.host.namespace}/{status.host.name}" if status.host else "it had"
+        return fail_attempt(facts, HostGone(gone))
+    return _power_on(facts, facts.host.value, node)
+
+
+def _power_on(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
+    state = PowerState(
+        node=node is not None,
+        need=True,
+        power=facts.power,
+        hold=host.held_by_us,
+        cycled=True,
+        dated=facts.remediation.status.seen_on_version != "",
+    )
+    match move_for(state):
+        case Move.GIVE_BACK:
+            return GiveBack(host)
+        case Move.AWAIT_NODE:
+            return _await(facts, _not_back(facts, host, node))
+        case Move.AWAIT_ON:
+            return _await(facts, AwaitingOn(str(host), facts.in_phase_for, facts.power_on_within))
+        case Move.AWAIT_SIGHT:
+            return _await(facts, HostDoubtful(str(host), doubt(host) or NotManaged(host.state)))
+        case move:
+            raise AssertionError(f"{move} is no move for a host that was off already")
+
+
+def _not_back(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> HoldReason:
+    status = facts.remediation.status
+    if node is not None and node.ready is ConditionStatus.TRUE and node.boot_id == status.boot_id:
+        return BootOutlived(str(host), node.boot_id)
+    return NotBackYet(status.node_name or "the node")
+
+
+def _await(facts: PowerFacts, why: HoldReason) -> GiveUp | Hold:
+    return Hold(why) if facts.in_phase_for < facts.power_on_within else fail_attempt(facts, why)
+
+
+def back_off(facts: PowerFacts) -> Step:
+    """Nobody wants it off now: the hold goes, and after a pause it is tried again."""
+    if facts.is_back:
+        return _close(facts)
+    if held := facts.held:
+        return GiveBack(held)
+    failed = facts.remediation.status.retry_count
+    remaining = pause_after(failed) - facts.in_phase_for
+    return Hold(BackingOff(remaining, failed)) if remaining > 0 else BeginAgain()
+
+
+def _close(facts: PowerFacts) -> GiveBack | Close:
+    held = facts.held
+    return GiveBack(held) if held else Close(node_gone=False)

@@ -1,0 +1,185 @@
+"""The life of one Metal3Remediation: what its next step is, from fresh facts alone.
+
+Every step is at most one write. A crash between any two leaves a state that this function already knows.
+
+    AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> WantOff -> PlaceHold -> (hold until it is seen off)
+      -> RecordEvidence -> Release -> (hold until pods and volumes are gone) -> MarkReleased
+      -> Untaint -> ForgetTaint -> GiveBack -> (hold until Ready on a new boot) -> Close -> DropLock
+
+An attempt that failed ends in GiveUp, and the next begins with BeginAgain. Which move the host's power needs
+stands in the table of decide/power_cycle; when it is due, and what has to come before it, stands here.
+"""
+
+from nodemend.api.power_cycle import HeldHost, Phase
+from nodemend.decide.facts import NodeFacts, Present, Unreadable
+from nodemend.decide.fence_evidence import SeenOff, evidence_of, weigh_off
+from nodemend.decide.holds import BootUnknown, CannotRead, Hold, HoldReason
+from nodemend.decide.host_holds import (
+    AwaitingOff,
+    HoldLost,
+    HostDoubtful,
+    HostGone,
+    HostMissing,
+    HostUnproven,
+    OffByOthers,
+    WrongHost,
+)
+from nodemend.decide.host_identity import Matched, Mismatch, Unproven
+from nodemend.decide.host_power import HostFacts, NotManaged, doubt
+from nodemend.decide.power_cycle import Move, PowerState, move_for
+from nodemend.decide.power_cycle_attempts import back_off, bring_back, fail_attempt
+from nodemend.decide.power_cycle_ends import end, hand_over
+from nodemend.decide.power_cycle_facts import PowerFacts, is_contradicted
+from nodemend.decide.power_cycle_steps import GiveBack, PlaceHold, RecordTarget, Step, WantOff
+from nodemend.decide.release_gate import ReleaseTicket, open_gate
+from nodemend.decide.remediation_life import (
+    OUR_TAINT,
+    begin,
+    clear_out,
+    drop_lock_then,
+    is_marked,
+    take_lock,
+    void,
+)
+from nodemend.decide.remediation_steps import (
+    ClearVoidMark,
+    Done,
+    MarkReleased,
+    RecordEvidence,
+    Release,
+    Untaint,
+)
+from nodemend.decide.storm_guard import brake
+
+
+def decide(facts: PowerFacts) -> Step:
+    status = facts.remediation.status
+    if first := begin(facts):
+        return first
+    if isinstance(facts.node, Unreadable):
+        return Hold(CannotRead("the Node", facts.node.why))
+    if isinstance(facts.host, Unreadable):
+        return Hold(CannotRead("the BareMetalHost", facts.host.why))
+    if facts.remediation.metadata.deleting:
+        return end(facts)
+    match status.phase:
+        case Phase.SUCCEEDED | Phase.FAILED:
+            held = facts.held
+            return GiveBack(held) if held else drop_lock_then(facts, Done())
+        case Phase.DELETING_MACHINE:
+            return hand_over(facts)
+        case Phase.BACKING_OFF:
+            return back_off(facts)
+        case _:
+            return bring_back(facts) if status.released else _pursue(facts)
+
+
+def _pursue(facts: PowerFacts) -> Step:
+    status, node = facts.remediation.status, facts.target
+    if status.evidence is not None:
+        if node is None:
+            # Nobody is left whose workloads could run: the collector has them.
+            return MarkReleased()
+        if node.boot_id != status.evidence.boot_id:
+            # E2: that boot has ended, and its kubelet ends the old pods. Its report raised the Node's
+            # version, so that no release write of ours which is still under way can land.
+            return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
+        if OUR_TAINT in node.taints:
+            return clear_out(facts, node, contradicted=is_contradicted(facts, node))
+    match facts.host:
+        case Present(host) if status.host is None or status.host.uid == host.uid:
+            return _with_host(facts, host, node)
+        case _ if status.host is not None:
+            return fail_attempt(facts, HostGone(f"{status.host.namespace}/{status.host.name}"))
+        case _:
+            return Hold(HostMissing(facts.host_missing))
+
+
+def _with_host(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
+    status = facts.remediation.status
+    if node is not None and node.boot_id == "":
+        return Hold(BootUnknown(node.name))
+    match facts.identity:
+        case Mismatch(what, said, actual):
+            return _wait(facts, node, WrongHost(what, said, actual))
+        case Unproven(missing):
+            return _wait(facts, node, HostUnproven(str(host), missing))
+        case Matched():
+            pass
+    held = HeldHost(namespace=host.namespace, name=host.name, uid=host.uid)
+    known = (status.node_name, status.node_uid, status.boot_id)
+    found = (node.name, node.uid, node.boot_id) if node is not None else known
+    if (status.host, known) != (held, found):
+        return RecordTarget(*found, held)
+    return take_lock(facts) or _move(facts, host, node)
+
+
+def _move(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
+    state = PowerState(
+        node=node is not None,
+        need=True,
+        power=facts.power,
+        hold=host.held_by_us,
+        cycled=False,
+        dated=facts.remediation.status.seen_on_version != "",
+    )
+    match move_for(state):
+        case Move.PLACE_HOLD:
+            return _place_hold(facts, host)
+        case Move.AWAIT_OFF:
+            limit = facts.power_off_within
+            return _wait(facts, node, AwaitingOff(str(host), facts.in_phase_for, limit))
+        case Move.AWAIT_SIGHT:
+            why = HostDoubtful(str(host), doubt(host) or NotManaged(host.state))
+            return _wait(facts, node, why)
+        case Move.AWAIT_ON:
+            return _wait(facts, node, OffByOthers(str(host), not host.online, host.held_by_others))
+        case Move.RELEASE if node is not None:
+            return _release(facts, host, node)
+        case Move.COUNT_CYCLED:
+            return MarkReleased()
+        case Move.GIVE_BACK:
+            return GiveBack(host)
+        case move:
+            raise AssertionError(f"{move} is no move for somebody who needs it and has not had it")
+
+
+def _place_hold(facts: PowerFacts, host: HostFacts) -> Step:
+    status = facts.remediation.status
+    if status.evidence is not None:
+        return _wait(facts, facts.target, HoldLost(str(host)))
+    if not host.online:
+        return _wait(facts, facts.target, OffByOthers(str(host), owner=True, holders=host.held_by_others))
+    guarded = brake(facts.policy, facts.others)
+    if isinstance(guarded, Hold):
+        return guarded
+    if status.phase is not Phase.POWER_OFF or status.seen_on_version != host.version:
+        return WantOff(host.version)
+    return PlaceHold(host)
+
+
+def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
+    recorded = facts.remediation.status.evidence
+    proof = weigh_off(facts.watched(host), node, facts.lease, recorded)
+    if recorded is None and is_marked(facts):
+        return ClearVoidMark(node)
+    if not isinstance(proof, SeenOff):
+        return _wait(facts, node, proof)
+    guarded = brake(facts.policy, facts.others)
+    if recorded is None:
+        return guarded if isinstance(guarded, Hold) else RecordEvidence(evidence_of(proof, node))
+    gate = open_gate(node, recorded, proof, guarded, facts.epoch)
+    return Release(gate) if isinstance(gate, ReleaseTicket) else gate
+
+
+def _wait(facts: PowerFacts, node: NodeFacts | None, why: HoldReason) -> Step:
+    """Hold; once the host was asked for, only for as long as a power-off may take.
+
+    Where evidence was recorded it no longer stands, and waiting would not bring it back: it is undone first.
+    """
+    status = facts.remediation.status
+    if status.evidence is not None and node is not None and not isinstance(why, CannotRead):
+        return void(facts, node, why)
+    if status.phase is Phase.PENDING or facts.in_phase_for < facts.power_off_within:
+        return Hold(why)
+    return fail_attempt(facts, why)

@@ -1,0 +1,156 @@
+"""What a Metal3Remediation's status says after each step."""
+
+from typing import Final
+
+from nodemend.api.conditions import Condition, ConditionStatus, merged
+from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
+from nodemend.decide.hold_explanations import explain
+from nodemend.decide.holds import Hold
+from nodemend.decide.power_cycle_steps import BeginAgain, GiveUp, HandOver, RecordTarget, WantOff
+from nodemend.decide.remediation_steps import (
+    Close,
+    ForgetEvidence,
+    ForgetTaint,
+    MarkReleased,
+    RecordEvidence,
+    ReportLeft,
+    Stamp,
+)
+
+StatusStep = (
+    Stamp
+    | RecordTarget
+    | WantOff
+    | RecordEvidence
+    | ReportLeft
+    | MarkReleased
+    | ForgetTaint
+    | ForgetEvidence
+    | GiveUp
+    | BeginAgain
+    | HandOver
+    | Close
+    | Hold
+)
+
+OVER: Final = (Phase.SUCCEEDED, Phase.FAILED)
+
+
+def after(
+    status: Metal3RemediationStatus, step: StatusStep, *, epoch: int, generation: int, now: str
+) -> Metal3RemediationStatus:
+    """The status that makes `step` true, with its conditions. `now` is for people only."""
+    changed = _changed(status, step, epoch).but(observed_generation=generation)
+    if isinstance(step, Stamp):
+        return changed
+    why = _why(step)
+    new = (
+        Condition(
+            type=type_,
+            status=_STATUS[holds],
+            reason=reason,
+            message=changed.message if type_ == "Processing" else "",
+            observed_generation=generation,
+            last_transition_time=now,
+        )
+        for type_, holds, reason in _conditions(changed, why)
+    )
+    return changed.but(conditions=merged(status.conditions, new))
+
+
+def tells(status: Metal3RemediationStatus, hold: Hold) -> bool:
+    """Whether a write would tell nothing new: the kind of hold is named already, or all is over."""
+    return status.phase in OVER or any(
+        condition.type == "Processing" and condition.reason == _why(hold) for condition in status.conditions
+    )
+
+
+def _changed(status: Metal3RemediationStatus, step: StatusStep, epoch: int) -> Metal3RemediationStatus:
+    match step:
+        case Stamp():
+            return status.but(epoch=epoch)
+        case RecordTarget(node, node_uid, boot_id, host):
+            return status.but(node_name=node, node_uid=node_uid, boot_id=boot_id, host=host)
+        case WantOff(version):
+            return status.but(phase=Phase.POWER_OFF, seen_on_version=version, message="")
+        case RecordEvidence(evidence):
+            return status.but(evidence=evidence, tainted=True, phase=Phase.RELEASE, message="")
+        case ReportLeft(left):
+            return status.but(pods_left=left.pods, attachments_left=left.attachments)
+        case ForgetTaint():
+            return status.but(tainted=False)
+        case ForgetEvidence(why):
+            # It has to be seen to go off anew, so it has to be seen on first.
+            message = str(explain(why)) if why else ""
+            return status.but(
+                evidence=None, tainted=False, phase=Phase.POWER_OFF, seen_on_version="", message=message
+            )
+        case Hold(reason):
+            return status.but(message=str(explain(reason)))
+        case MarkReleased() | GiveUp() | BeginAgain() | HandOver() | Close():
+            return _turned(status, step)
+
+
+def _turned(
+    status: Metal3RemediationStatus, step: MarkReleased | GiveUp | BeginAgain | HandOver | Close
+) -> Metal3RemediationStatus:
+    """Steps with which a new part of its life begins."""
+    match step:
+        case MarkReleased():
+            return status.but(
+                released=True, pods_left=0, attachments_left=0, phase=Phase.POWER_ON, message=""
+            )
+        case GiveUp(why, for_good):
+            return status.but(
+                # Nothing is released on it any more, and whoever asked may turn to another remedy.
+                evidence=None,
+                phase=Phase.FAILED if for_good else Phase.BACKING_OFF,
+                retry_count=status.retry_count + 1,
+                message=str(explain(why)),
+            )
+        case BeginAgain():
+            return status.but(
+                phase=Phase.PENDING,
+                evidence=None,
+                tainted=False,
+                released=False,
+                seen_on_version="",
+                message="",
+            )
+        case HandOver():
+            return status.but(phase=Phase.DELETING_MACHINE, message="")
+        case Close():
+            return status.but(phase=Phase.SUCCEEDED, message="The node is back on a new boot.")
+
+
+def _why(step: StatusStep) -> str:
+    """One CamelCase word for conditions and events."""
+    match step:
+        case Hold(reason):
+            return type(reason).__name__
+        case GiveUp(why, _):
+            return type(why).__name__
+        case ForgetEvidence(why):
+            return type(why).__name__ if why else "Stopping"
+        case Close():
+            return "Recovered"
+        case _:
+            return "InProgress"
+
+
+_STATUS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}
+
+
+def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[tuple[str, bool | None, str], ...]:
+    """Succeeded is unknown until it is over: to whoever asked for it, False would mean that it failed."""
+    over, failed = status.phase in OVER, status.phase is Phase.FAILED
+    # Not for longer than it is held off: whoever asked for this may take it back again after that.
+    fenced = status.evidence is not None and status.phase in (Phase.RELEASE, Phase.DELETING_MACHINE)
+    released = "PowerGivenBack" if status.released else "WaitingForEvidence"
+    leaving = "Leaving" if status.evidence else "WaitingForEvidence"
+    return (
+        ("Processing", not over, why),
+        ("Fenced", fenced, "PoweredOff" if fenced else released),
+        ("WorkloadReleased", status.released, "Gone" if status.released else leaving),
+        ("Succeeded", not failed if over else None, why if over else "InProgress"),
+    )

@@ -1,0 +1,116 @@
+"""The steps in the life of a Metal3Remediation. Each is at most one write."""
+
+from dataclasses import dataclass
+
+from nodemend.api.power_cycle import HeldHost
+from nodemend.decide.holds import Hold, HoldReason
+from nodemend.decide.host_power import HostFacts
+from nodemend.decide.remediation_steps import (
+    AddFinalizer,
+    ClearVoidMark,
+    Close,
+    Done,
+    DropFinalizer,
+    DropLock,
+    ForgetEvidence,
+    ForgetTaint,
+    MarkReleased,
+    RecordEvidence,
+    Release,
+    ReportLeft,
+    Stamp,
+    TakeLock,
+    Untaint,
+    VoidOnNode,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTarget:
+    """Which node on which boot, on which host. The node is empty where the machine has none."""
+
+    node: str
+    node_uid: str
+    boot_id: str
+    host: HeldHost
+
+
+@dataclass(frozen=True, slots=True)
+class WantOff:
+    """Write down the version of the host in which it is on. Our hold may be placed on that one alone."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceHold:
+    """The host goes off."""
+
+    host: HostFacts
+
+
+@dataclass(frozen=True, slots=True)
+class GiveBack:
+    """Our hold comes off; the host goes on if nobody else holds it."""
+
+    host: HostFacts
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """This attempt has failed; `for_good` when it was the last."""
+
+    why: HoldReason
+    for_good: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BeginAgain:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """Power cycles did not help: the machine shall be replaced while its host is held off."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkHost:
+    """So that the host is not picked for another machine."""
+
+    host: HostFacts
+
+
+@dataclass(frozen=True, slots=True)
+class AskOwner:
+    """The machine's owner is asked to replace it."""
+
+
+Step = (
+    AddFinalizer
+    | Stamp
+    | RecordTarget
+    | TakeLock
+    | WantOff
+    | PlaceHold
+    | RecordEvidence
+    | Release
+    | ReportLeft
+    | MarkReleased
+    | Untaint
+    | ForgetTaint
+    | VoidOnNode
+    | ForgetEvidence
+    | ClearVoidMark
+    | GiveBack
+    | GiveUp
+    | BeginAgain
+    | HandOver
+    | MarkHost
+    | AskOwner
+    | Close
+    | DropLock
+    | DropFinalizer
+    | Done
+    | Hold
+)

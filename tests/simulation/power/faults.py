@@ -1,0 +1,114 @@
+"""What goes wrong with hosts, their BMCs and those who manage them: drawn from the seed, and counted."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
+from nodemend.testing.cluster.world import World
+from nodemend.testing.metal3.bmc import BmcFaults, Order
+from nodemend.testing.metal3.rack import NAMESPACE, Rack
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from tests.simulation.walking_path.faults import FAULTS_CEASE
+
+_LASTS: Final = (5.0, 40.0, 150.0, 500.0)
+_ANOTHER: Final = "reboot.metal3.io/somebody-else"
+
+
+class HostFaults:
+    """Each is over by itself, and none begins late."""
+
+    def __init__(self, world: World, rack: Rack) -> None:
+        self.counts: Counter[str] = Counter()
+        self._world = world
+        self._rack = rack
+        self._chance = world.scheduler.chance("host faults")
+
+    def plan(self) -> None:
+        for _ in range(self._chance.randint(0, 10)):
+            when = self._chance.uniform(60.0, FAULTS_CEASE - 300.0)
+            self._world.scheduler.at(when, self._disturb)
+        self._world.scheduler.at(FAULTS_CEASE, self._cease)
+
+    def _disturb(self) -> None:
+        happenings: dict[str, Callable[[str], None]] = {
+            "bmc silent": lambda name: self._bmc(name, BmcFaults(unreachable=True)),
+            "off refused": lambda name: self._bmc(name, BmcFaults(off_refused=True)),
+            "off never done": lambda name: self._bmc(name, BmcFaults(off_never_done=True)),
+            "switched on by hand": lambda name: self._rack.bmcs[name].press(on=True),
+            "switched off by hand": lambda name: self._rack.bmcs[name].press(on=False),
+            "on by the bmc": lambda name: self._order(name, Order.ON),
+            "off by the bmc": lambda name: self._order(name, Order.FORCE_OFF),
+            "paused": lambda name: self._annotate(name, keys.HOST_PAUSED, ""),
+            "detached": lambda name: self._annotate(name, keys.HOST_DETACHED, ""),
+            "held by another": lambda name: self._annotate(name, _ANOTHER, ""),
+            "wanted off": self._want_off,
+            "power off disabled": self._disable,
+            "our hold taken off": self._take_holds_off,
+            "operator dies": lambda _: self._rack.operator.process.crash(),
+            "operator sleeps": lambda _: self._rack.operator.process.pause(self._chance.choice(_LASTS)),
+            "ironic stops": lambda _: self._stop_ironic(),
+            "remediation deleted": self._delete_remediation,
+        }
+        what, name = self._chance.choice(sorted(happenings)), self._pick()
+        self.counts[f"host {what}"] += 1
+        self._world.scheduler.note(f"fault: {what}, {name}")
+        happenings[what](name)
+
+    def _pick(self) -> str:
+        """Rather one that is under remediation."""
+        busy: list[str] = [one["metadata"]["name"] for one in self._world.admin_api.list(METAL3_REMEDIATION)]
+        names = sorted(self._world.machines)
+        return self._chance.choice(busy if busy and self._chance.random() < 0.8 else names)
+
+    def _later(self, undo: Callable[[], None]) -> None:
+        lasts = self._chance.choice(_LASTS)
+        self._world.scheduler.at(min(self._world.scheduler.now + lasts, FAULTS_CEASE), undo)
+
+    def _stop_ironic(self) -> None:
+        ironic = self._rack.ironic
+        ironic.stop()
+
+        def start() -> None:
+            if not ironic.running:
+                ironic.start(SimulatedProcess(self._world.scheduler, "ironic", HostClock()))
+
+        self._later(start)
+
+    def _bmc(self, name: str, faults: BmcFaults) -> None:
+        bmc = self._rack.bmcs[name]
+        bmc.faults = faults
+        self._later(lambda: setattr(bmc, "faults", BmcFaults()))
+
+    def _order(self, name: str, order: Order) -> None:
+        self._rack.bmcs[name].take(order)
+
+    def _annotate(self, name: str, key: str, value: str) -> None:
+        self._patch(name, {"metadata": {"annotations": {key: value}}})
+        self._later(lambda: self._patch(name, {"metadata": {"annotations": {key: None}}}))
+
+    def _want_off(self, name: str) -> None:
+        self._patch(name, {"spec": {"online": False}})
+        self._later(lambda: self._patch(name, {"spec": {"online": True}}))
+
+    def _disable(self, name: str) -> None:
+        self._patch(name, {"spec": {"disablePowerOff": True}})
+        self._later(lambda: self._patch(name, {"spec": {"disablePowerOff": False}}))
+
+    def _take_holds_off(self, name: str) -> None:
+        host = self._world.admin_api.get(BARE_METAL_HOST, name, NAMESPACE)
+        annotations = host["metadata"].get("annotations", {}) if host else {}
+        ours = [key for key in annotations if key.startswith(keys.OUR_HOLD_PREFIX)]
+        if ours:
+            self._patch(name, {"metadata": {"annotations": dict.fromkeys(ours)}})
+
+    def _delete_remediation(self, name: str) -> None:
+        self._world.admin_api.delete(METAL3_REMEDIATION, name, keys.SYSTEM_NAMESPACE)
+
+    def _patch(self, name: str, change: dict[str, object]) -> None:
+        self._world.admin_api.patch(BARE_METAL_HOST, name, change, at=(NAMESPACE, ""))
+
+    def _cease(self) -> None:
+        for bmc in self._rack.bmcs.values():
+            bmc.faults = BmcFaults()

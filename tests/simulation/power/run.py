@@ -1,0 +1,79 @@
+"""One seed of power cycles, from its weather to its verdict."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from nodemend.testing.cluster.world import World
+from nodemend.testing.scheduler import Scheduler
+from tests.simulation.power.faults import HostFaults
+from tests.simulation.power.invariants import PowerInvariants
+from tests.simulation.power.world import furnish, shaped
+from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
+from tests.simulation.walking_path.invariants import InvariantBrokenError
+from tests.simulation.walking_path.run import nothing_failed_unseen
+
+SETTLED_BY = FAULTS_CEASE + 6000.0
+"""After errors an operator of hosts waits for up to half an hour by itself, and so do we."""
+LOOK_EVERY = 150.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a seed showed."""
+
+    seed: int
+    broken: str
+    releases: int
+    holds: int
+    faults: Counter[str]
+    digest: str
+    lines: tuple[str, ...] = ()
+
+
+def play(seed: int, *, keep_trace: bool = False) -> Run:
+    weather = Weather.draw(Scheduler(seed).chance("weather"))
+    invariants = PowerInvariants()
+    world = World(
+        seed,
+        shaped(machines=4, quality=weather.quality, policy=weather.policy),
+        invariants.started,
+        keep_trace=keep_trace,
+    )
+    rack = furnish(world)
+    invariants.watch(world)
+    faults, host_faults = Faults(world, weather, invariants.note_policy), HostFaults(world, rack)
+    faults.plan()
+    host_faults.plan()
+    broken = ""
+    try:
+        world.run(FAULTS_CEASE)
+        _settle(world, invariants)
+        nothing_failed_unseen(world)
+    except InvariantBrokenError as failure:
+        broken = str(failure)
+    finally:
+        rack.close()
+        world.close()
+    trace = world.scheduler.trace
+    return Run(
+        seed,
+        broken,
+        invariants.releases,
+        invariants.holds,
+        faults.counts + host_faults.counts,
+        trace.digest,
+        tuple(trace.lines),
+    )
+
+
+def _settle(world: World, invariants: PowerInvariants) -> None:
+    """Wait until all is well, and then as long again: well must also stay well."""
+    while world.scheduler.now < SETTLED_BY:
+        world.run(world.scheduler.now + LOOK_EVERY)
+        try:
+            invariants.settled()
+        except InvariantBrokenError:
+            continue
+        break
+    world.run(world.scheduler.now + LOOK_EVERY)
+    invariants.settled()

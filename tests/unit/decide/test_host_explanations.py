@@ -1,0 +1,118 @@
+"""Every hold of a power cycle, and every doubt about a host, in a sentence of its own."""
+
+from typing import get_args
+
+import pytest
+
+from nodemend.decide import host_power
+from nodemend.decide.host_explanations import explain_host
+from nodemend.decide.host_holds import (
+    AwaitingOff,
+    AwaitingOn,
+    BackingOff,
+    BootOutlived,
+    HoldLost,
+    HostDoubtful,
+    HostGone,
+    HostHold,
+    HostMissing,
+    HostOn,
+    HostUnproven,
+    NobodyReplaces,
+    OffByOthers,
+    OffTooFresh,
+    OffUndated,
+    OwnerReplacing,
+    WrongHost,
+)
+
+HOST = "metal/rack-7"
+BELIEVED_NOT = "so what it says about its power is not believed."
+
+EXAMPLES: list[tuple[HostHold, str]] = [
+    (HostMissing("it has none"), "No BareMetalHost was found for it: it has none."),
+    (HostGone(HOST), f"The BareMetalHost {HOST} is gone; its operator leaves the machine off."),
+    (
+        WrongHost("the consumer of the host", "a", "b"),
+        (
+            "The consumer of the host is given as a, but it is b. Another machine than the node's might be "
+            "switched off."
+        ),
+    ),
+    (HostUnproven(HOST, "no ties"), f"Nothing shows that {HOST} is the node's machine: no ties."),
+    (
+        BootOutlived(HOST, "b1"),
+        f"Boot b1 speaks again, although {HOST} was seen off. Its workloads may run twice.",
+    ),
+    (
+        OffByOthers(HOST, owner=True, holders=("them",)),
+        (
+            f"{HOST} is off by its owner (spec.online is false), them, and not by us: nothing tells since "
+            "when, or whether it still is."
+        ),
+    ),
+    (
+        OffByOthers(HOST, owner=False, holders=()),
+        f"{HOST} is off, and not by us: nothing tells since when, or whether it still is.",
+    ),
+    (AwaitingOff(HOST, 12, 300), f"Waiting for {HOST} to be seen off, for 12 s of 300 s."),
+    (HostOn(HOST), f"{HOST} is on again, although we hold it off."),
+    (OffTooFresh(HOST), f"{HOST} was seen off just now."),
+    (OffUndated(HOST), f"{HOST} is off, but it may have been on since we saw it go off."),
+    (HoldLost(HOST), f"Our hold is no longer on {HOST}: somebody took it off."),
+    (AwaitingOn(HOST, 12, 600), f"Waiting for {HOST} to be on again, for 12 s of 600 s."),
+    (BackingOff(30, 1), "1 attempt failed; the next begins in 30 s."),
+    (BackingOff(60, 2), "2 attempts failed; the next begins in 60 s."),
+    (
+        OwnerReplacing("Machine a/b"),
+        "Power cycles did not help; the owner of Machine a/b was asked to replace it.",
+    ),
+    (
+        NobodyReplaces("it has no Machine"),
+        "Power cycles did not help, and the machine cannot be replaced: it has no Machine.",
+    ),
+    (HostDoubtful(HOST, host_power.HostDeleting()), f"{HOST} is being deleted, {BELIEVED_NOT}"),
+    (HostDoubtful(HOST, host_power.PausedHost()), f"{HOST} is paused, {BELIEVED_NOT}"),
+    (HostDoubtful(HOST, host_power.Detached()), f"{HOST} is detached, {BELIEVED_NOT}"),
+    (
+        HostDoubtful(HOST, host_power.PowerOffDisabled()),
+        f"{HOST} has spec.disablePowerOff: a hold would reboot it again and again.",
+    ),
+    (
+        HostDoubtful(HOST, host_power.HostInError("power management error", "no answer")),
+        f"{HOST} is in power management error (no answer), {BELIEVED_NOT}",
+    ),
+    (HostDoubtful(HOST, host_power.HostInError("error", "")), f"{HOST} is in error, {BELIEVED_NOT}"),
+    (
+        HostDoubtful(HOST, host_power.Servicing()),
+        f"Firmware work is under way on {HOST}, for which the machine may run.",
+    ),
+    (
+        HostDoubtful(HOST, host_power.Unmanageable("PowerFailure")),
+        f"The provisioner has lost the BMC of {HOST} (PowerFailure), {BELIEVED_NOT}",
+    ),
+    (
+        HostDoubtful(HOST, host_power.NotManaged("available")),
+        f"{HOST} is in state available, in which its power is not managed.",
+    ),
+    (
+        HostDoubtful(HOST, host_power.NotManaged("")),
+        f"{HOST} is in state unknown, in which its power is not managed.",
+    ),
+    (
+        HostDoubtful(HOST, host_power.StatusUnclear("delayed")),
+        f"{HOST} says delayed about its operation, {BELIEVED_NOT}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("reason", "sentence"), EXAMPLES)
+def test_sentence(reason: HostHold, sentence: str) -> None:
+    explanation = explain_host(reason)
+    assert explanation.sentence == sentence
+    assert explanation.next_step.endswith(".")
+
+
+def test_every_doubt_is_among_the_examples() -> None:
+    doubts = {type(reason.doubt) for reason, _ in EXAMPLES if isinstance(reason, HostDoubtful)}
+    assert doubts == set(get_args(host_power.Doubt))
