@@ -120,6 +120,10 @@ def test_sentence(reason: HoldReason, sentence: str) -> None:
             guard_holds.TooManyUnhealthy("workers", 1, 6, "1", 0),
             "With this limit nothing is ever remediated: raise maxUnhealthy.",
         ),
+        (
+            guard_holds.Paused("anna", "swap", "workers", "Unpause the Cluster"),
+            "Unpause the Cluster to end the pause.",
+        ),
         (guard_holds.ApiUnsettled(3, 20), "It goes on in 17 s if it answers all the time."),
     ],
 )

@@ -94,3 +94,10 @@ def test_whether_one_sick_target_alone_is_too_many(
 @pytest.mark.conforms("N2")
 def test_a_count_of_more_than_there_are_never_closes() -> None:
     assert not any(closed(Count(6), unhealthy, 5, reading) for unhealthy in range(6) for reading in Reading)
+
+
+def test_the_smallest_share_spares_one_too_and_no_share_spares_nobody() -> None:
+    assert not closed(Percent(1), 1, 10, Reading.SPARES_ONE)
+    assert closed(Percent(1), 2, 10, Reading.SPARES_ONE)
+    assert closed(Percent(0), 1, 10, Reading.SPARES_ONE)
+    assert closed(Percent(0), 0, 10, Reading.SPARES_ONE)

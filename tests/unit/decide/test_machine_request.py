@@ -21,6 +21,7 @@ from nodemend.decide.machine_request import (
     Request,
     Way,
     decide_machine,
+    is_at_work,
     marks_for,
     without_template,
 )
@@ -156,3 +157,13 @@ def test_the_holds_that_are_named_are_holds() -> None:
     assert {*SILENT, *BRAKES, *UNSURE} <= known
     assert set(UNSURE) <= set(SILENT)
     assert holds.ViewStale in UNSURE
+
+
+@pytest.mark.parametrize(
+    ("existing", "at_work"), [(None, False), (opened(ours=False), False), (opened(), True)]
+)
+def test_with_a_template_its_remediation_is_who_is_at_work(existing: Open | None, at_work: bool) -> None:
+    asked = Marks(owner=Mark(ConditionStatus.FALSE, "RemediationInProgress"))
+    assert is_at_work(ByTemplate(existing, 0.0), asked) is at_work
+    assert is_at_work(ByOwner(), asked)
+    assert not is_at_work(ByOwner(), Marks())
