@@ -83,6 +83,13 @@ def test_only_where_hosts_are_switched_the_remediator_may_hold_them() -> None:
     assert not rights_of("nodemend-remediator-power-cycle")
 
 
+def test_only_where_machines_may_be_replaced_the_remediator_may_ask_for_it() -> None:
+    documents = install_documents("powerCycle.enabled=true", "powerCycle.mayReplaceMachines=true")
+    [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
+    more = {"machines/status": ["patch"], "machines": ["delete"]}
+    assert {resource: rule["verbs"] for rule in role["rules"][-2:] for resource in rule["resources"]} == more
+
+
 def test_a_viewer_changes_nothing() -> None:
     verbs = set(chain.from_iterable(rights_of("nodemend-viewer").values()))
 

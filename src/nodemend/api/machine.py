@@ -1,5 +1,7 @@
 """The parts of a Machine, of either project, by which its host is found and it is replaced."""
 
+from typing import Any
+
 import msgspec
 
 from nodemend.api.object_meta import ObjectMeta
@@ -26,6 +28,8 @@ class MachineSpec(Wire):
 
 class MachineStatus(Wire):
     node_ref: NodeReference | None = None
+    # As they are: they are written back whole, with those of others.
+    conditions: tuple[dict[str, Any], ...] = ()
 
 
 class Machine(Wire):

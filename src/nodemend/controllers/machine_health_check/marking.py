@@ -4,13 +4,13 @@ from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.machine_health_check import act
 from nodemend.controllers.machine_health_check.book import Case
-from nodemend.controllers.machine_health_check.conditions import with_marks
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.second_look import Fresh, SecondLook
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_marks import Marks
 from nodemend.decide.machine_request import Request, marks_for
 from nodemend.kube.api_request import Request as Write
+from nodemend.kube.machine_conditions import with_marks
 from nodemend.kube.ports import Runtime
 from nodemend.kube.reconcile_loop import Done, Outcome
 

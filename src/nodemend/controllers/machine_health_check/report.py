@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.controllers.checking.standings import Standing, Tally
-from nodemend.controllers.machine_health_check.conditions import replaced
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.limits import Reading, can_never_act, room
 from nodemend.decide.machine_marks import Mark
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.machine_check_record import MachineCheckRecord
+from nodemend.kube.machine_conditions import replaced
 from nodemend.kube.machine_dialect import OPENSHIFT, Dialect
 
 MOST_TARGETS: Final = 10_000

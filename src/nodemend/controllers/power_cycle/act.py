@@ -6,6 +6,7 @@ from nodemend.api import keys
 from nodemend.api.bare_metal_host import BareMetalHost
 from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.controllers.power_cycle.gather import Gathered
+from nodemend.controllers.power_cycle.hand_over import ask_owner
 from nodemend.controllers.power_cycle.host_reading import our_hold
 from nodemend.controllers.remediating import writes
 from nodemend.decide import power_cycle_steps as power
@@ -33,7 +34,9 @@ def request_for(gathered: Gathered, step: power.Step, *, namespace: str, now: st
         case power.PlaceHold() | power.GiveBack() | power.MarkHost():
             return write_host(gathered.host, step, metadata.uid)
         case power.AskOwner():
-            raise NotImplementedError("no machine is handed over yet")
+            if gathered.behind is None:
+                raise ValueError("AskOwner without a Machine")
+            return ask_owner(gathered.behind, now)
         case steps.Done():
             return None
         case _:

@@ -14,7 +14,7 @@ from nodemend.decide import holds, host_holds
 from nodemend.decide.holds import Hold
 from nodemend.decide.power_cycle_phases import decide
 from nodemend.decide.power_cycle_status import tells
-from nodemend.decide.power_cycle_steps import Step
+from nodemend.decide.power_cycle_steps import AskOwner, Step
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
@@ -71,6 +71,10 @@ class PowerCycleController:
         outcome = await self._client.write(request, Acknowledged, deadline=deadline)
         if isinstance(outcome, Ok) and not isinstance(step, Hold):
             self._recorder.took(remediation, step)
+        if isinstance(step, AskOwner) and isinstance(outcome, Refused) and outcome.reason is Reason.FORBIDDEN:
+            # Nothing that is looked at again would change that: the next look gives the machine up.
+            self._gatherer.refusals[remediation.metadata.uid] = outcome.message
+            return AT_ONCE
         then = RequeueAfter(_again_in(step)) if isinstance(step, Hold) else AT_ONCE
         return after_write(outcome, then)
 

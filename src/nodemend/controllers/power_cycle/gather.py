@@ -6,8 +6,9 @@ from nodemend.api import keys
 from nodemend.api.bare_metal_host import BareMetalHost
 from nodemend.api.lease import Lease
 from nodemend.api.node import Node
-from nodemend.api.power_cycle import HeldHost, Metal3Remediation
+from nodemend.api.power_cycle import HeldHost, Metal3Remediation, Phase
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, value_of
+from nodemend.controllers.power_cycle.hand_over import machine_facts
 from nodemend.controllers.power_cycle.host_reading import clues, host_facts
 from nodemend.controllers.power_cycle.locate import Behind, Locator, Missing
 from nodemend.controllers.remediating.locks import held_by, read_lock
@@ -16,7 +17,7 @@ from nodemend.controllers.sightings import Sightings
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
 from nodemend.decide.host_identity import Identity, Unproven, identify
 from nodemend.decide.host_power import HostFacts
-from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts
+from nodemend.decide.power_cycle_facts import PowerFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,13 @@ class Gatherer:
         self._locate = Locator(reader)
         self._phases = Sightings()
         self._hosts = Sightings()
+        self.refusals: dict[str, str] = {}
+        """What the API server said when it let no owner be asked, by the UID of the remediation."""
 
     async def gather(self, remediation: Metal3Remediation, epoch: int) -> Gathered:
         metadata, status = remediation.metadata, remediation.status
+        if status.phase is not Phase.DELETING_MACHINE:
+            self.refusals.pop(metadata.uid, None)
         behind = await self._locate.behind_remediation(metadata)
         node = await self._node(remediation, behind)
         if isinstance(behind, Absent) and isinstance(node, Present):
@@ -58,6 +63,7 @@ class Gatherer:
         host = await self._host(status.host, behind, value_of(node))
         lock = await read_lock(self._reader, self._namespace, lock_uid(remediation))
         known = host.value if isinstance(host, Present) else None
+        policy = await self._reader.policy()
         node_name = node.value.metadata.name if isinstance(node, Present) else status.node_name
         facts = PowerFacts(
             remediation=remediation,
@@ -66,13 +72,18 @@ class Gatherer:
             void_mark=void_mark(node),
             lease=await self._lease(node_name),
             lock=await held_by(self._reader, lock, metadata),
-            policy=await self._reader.policy(),
+            policy=policy,
             others=await self._around.others(metadata.uid),
             left=await self._around.left(node),
             host=_seen_host(host, metadata.uid),
             host_missing=host.why if isinstance(host, Missing) else "",
             identity=_identity(known, value_of(node), value_of(behind), remediation),
-            machine=project(behind, _machine_facts) if not isinstance(behind, Absent) else Absent(),
+            machine=project(
+                behind,
+                lambda found: machine_facts(
+                    found, known, value_of(policy), self.refusals.get(metadata.uid, "")
+                ),
+            ),
             in_phase_for=self._in_phase_for(remediation, known),
             host_unchanged_for=self._unchanged_for(known),
         )
@@ -134,11 +145,3 @@ def _identity(
     owners = remediation.metadata.owner_references
     asked = next((owner.uid for owner in owners if owner.kind == "Machine"), "")
     return identify(clues(host, node, behind, asked))
-
-
-def _machine_facts(behind: Behind) -> MachineFacts:
-    return MachineFacts(
-        name=f"{behind.resource.kind} {behind.machine.metadata.namespace}/{behind.machine.metadata.name}",
-        why_not="handing it to its owner is not built yet",
-        deleting=behind.machine.metadata.deleting,
-    )

@@ -42,13 +42,17 @@ class Rack:
         self.operator = Replica(scheduler, "baremetal-operator", self._program, endpoint, quality)
         self.operator.watch_over()
 
-    def enrol(self, api: Direct) -> None:
-        """Create a host for each machine, and let the operator find out the rest."""
+    def enrol(self, api: Direct, *, deployed: bool = False) -> None:
+        """Create a host for each machine, and let the operator find out the rest.
+
+        What runs on them came from elsewhere, or from metal3 itself where they are `deployed`.
+        """
         for name in self.bmcs:
             secret = {"metadata": {"name": f"{name}-bmc"}, "data": {"username": _ADMIN, "password": _ADMIN}}
             api.create(SECRET, secret, NAMESPACE)
             bmc = {"address": address(name), "credentialsName": f"{name}-bmc"}
-            spec = {"online": True, "externallyProvisioned": True, "bmc": bmc}
+            source = {"image": {"url": "an image"}} if deployed else {"externallyProvisioned": True}
+            spec = {"online": True, "bmc": bmc, **source}
             api.create(BARE_METAL_HOST, {"metadata": {"name": name}, "spec": spec}, NAMESPACE)
 
     def close(self) -> None:

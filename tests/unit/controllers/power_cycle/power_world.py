@@ -1,0 +1,125 @@
+"""Hosts of metal3, Machines of Cluster API before them, and a remediation that one of them owns."""
+
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, Resource
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.cluster.direct import Object
+from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.testing.cluster.world import Account, Shape, World
+from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+from nodemend.testing.metal3.rack import NAMESPACE, Rack
+
+MACHINE: Final = Resource("cluster.x-k8s.io", "v1beta2", "Machine", "machines")
+MACHINE_SET: Final = Resource("cluster.x-k8s.io", "v1beta2", "MachineSet", "machinesets")
+METAL3_MACHINE: Final = Resource(
+    "infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Machine", "metal3machines"
+)
+KINDS: Final = (
+    BARE_METAL_HOST,
+    HOST_UPDATE_POLICY,
+    HOST_FIRMWARE_SETTINGS,
+    MACHINE,
+    MACHINE_SET,
+    METAL3_MACHINE,
+)
+SICK: Final = "node-1"
+QUICK: Final = {
+    "strategy": "escalate",
+    "deleteAfterRetries": 0,
+    "powerOffTimeoutSeconds": 60,
+    "powerOnTimeoutSeconds": 90,
+}
+
+
+class PowerWorld:
+    """Machine `m-N` is the node `node-N` on the host `node-N`. Nobody checks: the test asks by itself."""
+
+    def __init__(self, seed: str) -> None:
+        definitions = tuple(map(a_definition, KINDS))
+        shape = Shape(people=False, power_cycle=True, machines=3, definitions=definitions)
+        self.world = World(seed, shape)
+        self.api = self.world.admin_api
+        account = Account(self.world.server, User("metal3"))
+        self.rack = Rack(self.world.scheduler, self.world.machines, account)
+        self.rack.enrol(self.api, deployed=True)
+        workers = self.api.create(MACHINE_SET, {"metadata": {"name": "workers"}}, NAMESPACE)
+        self._machines = {
+            node: self._introduce(node, node.replace("node", "m"), workers) for node in self.world.machines
+        }
+        self.run(90.0)
+
+    def _introduce(self, node: str, name: str, workers: Object) -> Object:
+        provider = f"metal3://{NAMESPACE}/{node}/{name}"
+        annotations = {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node}"}
+        bearer = {"metadata": {"name": name, "annotations": annotations}, "spec": {"providerID": provider}}
+        self.api.create(METAL3_MACHINE, bearer, NAMESPACE)
+        named = {"kind": METAL3_MACHINE.kind, "name": name, "apiVersion": METAL3_MACHINE.api_version}
+        owners = [owned_by(MACHINE_SET, workers) | {"controller": True}]
+        machine = self.api.create(
+            MACHINE,
+            {
+                "metadata": {"name": name, "ownerReferences": owners},
+                "spec": {"providerID": provider, "infrastructureRef": named},
+            },
+            NAMESPACE,
+        )
+        self.api.patch(MACHINE, name, {"status": {"nodeRef": {"name": node}}}, at=(NAMESPACE, "status"))
+        consumer = {"kind": METAL3_MACHINE.kind, "name": name, "namespace": NAMESPACE}
+        self.patch_host({"spec": {"consumerRef": consumer}}, node)
+        self.api.patch(NODE, node, {"spec": {"providerID": provider}})
+        return machine
+
+    def ask(self, **spec: Any) -> None:
+        """As a MachineHealthCheck does: named like the Machine, owned by it."""
+        machine = self._machines[SICK]
+        metadata = {"name": machine["metadata"]["name"], "ownerReferences": [owned_by(MACHINE, machine)]}
+        body = {"metadata": metadata, "spec": {**QUICK, **spec}}
+        self.api.create(METAL3_REMEDIATION, body, NAMESPACE)
+
+    def run(self, seconds: float) -> None:
+        self.world.run(self.world.scheduler.now + seconds)
+
+    def patch_host(self, change: dict[str, Any], name: str = SICK) -> None:
+        self.api.patch(BARE_METAL_HOST, name, change, at=(NAMESPACE, ""))
+
+    @property
+    def remediation(self) -> Object | None:
+        return self.api.get(METAL3_REMEDIATION, "m-1", NAMESPACE)
+
+    @property
+    def status(self) -> Object:
+        found = self.remediation
+        assert found is not None
+        status: Object = found.get("status", {})
+        return status
+
+    @property
+    def machine(self) -> Object:
+        found = self.api.get(MACHINE, "m-1", NAMESPACE)
+        assert found is not None
+        return found
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Of the sick node's host."""
+        host = self.api.get(BARE_METAL_HOST, SICK, NAMESPACE)
+        assert host is not None
+        found: dict[str, str] = host["metadata"].get("annotations", {})
+        return found
+
+    @property
+    def holds(self) -> list[str]:
+        """Ours, on the sick node's host."""
+        return [key for key in self.annotations if key.startswith(keys.OUR_HOLD_PREFIX)]
+
+    def close(self) -> None:
+        self.rack.close()
+        self.world.close()
+
+
+def owned_by(resource: Resource, owner: Object) -> Object:
+    metadata = owner["metadata"]
+    reference = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return {**reference, "name": metadata["name"], "uid": metadata["uid"]}
