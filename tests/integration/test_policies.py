@@ -25,7 +25,7 @@ def test_no_expression_has_a_doubtful_type() -> None:
         }
 
     assert warnings == {name: {} for name in warnings}
-    assert len(warnings) == 5
+    assert len(warnings) == 6
 
 
 def _all_checked(api: Api) -> bool:

@@ -22,7 +22,8 @@ def install(plane: ControlPlane, *settings: str) -> None:
         plane.api.create(document)
     kinds = [d for d in documents if d["kind"] == "CustomResourceDefinition"]
     for kind in kinds:
-        path = f"/apis/nodemend.io/v1alpha1/{kind['spec']['names']['plural']}"
+        spec = kind["spec"]
+        path = f"/apis/{spec['group']}/v1alpha1/{spec['names']['plural']}"
         wait_until(f"{path} is served", partial(_is_served, plane.api, path), within=30.0)
 
 

@@ -12,7 +12,7 @@ from nodemend.api import power_cycle_rules
 from nodemend.api.conditions import Condition
 from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Wire, about
+from nodemend.api.wire import Rule, Wire, about
 
 
 class Strategy(StrEnum):
@@ -102,7 +102,18 @@ class Metal3Remediation(Wire):
     RULES: ClassVar = power_cycle_rules.RULES
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: Metal3RemediationSpec = Metal3RemediationSpec()
+    spec: Annotated[
+        Metal3RemediationSpec,
+        about(
+            "What is to be done.",
+            rules=(
+                Rule(
+                    "self == oldSelf",
+                    "cannot be changed: it may be under way; delete this, and change the template",
+                ),
+            ),
+        ),
+    ] = Metal3RemediationSpec()
     status: Metal3RemediationStatus = Metal3RemediationStatus()
 
 

@@ -24,8 +24,8 @@ _RETRIES_BEFORE: Final = "oldSelf.?status.?retryCount.orValue(0)"
 
 RULES: Final = (
     Rule(
-        "self.?spec == oldSelf.?spec",
-        "cannot be changed: it may be under way; delete this remediation, and change the template",
+        "has(self.spec) == has(oldSelf.spec)",
+        "cannot be added or removed: it may be under way; delete this, and change the template",
         field=".spec",
     ),
     Rule(
@@ -66,7 +66,8 @@ RULES: Final = (
     Rule(
         f"!{_EVIDENCE}"
         f" || (self.status.evidence.nodeUID == {_NODE} && self.status.evidence.bootID == {_BOOT}"
-        f" && self.status.evidence.?host.?uid.orValue('') == {_HOST})",
+        # Without optionals on both sides, through which the API server cannot see how long strings may be.
+        f" && (has(self.status.evidence.host) ? self.status.evidence.host.uid == {_HOST} : {_HOST} == ''))",
         "must be for the node, the boot and the host that the status names",
         field=".status.evidence",
     ),

@@ -53,7 +53,7 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "spec",
         lambda new, old: new.get("spec") == old.get("spec"),
-        "cannot be changed: it may be under way; delete this remediation, and change the template",
+        "cannot be changed: it may be under way; delete this, and change the template",
     ),
     (
         "status.epoch",
