@@ -24,7 +24,7 @@ def tell(world: World, design: str, machines: str) -> None:
     (uid, *_) = [str(add(node)["metadata"]["uid"]) for node in NODES]
     world.apply(examples.template(design))
     world.apply(examples.external_check(design))
-    story = _Story(world.api, f"/apis/{machines}/namespaces/{examples.METAL}/machines/{examples.MACHINE}")
+    story = _Story(world, f"/apis/{machines}/namespaces/{examples.METAL}/machines/{examples.MACHINE}")
     world.holds("all Machines are counted", story.counted, within=90.0)
 
     world.api.delete(f"/api/v1/nodes/{examples.MACHINE}")
@@ -52,8 +52,9 @@ def _openshift(api: Api) -> AddMachine:
 class _Story:
     """The remediation, with the hands of its own controller."""
 
-    def __init__(self, api: Api, machine: str) -> None:
-        self._api = api
+    def __init__(self, world: World, machine: str) -> None:
+        self._world = world
+        self._api = world.api
         self._machine = machine
         self._path = f"{REMEDIATIONS}/{examples.MACHINE}"
 
@@ -68,7 +69,7 @@ class _Story:
 
     def begin(self, printed: Object) -> None:
         self._api.patch(self._path, {"metadata": {"finalizers": printed["metadata"]["finalizers"]}})
-        self._api.patch(f"{self._path}/status", {"status": printed["status"]})
+        self._world.remediator.patch(f"{self._path}/status", {"status": printed["status"]})
 
     def is_as(self, printed: Object) -> bool:
         found = self._api.get(self._path)
