@@ -7,6 +7,7 @@ from typing import Any, Final
 from nodemend.kube.api_request import Content
 from tests.simulation.differential.json_patches import json_patches
 from tests.simulation.differential.our_samples import CHECKS, ORDERS, POLICIES, REMEDIATIONS, TEMPLATES
+from tests.simulation.differential.power_samples import POWER_REMEDIATIONS, POWER_TEMPLATES
 from tests.simulation.differential.samples import (
     ATTACHMENTS,
     EVENTS,
@@ -38,6 +39,7 @@ LONG: Final = "3600"
 KINDS: Final = (
     *(NODES, NODES, LEASES, LEASES, PODS, PODS, ATTACHMENTS, EVENTS, WIDGETS, WIDGETS),
     *(REMEDIATIONS, REMEDIATIONS, REMEDIATIONS, POLICIES, CHECKS, TEMPLATES, ORDERS),
+    *(POWER_REMEDIATIONS, POWER_REMEDIATIONS, POWER_TEMPLATES),
 )
 
 

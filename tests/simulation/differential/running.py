@@ -20,6 +20,7 @@ from tests.simulation.differential.our_samples import (
     TEMPLATES,
     definitions,
 )
+from tests.simulation.differential.power_samples import POWER_REMEDIATIONS, POWER_TEMPLATES
 from tests.simulation.differential.samples import ATTACHMENTS, EVENTS, LEASES, NODES, PODS, Sample
 from tests.simulation.differential.sides import Event, RealSide, Side, SimulatedSide
 from tests.simulation.differential.steps import Outcome, Step, resolve
@@ -28,6 +29,7 @@ from tests.simulation.differential.widgets import DEFINITION, WIDGETS
 SAMPLES: Final[tuple[Sample, ...]] = (
     *(NODES, LEASES, PODS, ATTACHMENTS, EVENTS, WIDGETS),
     *(REMEDIATIONS, POLICIES, CHECKS, TEMPLATES, ORDERS),
+    *(POWER_REMEDIATIONS, POWER_TEMPLATES),
 )
 VERBS: Final = {
     "differential:writers": frozenset(
