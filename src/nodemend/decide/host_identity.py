@@ -136,7 +136,9 @@ def _ties(clues: Clues) -> tuple[str, ...]:
     """What was found to agree, once the node is tied to the host; nothing when it is not."""
     provider = "provider ID" if read_provider_id(clues.node_provider_id) else ""
     through = ""
-    if clues.machine and clues.host_consumer and clues.machine_host:
+    # A machine that does not name the node ties the host to itself alone.
+    of_node = clues.machine_node or not clues.node
+    if of_node and clues.machine and clues.host_consumer and clues.machine_host:
         through = "consumer reference"
     if not provider and not through:
         return ()

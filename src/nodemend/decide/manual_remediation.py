@@ -132,7 +132,8 @@ def _release(
 ) -> Step:
     gate = open_gate(node, recorded, believed, brake(facts.policy, facts.others), facts.epoch)
     if isinstance(gate, ReleaseTicket):
-        return Release(gate)
+        # A mark that stands already would let the next fall pass without a write to the Node.
+        return ClearVoidMark(node) if is_marked(facts) else Release(gate)
     if isinstance(believed, Believed):
         return gate
     # The evidence itself no longer stands: waiting would not bring it back.

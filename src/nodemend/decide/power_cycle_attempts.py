@@ -70,7 +70,7 @@ def _power_on(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Ste
         case Move.GIVE_BACK:
             return GiveBack(host)
         case Move.AWAIT_NODE:
-            return _await(facts, _not_back(facts, host, node))
+            return _await(facts, _not_back(facts, host))
         case Move.AWAIT_ON:
             return _await(facts, AwaitingOn(str(host), facts.in_phase_for, facts.power_on_within))
         case Move.AWAIT_SIGHT:
@@ -79,11 +79,14 @@ def _power_on(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Ste
             raise AssertionError(f"{move} is no move for a host that was off already")
 
 
-def _not_back(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> HoldReason:
+def _not_back(facts: PowerFacts, host: HostFacts) -> HoldReason:
+    """A kubelet whose Node was deleted registers anew, and is the same boot all the same."""
     status = facts.remediation.status
-    if node is not None and node.ready is ConditionStatus.TRUE and node.boot_id == status.boot_id:
-        return BootOutlived(str(host), node.boot_id)
-    return NotBackYet(status.node_name or "the node")
+    match facts.node:
+        case Present(NodeFacts(ready=ConditionStatus.TRUE, boot_id=boot)) if boot and boot == status.boot_id:
+            return BootOutlived(str(host), boot)
+        case _:
+            return NotBackYet(status.node_name or "the node")
 
 
 def _await(facts: PowerFacts, why: HoldReason) -> GiveUp | Hold:

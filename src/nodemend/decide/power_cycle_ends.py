@@ -1,5 +1,6 @@
 """The ends of a Metal3Remediation that is no longer wanted, or that did not help."""
 
+from nodemend.api.power_cycle import Phase
 from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
 from nodemend.decide.holds import CannotRead, Hold
 from nodemend.decide.host_holds import AwaitingOn, NobodyReplaces, OwnerReplacing
@@ -38,9 +39,11 @@ def _undo(facts: PowerFacts, node: NodeFacts) -> Step | None:
 
 
 def _still_off(facts: PowerFacts) -> str:
-    """The host, if we have held it off and it has not come back on."""
+    """The host, if we may have held it off, in this attempt or an earlier one, and it is not seen on."""
+    status = facts.remediation.status
+    touched = status.phase is not Phase.PENDING or status.retry_count > 0
     match facts.host:
-        case Present(host) if facts.remediation.status.seen_on_version and facts.power is not Power.ON:
+        case Present(host) if touched and facts.power is not Power.ON:
             return str(host)
         case _:
             return ""

@@ -20,6 +20,7 @@ from nodemend.decide.host_holds import (
     HostDoubtful,
     HostGone,
     HostMissing,
+    HostOn,
     HostUnproven,
     OffByOthers,
     WrongHost,
@@ -44,6 +45,7 @@ from nodemend.decide.remediation_life import (
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
     Done,
+    ForgetEvidence,
     MarkReleased,
     RecordEvidence,
     Release,
@@ -90,7 +92,8 @@ def _pursue(facts: PowerFacts) -> Step:
         case Present(host) if status.host is None or status.host.uid == host.uid:
             return _with_host(facts, host, node)
         case _ if status.host is not None:
-            return fail_attempt(facts, HostGone(f"{status.host.namespace}/{status.host.name}"))
+            gone = HostGone(f"{status.host.namespace}/{status.host.name}")
+            return void(facts, node, gone) if node and status.evidence else fail_attempt(facts, gone)
         case _:
             return Hold(HostMissing(facts.host_missing))
 
@@ -127,13 +130,11 @@ def _move(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
         case Move.PLACE_HOLD:
             return _place_hold(facts, host)
         case Move.AWAIT_OFF:
-            limit = facts.power_off_within
-            return _wait(facts, node, AwaitingOff(str(host), facts.in_phase_for, limit))
+            return _await_off(facts, host, node)
         case Move.AWAIT_SIGHT:
-            why = HostDoubtful(str(host), doubt(host) or NotManaged(host.state))
-            return _wait(facts, node, why)
+            return _await_sight(facts, host, node)
         case Move.AWAIT_ON:
-            return _wait(facts, node, OffByOthers(str(host), not host.online, host.held_by_others))
+            return _await_on(facts, host, node)
         case Move.RELEASE if node is not None:
             return _release(facts, host, node)
         case Move.COUNT_CYCLED:
@@ -158,6 +159,27 @@ def _place_hold(facts: PowerFacts, host: HostFacts) -> Step:
     return PlaceHold(host)
 
 
+def _await_off(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
+    if facts.remediation.status.evidence is not None:
+        return _wait(facts, node, HostOn(str(host)))
+    return _wait(facts, node, AwaitingOff(str(host), facts.in_phase_for, facts.power_off_within))
+
+
+def _await_on(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
+    if facts.remediation.status.evidence is not None:
+        return _wait(facts, node, HoldLost(str(host)))
+    return _wait(facts, node, OffByOthers(str(host), not host.online, host.held_by_others))
+
+
+def _await_sight(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
+    status = facts.remediation.status
+    why = HostDoubtful(str(host), doubt(host) or NotManaged(host.state))
+    if status.evidence is None and status.seen_on_version and host.held_by_us and not host.powered_on:
+        # Off, and out of sight: it may be on by the time it is seen again, and still be said to be off.
+        return ForgetEvidence(why)
+    return _wait(facts, node, why)
+
+
 def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
     recorded = facts.remediation.status.evidence
     proof = weigh_off(facts.watched(host), node, facts.lease, recorded)
@@ -169,17 +191,21 @@ def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
     if recorded is None:
         return guarded if isinstance(guarded, Hold) else RecordEvidence(evidence_of(proof, node))
     gate = open_gate(node, recorded, proof, guarded, facts.epoch)
-    return Release(gate) if isinstance(gate, ReleaseTicket) else gate
+    if isinstance(gate, ReleaseTicket):
+        # A mark that stands already would let the next fall pass without a write to the Node.
+        return ClearVoidMark(node) if is_marked(facts) else Release(gate)
+    return gate
 
 
 def _wait(facts: PowerFacts, node: NodeFacts | None, why: HoldReason) -> Step:
     """Hold; once the host was asked for, only for as long as a power-off may take.
 
     Where evidence was recorded it no longer stands, and waiting would not bring it back: it is undone first.
+    So it is before an attempt fails, whatever the reason: a release may be under way, and power comes back.
     """
     status = facts.remediation.status
-    if status.evidence is not None and node is not None and not isinstance(why, CannotRead):
+    in_time = status.phase is Phase.PENDING or facts.in_phase_for < facts.power_off_within
+    unread = isinstance(why, CannotRead)
+    if status.evidence is not None and node is not None and not (unread and in_time):
         return void(facts, node, why)
-    if status.phase is Phase.PENDING or facts.in_phase_for < facts.power_off_within:
-        return Hold(why)
-    return fail_attempt(facts, why)
+    return Hold(why) if in_time else fail_attempt(facts, why)

@@ -70,7 +70,10 @@ def _changed(status: Metal3RemediationStatus, step: StatusStep, epoch: int) -> M
         case Stamp():
             return status.but(epoch=epoch)
         case RecordTarget(node, node_uid, boot_id, host):
-            return status.but(node_name=node, node_uid=node_uid, boot_id=boot_id, host=host)
+            # What is seen off was not seen to go off under this boot: it may have begun since.
+            return status.but(
+                node_name=node, node_uid=node_uid, boot_id=boot_id, host=host, seen_on_version=""
+            )
         case WantOff(version):
             return status.but(phase=Phase.POWER_OFF, seen_on_version=version, message="")
         case RecordEvidence(evidence):

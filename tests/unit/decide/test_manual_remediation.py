@@ -206,6 +206,11 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
         facts(remediation(RECOVERING), void_mark="rem-1.9"),
         ClearVoidMark(SILENT_NODE),
     ),
+    (
+        "a mark of ours goes before a release, so that the next fall is written anew",
+        releasing(void_mark=MARK),
+        ClearVoidMark(SILENT_NODE),
+    ),
     ("a mark that has done its work goes", awaiting(void_mark="rem-1.54"), ClearVoidMark(SILENT_NODE)),
     (
         "a node that boots anew is bound anew",

@@ -1,0 +1,303 @@
+"""A tiny world in which the steps of a power cycle are carried out: one machine, its host object, its Node.
+
+The host operator behaves as recorded (lab/metal3): an order takes 4 s, is told after 11 s; a host that is
+detached keeps what it last said, and is believed again before it is looked at. All writes name the version
+they were decided on, and meet a conflict when it is no longer that.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import msgspec
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.power_cycle import Metal3RemediationSpec, Metal3RemediationStatus, Phase
+from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Unreadable
+from nodemend.decide.holds import Hold
+from nodemend.decide.host_identity import Matched
+from nodemend.decide.host_power import HostFacts
+from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts
+from nodemend.decide.power_cycle_phases import decide
+from nodemend.decide.power_cycle_status import StatusStep, after, tells
+from nodemend.decide.power_cycle_steps import AskOwner, GiveBack, MarkHost, PlaceHold, Step
+from nodemend.decide.remediation_life import HeldBy
+from nodemend.decide.remediation_steps import (
+    AddFinalizer,
+    ClearVoidMark,
+    Done,
+    DropFinalizer,
+    DropLock,
+    Left,
+    Release,
+    TakeLock,
+    Untaint,
+    VoidOnNode,
+)
+from nodemend.testing.api_server.power_cycle_rules import ON_UPDATE
+from tests.unit.decide.power_worlds import ESCALATING, HOST, remediation
+from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_NODE
+
+LOOK_AGAIN: Final = 5.0
+A_WRITE: Final = 0.2
+BOOT_TAKES: Final = 30.0
+LEASE_LASTS: Final = 40.0
+NEW: Final = Metal3RemediationStatus()
+FIRST_HOST: Final = replace(HOST, version="1")
+FIRST_NODE: Final = replace(SILENT_NODE, version="1")
+
+
+class UnsafeError(AssertionError):
+    """Workloads were released while their machine could run them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A step on its way, with the version of the remediation that it was decided on."""
+
+    step: Step
+    version: int
+
+
+@dataclass
+class World:
+    spec: Metal3RemediationSpec = ESCALATING
+    boots_well: bool = True
+    """Whether its kubelet comes up when the machine is switched on."""
+    obeys: bool = True
+    """Whether the machine can be switched off."""
+    now: float = 1000.0
+    status: Metal3RemediationStatus = NEW
+    version: int = 1
+    finalizer: bool = False
+    deleting: bool = False
+    gone: bool = False
+    epoch: int = 7
+    locked: bool = False
+    """An orphan, which a lock is that lands after the end, is anybody's to take."""
+    policy: PolicyFacts = ACTING
+    host: HostFacts | None = FIRST_HOST
+    node: NodeFacts | None = FIRST_NODE
+    mark: str = ""
+    pods: int = 2
+    renewed: float = 0.0
+    lease_readable: bool = True
+    asked_owner: bool = False
+    power: bool = True
+    """Of the machine itself, whatever its host object says."""
+    speaks: bool = False
+    boots: int = 1
+    told: list[Step] = field(default_factory=list)
+    _boots_at: float | None = None
+    _order: tuple[float, float, bool] | None = None
+    _looks_at: float | None = None
+    _leaves_at: float = 0.0
+    _seen: dict[str, tuple[object, float]] = field(default_factory=dict)
+
+    def delete(self) -> None:
+        self.deleting = True
+        self.version += 1
+        self.gone = not self.finalizer
+
+    def facts(self) -> PowerFacts:
+        about = remediation(self.status, spec=self.spec, deleting=self.deleting)
+        finalizers = about.metadata.finalizers if self.finalizer else ()
+        metadata = about.metadata.but(resource_version=str(self.version), finalizers=finalizers)
+        held = self.host is not None and self.host.held_by_us
+        ending = self.deleting or self.status.released
+        phase = (self.status.phase, self.status.retry_count, self.deleting, held if ending else None)
+        lease = LeaseFacts(str(self.renewed), LEASE_LASTS, self._unchanged_for("lease", self.renewed))
+        return PowerFacts(
+            remediation=about.but(metadata=metadata),
+            epoch=self.epoch,
+            node=Present(self.node) if self.node else Absent(),
+            void_mark=self.mark,
+            lease=Present(lease) if self.lease_readable else Unreadable("500"),
+            lock=Present(HeldBy(ours=True, holder="us")) if self.locked else Absent(),
+            policy=Present(self.policy),
+            others=Present(0),
+            left=Present(Left(self.pods, 0)),
+            host=Present(self.host) if self.host else Absent(),
+            identity=Matched(("provider ID",)),
+            machine=Present(MachineFacts("Machine m/n1", asked=self.asked_owner)),
+            in_phase_for=self._unchanged_for("phase", phase),
+            host_unchanged_for=self._unchanged_for("host", self.host.version if self.host else ""),
+        )
+
+    def _unchanged_for(self, what: str, value: object) -> float:
+        known, since = self._seen.get(what, (None, self.now))
+        if known != value:
+            since = self.now
+        self._seen[what] = (value, since)
+        return self.now - since
+
+    def think(self) -> Write:
+        return Write(decide(self.facts()), self.version)
+
+    def go_on(self) -> Step:
+        """One pass: decide, write, and let time go by."""
+        write = self.think()
+        self.land(write)
+        self.pass_time(LOOK_AGAIN if isinstance(write.step, Hold) else A_WRITE)
+        return write.step
+
+    def change_leaders(self) -> None:
+        self.epoch += 1
+        self._seen.clear()
+
+    def land(self, write: Write) -> None:
+        """What the API server does with it; a conflict changes nothing."""
+        self.told.append(write.step)
+        match write.step:
+            case Release() | Untaint() | VoidOnNode() | ClearVoidMark() as step:
+                self._write_node(step)
+            case PlaceHold(host) | GiveBack(host) | MarkHost(host) as step:
+                if self.host and self.host.version == host.version:
+                    self._write_host(step)
+            case TakeLock() | DropLock() as step:
+                self.locked = isinstance(step, TakeLock) and not self.gone
+            case AskOwner():
+                self.asked_owner = True
+            case Done():
+                pass
+            case AddFinalizer() | DropFinalizer() as step:
+                if write.version == self.version and not self.gone:
+                    self.finalizer = isinstance(step, AddFinalizer)
+                    self.version += 1
+                    self.gone = self.deleting and not self.finalizer
+            case step:
+                if write.version == self.version and not self.gone:
+                    self._write_status(step)
+
+    def _write_status(self, step: StatusStep) -> None:
+        if isinstance(step, Hold) and tells(self.status, step):
+            return
+        before = {"spec": None, "status": msgspec.to_builtins(self.status)}
+        self.status = after(self.status, step, epoch=self.epoch, generation=1, now="now")
+        now = {"spec": None, "status": msgspec.to_builtins(self.status)}
+        assert [name for name, holds, _ in ON_UPDATE if not holds(now, before)] == []
+        self.version += 1
+
+    def _write_node(self, step: Release | Untaint | VoidOnNode | ClearVoidMark) -> None:
+        version = step.ticket.node_version if isinstance(step, Release) else step.node.version
+        if self.node is None or self.node.version != version:
+            return
+        match step:
+            case Release():
+                if self.power or self.host is None or not self.host.held_by_us:
+                    raise UnsafeError(f"released at {self.now} while {self.host} runs, or may")
+                self._node(taints=(OUR_TAINT,))
+                self._leaves_at = self.now + LOOK_AGAIN
+            case Untaint():
+                self._node(taints=())
+            case VoidOnNode(_, mark):
+                self.mark = mark
+                self._node()
+            case ClearVoidMark():
+                self.mark = ""
+                self._node()
+
+    def _write_host(self, step: PlaceHold | GiveBack | MarkHost) -> None:
+        if isinstance(step, MarkHost):
+            self.touch(marked_unhealthy=True)
+        else:
+            self.touch(held_by_us=isinstance(step, PlaceHold))
+
+    def _node(self, **changes: object) -> None:
+        if self.node is not None:
+            self.node = replace(self.node, version=str(int(self.node.version) + 1), **changes)  # type: ignore[arg-type]
+
+    def touch(self, **changes: object) -> None:
+        """Somebody writes to the host's spec or annotations."""
+        if self.host is not None:
+            self.host = replace(self.host, version=str(int(self.host.version) + 1), **changes)  # type: ignore[arg-type]
+
+    def say(self, **changes: object) -> None:
+        """The operator writes its status."""
+        self.touch(last_updated=f"{self.now:.0f}", **changes)
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        self._operate()
+        self._run()
+        if self.node and OUR_TAINT in self.node.taints and self.pods and self.now >= self._leaves_at:
+            self.pods -= 1
+            self._leaves_at = self.now + LOOK_AGAIN
+
+    def _operate(self) -> None:
+        host = self.host
+        if host is None or host.paused:
+            return
+        if host.detached:
+            self._order = None
+            if host.operational_status != "detached":
+                self.say(operational_status="detached")
+        elif host.operational_status == "detached":
+            self.say(operational_status="OK")
+            self._looks_at = self.now + 21.0
+        elif self._looks_at is not None:
+            if self.now >= self._looks_at:
+                self._looks_at = None
+                if host.powered_on is not self.power:
+                    self.say(powered_on=self.power)
+        elif host.operational_status == "OK":
+            self._manage_power(host)
+
+    def _manage_power(self, host: HostFacts) -> None:
+        wanted = host.online and not host.held_by_us and not host.held_by_others
+        if self._order is None and host.powered_on is not wanted:
+            self._order = (self.now + 4.0, self.now + 11.0, wanted)
+        if self._order is None:
+            return
+        at, told_at, on = self._order
+        if self.now >= at and (on or self.obeys):
+            self.switch(on=on)
+        if self.now >= told_at:
+            self._order = None
+            if self.power is on:
+                self.say(powered_on=on)
+
+    def switch(self, *, on: bool) -> None:
+        if on and not self.power:
+            self._boots_at = self.now + BOOT_TAKES
+        self.power = on
+        if not on:
+            self.speaks, self._boots_at = False, None
+
+    def _run(self) -> None:
+        """The machine, and the node controller."""
+        if self._boots_at is not None and self.now >= self._boots_at and self.boots_well:
+            self._boots_at = None
+            self.boots += 1
+            self.speaks = True
+        if self.speaks:
+            self.renewed = self.now
+            self._report(f"boot-{self.boots}", ConditionStatus.TRUE)
+        elif self.node and self.now - self.renewed > LEASE_LASTS:
+            self._report(self.node.boot_id, ConditionStatus.UNKNOWN)
+
+    def _report(self, boot: str, ready: ConditionStatus) -> None:
+        if self.node is None:
+            self.node = NodeFacts("n1", f"uid-{self.now}", "1", boot, ready)
+        elif (self.node.boot_id, self.node.ready) != (boot, ready):
+            self._node(boot_id=boot, ready=ready)
+
+
+Fault = Callable[[World], None]
+
+
+def left_behind(world: World) -> list[str]:
+    """What of ours is still there, and power that nobody was told is missing."""
+    found = []
+    if world.node and OUR_TAINT in world.node.taints:
+        found.append("our taint")
+    if world.mark:
+        found.append("our mark")
+    if world.host and world.host.held_by_us:
+        found.append("our hold")
+    if world.locked:
+        found.append("our lock")
+    told = any(isinstance(step, DropFinalizer) and step.still_off for step in world.told)
+    if not world.power and not told and world.status.phase is not Phase.FAILED:
+        found.append("a machine that is off, and nobody was told")
+    return found

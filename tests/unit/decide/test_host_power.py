@@ -1,0 +1,108 @@
+"""What a host says about its power counts only while nothing speaks against it."""
+
+from dataclasses import replace
+
+import pytest
+
+from nodemend.decide import host_power
+from nodemend.decide.host_power import Doubt, HostFacts, Power, doubt, power_of
+from tests.unit.decide.power_worlds import HOST, OFF
+
+DOUBTFUL: list[tuple[str, HostFacts, Doubt]] = [
+    ("it is being deleted", replace(OFF, deleting=True), host_power.HostDeleting()),
+    ("it is paused", replace(OFF, paused=True), host_power.PausedHost()),
+    ("it is to be detached", replace(OFF, detached=True), host_power.Detached()),
+    ("it is detached", replace(OFF, operational_status="detached"), host_power.Detached()),
+    ("a hold would only reboot it", replace(OFF, power_off_disabled=True), host_power.PowerOffDisabled()),
+    (
+        "it has an error while its status is OK",
+        replace(OFF, error_type="power management error", error_message="no route"),
+        host_power.HostInError("power management error", "no route"),
+    ),
+    (
+        "it is in error without a type",
+        replace(OFF, operational_status="error"),
+        host_power.HostInError("error", ""),
+    ),
+    ("its firmware is at work", replace(OFF, operational_status="servicing"), host_power.Servicing()),
+    (
+        "it waits for its turn",
+        replace(OFF, operational_status="delayed"),
+        host_power.StatusUnclear("delayed"),
+    ),
+    ("it has said nothing yet", replace(OFF, operational_status=""), host_power.StatusUnclear("")),
+    (
+        "the provisioner has lost its BMC",
+        replace(OFF, manageable="PowerFailure"),
+        host_power.Unmanageable("PowerFailure"),
+    ),
+    ("it has no image", replace(OFF, state="available"), host_power.NotManaged("available")),
+    (
+        "it is being deprovisioned",
+        replace(OFF, state="deprovisioning"),
+        host_power.NotManaged("deprovisioning"),
+    ),
+    ("its state is not told", replace(OFF, state=""), host_power.NotManaged("")),
+]
+
+
+@pytest.mark.parametrize(("host", "why"), [pytest.param(host, why, id=name) for name, host, why in DOUBTFUL])
+def test_neither_off_nor_on_is_believed_when(host: HostFacts, why: Doubt) -> None:
+    assert doubt(host) == why
+    assert power_of(host) is Power.UNKNOWN
+    assert power_of(replace(host, powered_on=True)) is Power.UNKNOWN
+
+
+def test_every_doubt_is_among_the_examples() -> None:
+    assert {type(why) for _, _, why in DOUBTFUL} == set(Doubt.__args__)
+
+
+@pytest.mark.parametrize("state", ["provisioned", "externally provisioned"])
+def test_a_sound_host_is_believed(state: str) -> None:
+    assert doubt(replace(OFF, state=state)) is None
+    assert power_of(replace(OFF, state=state)) is Power.OFF
+    assert power_of(replace(HOST, state=state)) is Power.ON
+
+
+def test_no_status_yet_is_not_off() -> None:
+    assert power_of(replace(OFF, powered_on=None)) is Power.UNKNOWN
+
+
+def test_others_wishes_are_no_doubt() -> None:
+    host = replace(OFF, held_by_others=("reboot.metal3.io/x",), online=False, marked_unhealthy=True)
+    assert doubt(host) is None
+
+
+GRAVEST_FIRST = (
+    {"deleting": True},
+    {"paused": True},
+    {"detached": True},
+    {"power_off_disabled": True},
+    {"error_type": "registration error"},
+    {"operational_status": "servicing"},
+    {"manageable": "PowerFailure"},
+    {"state": "available"},
+)
+
+
+def test_of_several_doubts_the_gravest_is_told() -> None:
+    host = OFF
+    told = []
+    for change in reversed(GRAVEST_FIRST):
+        host = replace(host, **change)
+        told.append(type(doubt(host)).__name__)
+    assert told == [
+        "NotManaged",
+        "Unmanageable",
+        "Servicing",
+        "HostInError",
+        "PowerOffDisabled",
+        "Detached",
+        "PausedHost",
+        "HostDeleting",
+    ]
+
+
+def test_a_host_is_called_by_its_full_name() -> None:
+    assert str(HOST) == "metal3/h1"
+    assert str(replace(HOST, namespace="other")) == "other/h1"

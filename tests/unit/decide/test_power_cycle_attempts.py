@@ -1,0 +1,220 @@
+"""How an attempt ends, well or not, how many there are, and when the next one begins."""
+
+from dataclasses import replace
+
+import pytest
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.power_cycle import Metal3RemediationSpec, Metal3RemediationStatus, Phase
+from nodemend.decide import holds, host_holds, host_power
+from nodemend.decide.facts import Absent, Present
+from nodemend.decide.holds import Hold
+from nodemend.decide.power_cycle_attempts import is_spent, pause_after
+from nodemend.decide.power_cycle_facts import PowerFacts
+from nodemend.decide.power_cycle_phases import decide
+from nodemend.decide.power_cycle_steps import BeginAgain, GiveBack, GiveUp, HandOver, Step
+from nodemend.decide.remediation_steps import ClearVoidMark, Close, ForgetTaint, Untaint
+from tests.unit.decide.power_worlds import (
+    ASKED,
+    BACK,
+    BACK_ON,
+    BACKING_OFF,
+    ESCALATING,
+    HELD,
+    LET_GO,
+    NEW_BOOT,
+    NODELESS,
+    OFF,
+    OTHER_NODE,
+    POWERING_ON,
+    RELEASED,
+    RETRYING,
+    TAINTED_NODE,
+    facts,
+)
+from tests.unit.decide.worlds import SILENT_NODE
+
+H = "metal3/h1"
+LATE = 600.0
+OUTLIVED = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
+BACK_UNDER_OTHER_NAME = replace(OTHER_NODE, boot_id="boot-2", ready=ConditionStatus.TRUE)
+NODELESS_OFF = NODELESS.but(phase=Phase.POWER_ON, seen_on_version="10", released=True)
+
+BRINGING_BACK: list[tuple[str, PowerFacts, Step]] = [
+    (
+        "the taint comes off at once",
+        facts(RELEASED, OFF, node=Present(TAINTED_NODE)),
+        Untaint(TAINTED_NODE),
+    ),
+    ("and is forgotten", facts(RELEASED, OFF), ForgetTaint()),
+    ("of a Node that is gone too", facts(RELEASED, OFF, node=Absent()), ForgetTaint()),
+    ("a mark of ours goes", facts(POWERING_ON, OFF, void_mark="rem-1.9"), ClearVoidMark(SILENT_NODE)),
+    ("another's stays", facts(POWERING_ON, OFF, void_mark="rem-2.9"), GiveBack(OFF)),
+    ("only then power comes back", facts(POWERING_ON, OFF), GiveBack(OFF)),
+    (
+        "whatever the host says",
+        facts(POWERING_ON, replace(OFF, paused=True), in_phase_for=LATE),
+        GiveBack(replace(OFF, paused=True)),
+    ),
+    ("power is awaited", facts(POWERING_ON, LET_GO), Hold(host_holds.AwaitingOn(H, 5.0, 600.0))),
+    (
+        "or somebody who can see it",
+        facts(POWERING_ON, replace(LET_GO, detached=True)),
+        Hold(host_holds.HostDoubtful(H, host_power.Detached())),
+    ),
+    (
+        "or its first status",
+        facts(POWERING_ON, replace(LET_GO, powered_on=None)),
+        Hold(host_holds.HostDoubtful(H, host_power.NotManaged("provisioned"))),
+    ),
+    ("then the node", facts(POWERING_ON, BACK_ON), Hold(holds.NotBackYet("n1"))),
+    (
+        "up, but not Ready yet",
+        facts(POWERING_ON, BACK_ON, node=Present(NEW_BOOT)),
+        Hold(holds.NotBackYet("n1")),
+    ),
+    (
+        "a node that never was",
+        facts(NODELESS_OFF, BACK_ON, node=Absent()),
+        Hold(holds.NotBackYet("the node")),
+    ),
+    (
+        "the very boot speaks again",
+        facts(POWERING_ON, BACK_ON, node=Present(OUTLIVED)),
+        Hold(host_holds.BootOutlived(H, "boot-1")),
+    ),
+    (
+        "under a new Node object too",
+        facts(POWERING_ON, BACK_ON, node=Present(replace(OUTLIVED, uid="uid-2"))),
+        Hold(host_holds.BootOutlived(H, "boot-1")),
+    ),
+    (
+        "a Ready one that names no boot is not it",
+        facts(NODELESS_OFF, BACK_ON, node=Present(replace(OUTLIVED, boot_id=""))),
+        Hold(holds.NotBackYet("the node")),
+    ),
+    ("it is back", facts(POWERING_ON, BACK_ON, node=Present(BACK)), Close(node_gone=False)),
+    (
+        "as another Node of its name",
+        facts(POWERING_ON, BACK_ON, node=Present(BACK_UNDER_OTHER_NAME)),
+        Close(node_gone=False),
+    ),
+    (
+        "it is here for the first time",
+        facts(NODELESS_OFF, BACK_ON, node=Present(BACK)),
+        Close(node_gone=False),
+    ),
+    ("back although held: the hold goes first", facts(POWERING_ON, HELD, node=Present(BACK)), GiveBack(HELD)),
+    (
+        "its host is gone",
+        facts(POWERING_ON, Absent()),
+        GiveUp(host_holds.HostGone(H), for_good=True),
+    ),
+    (
+        "its host is gone, and nobody knows which it was",
+        facts(POWERING_ON.but(host=None), Absent()),
+        GiveUp(host_holds.HostGone("it had"), for_good=True),
+    ),
+    (
+        "power did not come in time",
+        facts(POWERING_ON, LET_GO, in_phase_for=LATE),
+        GiveUp(host_holds.AwaitingOn(H, 600.0, 600.0), for_good=False),
+    ),
+    (
+        "the node did not come in time",
+        facts(POWERING_ON, BACK_ON, in_phase_for=LATE),
+        GiveUp(holds.NotBackYet("n1"), for_good=False),
+    ),
+    (
+        "almost",
+        facts(POWERING_ON, BACK_ON, in_phase_for=LATE - 0.5),
+        Hold(holds.NotBackYet("n1")),
+    ),
+]
+
+PAUSING: list[tuple[str, PowerFacts, Step]] = [
+    ("power comes back first", facts(BACKING_OFF, HELD, in_phase_for=LATE), GiveBack(HELD)),
+    ("then it waits", facts(BACKING_OFF, BACK_ON, in_phase_for=29.0), Hold(host_holds.BackingOff(1.0, 1))),
+    ("then it begins again", facts(BACKING_OFF, BACK_ON, in_phase_for=30.0), BeginAgain()),
+    (
+        "later and later",
+        facts(BACKING_OFF.but(retry_count=3), BACK_ON, in_phase_for=30.0),
+        Hold(host_holds.BackingOff(90.0, 3)),
+    ),
+    ("unless it came back", facts(BACKING_OFF, BACK_ON, node=Present(BACK)), Close(node_gone=False)),
+    ("and nothing of ours is on its host", facts(BACKING_OFF, HELD, node=Present(BACK)), GiveBack(HELD)),
+    (
+        "Ready on the old boot is not back",
+        facts(BACKING_OFF, BACK_ON, node=Present(OUTLIVED)),
+        Hold(host_holds.BackingOff(25.0, 1)),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("world", "expected"),
+    [pytest.param(world, step, id=name) for name, world, step in (*BRINGING_BACK, *PAUSING)],
+)
+def test_next_step(world: PowerFacts, expected: Step) -> None:
+    assert decide(world) == expected
+
+
+def test_pauses_double_up_to_half_an_hour() -> None:
+    assert [pause_after(failed) for failed in (1, 2, 3, 6, 7, 8, 1000)] == [
+        30,
+        60,
+        120,
+        960,
+        1800,
+        1800,
+        1800,
+    ]
+
+
+def failing(status: Metal3RemediationStatus, spec: Metal3RemediationSpec) -> GiveUp:
+    host = BACK_ON if status.released else HELD
+    step = decide(facts(status, host, spec=spec, in_phase_for=LATE))
+    assert isinstance(step, GiveUp)
+    return step
+
+
+@pytest.mark.parametrize("failed", range(4))
+def test_a_host_that_was_off_gets_all_its_attempts_and_one_more_switch_off(failed: int) -> None:
+    """After the retries it is switched off once more, to be handed over while it is off."""
+    assert not failing(POWERING_ON.but(retry_count=failed), ESCALATING).for_good
+
+
+@pytest.mark.parametrize(("failed", "for_good"), [(0, False), (2, False), (3, True), (4, True)])
+def test_a_host_that_cannot_be_switched_off_is_given_up_after_its_retries(
+    failed: int, for_good: bool
+) -> None:
+    assert failing(ASKED.but(retry_count=failed), ESCALATING).for_good is for_good
+
+
+def test_whoever_only_retries_is_never_given_up() -> None:
+    assert not failing(ASKED.but(retry_count=99), RETRYING).for_good
+    assert not failing(POWERING_ON.but(retry_count=99), RETRYING).for_good
+
+
+@pytest.mark.parametrize(
+    ("retries", "failed", "spent"),
+    [(3, 3, False), (3, 4, True), (3, 5, True), (0, 0, False), (0, 1, True)],
+)
+def test_one_attempt_and_so_many_retries_are_what_is_tried(retries: int, failed: int, spent: bool) -> None:
+    spec = Metal3RemediationSpec(delete_after_retries=retries)
+    assert is_spent(facts(POWERING_ON.but(retry_count=failed), spec=spec)) is spent
+    assert not is_spent(facts(POWERING_ON.but(retry_count=failed), spec=RETRYING))
+
+
+def test_what_was_tried_in_vain_is_handed_over_while_it_is_off() -> None:
+    spent = POWERING_ON.but(retry_count=4)
+    assert decide(facts(spent, OFF)) == HandOver()
+    assert decide(facts(spent.but(tainted=True), OFF)) == ForgetTaint()
+    assert decide(facts(spent, OFF, spec=RETRYING)) == GiveBack(OFF)
+    assert decide(facts(spent, BACK_ON, node=Present(BACK))) == Close(node_gone=False)
+
+
+@pytest.mark.xfail(reason="flaw 3: the machine is handed over although its host is on, unseen or gone")
+@pytest.mark.parametrize("host", [BACK_ON, LET_GO, HELD, replace(OFF, paused=True), Absent()], ids=str)
+def test_only_what_is_held_off_is_handed_over(host: host_power.HostFacts | Absent) -> None:
+    assert decide(facts(POWERING_ON.but(retry_count=4), host)) != HandOver()

@@ -1,0 +1,455 @@
+"""The life of a Metal3Remediation until its workloads are released, and every way in which it refuses."""
+
+from dataclasses import replace
+
+import pytest
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.power_cycle import Phase
+from nodemend.decide import guard_holds, holds, host_holds, host_power
+from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.decide.holds import Hold
+from nodemend.decide.host_identity import Mismatch, Unproven
+from nodemend.decide.power_cycle_facts import PowerFacts
+from nodemend.decide.power_cycle_phases import decide
+from nodemend.decide.power_cycle_steps import GiveBack, GiveUp, PlaceHold, RecordTarget, Step, WantOff
+from nodemend.decide.release_gate import ReleaseTicket
+from nodemend.decide.remediation_life import HeldBy
+from nodemend.decide.remediation_steps import (
+    AddFinalizer,
+    ClearVoidMark,
+    Done,
+    DropLock,
+    ForgetEvidence,
+    Left,
+    MarkReleased,
+    RecordEvidence,
+    Release,
+    ReportLeft,
+    Stamp,
+    TakeLock,
+    Untaint,
+    VoidOnNode,
+)
+from tests.unit.decide.power_worlds import (
+    ASKED,
+    BACK,
+    BACK_ON,
+    BOUND,
+    FAILED,
+    FRESH,
+    HELD,
+    HELD_HOST,
+    HOST,
+    LEAVING,
+    LET_GO,
+    MARK,
+    NEW_BOOT,
+    NODELESS,
+    OFF,
+    OTHER_NODE,
+    PROOF,
+    RELEASING,
+    RENEWED,
+    SUCCEEDED,
+    TAINTED_NODE,
+    facts,
+    remediation,
+)
+from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE
+
+H = "metal3/h1"
+READY = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
+UNSEEN = Present(replace(SILENT_LEASE, unchanged_for=0.0))
+PAUSED = host_holds.HostDoubtful(H, host_power.PausedHost())
+PAUSED_OFF = replace(OFF, paused=True)
+DETACHED_OFF = replace(OFF, detached=True, operational_status="detached")
+TOUCHED = replace(OFF, version="19", last_updated="12:09")
+LATE = 300.0
+NO_POLICY = Hold(guard_holds.DryRun(policy_exists=False))
+
+STORY: list[tuple[str, PowerFacts, Step]] = [
+    (
+        "a new one is made safe to end",
+        replace(facts(FRESH), remediation=remediation(FRESH).but(metadata=ObjectMeta())),
+        AddFinalizer(),
+    ),
+    ("then shut to earlier leaders", facts(FRESH.but(epoch=6)), Stamp()),
+    (
+        "then bound to one boot and one host",
+        facts(FRESH),
+        RecordTarget("n1", "uid-1", "boot-1", HELD_HOST),
+    ),
+    (
+        "or to the host alone, where there is no Node",
+        facts(FRESH, node=Absent(), lease=Unreadable("not asked")),
+        RecordTarget("", "", "", HELD_HOST),
+    ),
+    ("then the node is locked", facts(BOUND, lock=Absent()), TakeLock()),
+    (
+        "an orphaned lock is taken over",
+        facts(BOUND, lock=Present(HeldBy(ours=False, holder="x", orphaned=True))),
+        TakeLock(),
+    ),
+    ("that it is on is written down", facts(BOUND), WantOff("10")),
+    ("then it is switched off", facts(ASKED), PlaceHold(HOST)),
+    ("another version is seen on anew", facts(ASKED, replace(HOST, version="11")), WantOff("11")),
+    ("of the pending one too", facts(BOUND.but(seen_on_version="10")), WantOff("10")),
+    ("off is waited for", facts(ASKED, HELD), Hold(host_holds.AwaitingOff(H, 5.0, 300.0))),
+    (
+        "it is looked at twice",
+        facts(ASKED, OFF, host_unchanged_for=0.0),
+        Hold(host_holds.OffTooFresh(H)),
+    ),
+    ("what is seen becomes evidence", facts(ASKED, OFF), RecordEvidence(PROOF)),
+    (
+        "the evidence becomes a ticket",
+        facts(RELEASING, OFF),
+        Release(ReleaseTicket("n1", "uid-1", "100", "boot-1", 7, PROOF)),
+    ),
+    (
+        "a new leader has waited for nothing, and needs not",
+        facts(RELEASING, OFF, lease=UNSEEN, host_unchanged_for=0.0, in_phase_for=0.0),
+        Release(ReleaseTicket("n1", "uid-1", "100", "boot-1", 7, PROOF)),
+    ),
+    ("what is left is told", facts(RELEASING, OFF, node=Present(TAINTED_NODE)), ReportLeft(Left(2, 1))),
+    (
+        "and waited for, without end",
+        facts(LEAVING, OFF, node=Present(TAINTED_NODE), in_phase_for=9999.0),
+        Hold(holds.WorkloadsLeaving(2, 1)),
+    ),
+    (
+        "one of two that is gone is told",
+        facts(LEAVING, OFF, node=Present(TAINTED_NODE), left=Present(Left(0, 1))),
+        ReportLeft(Left(0, 1)),
+    ),
+    (
+        "all is gone",
+        facts(LEAVING, OFF, node=Present(TAINTED_NODE), left=Present(Left(0, 0))),
+        MarkReleased(),
+    ),
+    (
+        "workloads leave although the Lease cannot be read",
+        facts(LEAVING, OFF, node=Present(TAINTED_NODE), lease=Unreadable("500")),
+        Hold(holds.WorkloadsLeaving(2, 1)),
+    ),
+    (
+        "or is gone",
+        facts(LEAVING, OFF, node=Present(TAINTED_NODE), lease=Absent()),
+        Hold(holds.WorkloadsLeaving(2, 1)),
+    ),
+    (
+        "a host without a node has simply been off",
+        facts(NODELESS.but(seen_on_version="10"), OFF, node=Absent()),
+        MarkReleased(),
+    ),
+    ("it is over: the hold goes", facts(SUCCEEDED, HELD), GiveBack(HELD)),
+    ("then the lock", facts(SUCCEEDED, BACK_ON), DropLock()),
+    ("and that is all", facts(SUCCEEDED, BACK_ON, lock=Absent()), Done()),
+    ("it has failed: the hold goes all the same", facts(FAILED, OFF), GiveBack(OFF)),
+    ("then the lock of the failed one", facts(FAILED, LET_GO), DropLock()),
+]
+
+HELD_UP: list[tuple[str, PowerFacts, Step]] = [
+    ("a later leader is at work", facts(ASKED.but(epoch=8)), Hold(holds.Deposed(7, 8))),
+    (
+        "the Node cannot be read",
+        facts(ASKED, node=Unreadable("timeout")),
+        Hold(holds.CannotRead("the Node", "timeout")),
+    ),
+    (
+        "the host cannot be read",
+        facts(RELEASING, host=Unreadable("timeout"), in_phase_for=LATE),
+        Hold(holds.CannotRead("the BareMetalHost", "timeout")),
+    ),
+    (
+        "no host was found",
+        facts(FRESH, host=Absent(), host_missing="no provider ID"),
+        Hold(host_holds.HostMissing("no provider ID")),
+    ),
+    (
+        "the Node names no boot",
+        facts(FRESH, node=Present(replace(SILENT_NODE, boot_id=""))),
+        Hold(holds.BootUnknown("n1")),
+    ),
+    (
+        "the clues disagree",
+        facts(BOUND, identity=Mismatch("the system UUID", "a", "b"), in_phase_for=LATE),
+        Hold(host_holds.WrongHost("the system UUID", "a", "b")),
+    ),
+    (
+        "nothing ties it",
+        facts(FRESH, identity=Unproven("no clue")),
+        Hold(host_holds.HostUnproven(H, "no clue")),
+    ),
+    (
+        "another has the lock",
+        facts(BOUND, lock=Present(HeldBy(ours=False, holder="NodeFence x"))),
+        Hold(guard_holds.OtherRemediation("NodeFence x")),
+    ),
+    (
+        "another got the lock since",
+        facts(RELEASING, OFF, lock=Present(HeldBy(ours=False, holder="NodeFence x"))),
+        Hold(guard_holds.OtherRemediation("NodeFence x")),
+    ),
+    (
+        "the lock cannot be read",
+        facts(BOUND, lock=Unreadable("500")),
+        Hold(holds.CannotRead("the lock on the node", "500")),
+    ),
+    (
+        "it is off by others",
+        facts(BOUND, replace(LET_GO, held_by_others=("x",)), in_phase_for=LATE),
+        Hold(host_holds.OffByOthers(H, owner=False, holders=("x",))),
+    ),
+    (
+        "it is off by its owner's will",
+        facts(BOUND, replace(LET_GO, online=False)),
+        Hold(host_holds.OffByOthers(H, owner=True, holders=())),
+    ),
+    (
+        "it is on, and its owner wants it off",
+        facts(BOUND, replace(HOST, online=False, held_by_others=("x",))),
+        Hold(host_holds.OffByOthers(H, owner=True, holders=("x",))),
+    ),
+    ("its power cannot be seen", facts(BOUND, replace(HOST, paused=True), in_phase_for=LATE), Hold(PAUSED)),
+    (
+        "it has no status yet",
+        facts(BOUND, replace(HOST, powered_on=None)),
+        Hold(host_holds.HostDoubtful(H, host_power.NotManaged("provisioned"))),
+    ),
+    ("no policy", facts(BOUND, policy=Absent()), NO_POLICY),
+    ("no policy before the hold", facts(ASKED, policy=Absent()), NO_POLICY),
+    ("no policy before the evidence", facts(ASKED, OFF, policy=Absent(), in_phase_for=LATE), NO_POLICY),
+    ("no policy before the release", facts(RELEASING, OFF, policy=Absent(), in_phase_for=LATE), NO_POLICY),
+    ("others are under way", facts(BOUND, others=Present(1)), Hold(guard_holds.TooManyAtOnce(1, 1))),
+    (
+        "the kubelet speaks although its host is off",
+        facts(ASKED, OFF, lease=Present(RENEWED)),
+        Hold(holds.KubeletSpeaks(0.0, 40.0)),
+    ),
+    (
+        "the node is Ready although its host is off",
+        facts(ASKED, OFF, node=Present(READY)),
+        Hold(holds.NodeReady("n1")),
+    ),
+    (
+        "the Lease cannot be read",
+        facts(RELEASING, OFF, lease=Unreadable("500")),
+        Hold(holds.CannotRead("the kubelet's Lease", "500")),
+    ),
+    (
+        "the pods cannot be listed",
+        facts(RELEASING, OFF, node=Present(TAINTED_NODE), left=Unreadable("500")),
+        Hold(holds.CannotRead("the node's pods and volumes", "500")),
+    ),
+    (
+        "asked for, and now nobody can see",
+        facts(ASKED, replace(HELD, paused=True), in_phase_for=LATE - 1),
+        Hold(PAUSED),
+    ),
+]
+
+UNDONE: list[tuple[str, PowerFacts, Step]] = [
+    (
+        "a node that boots anew before it was off is bound anew",
+        facts(ASKED, HELD, node=Present(NEW_BOOT)),
+        RecordTarget("n1", "uid-1", "boot-2", HELD_HOST),
+    ),
+    (
+        "a Node that appears is bound",
+        facts(NODELESS.but(seen_on_version="10"), HELD),
+        RecordTarget("n1", "uid-1", "boot-1", HELD_HOST),
+    ),
+    ("off without a date is let on", facts(ASKED.but(seen_on_version=""), OFF), GiveBack(OFF)),
+    (
+        "let on, it is waited for",
+        facts(ASKED.but(seen_on_version=""), LET_GO),
+        Hold(host_holds.OffByOthers(H, owner=False, holders=())),
+    ),
+    ("and seen on anew", facts(ASKED.but(seen_on_version=""), BACK_ON), WantOff("14")),
+    ("a hold that somebody took off is placed again", facts(ASKED, BACK_ON), WantOff("14")),
+    (
+        "a mark that has done its work goes",
+        facts(ASKED, OFF, void_mark="rem-1.54"),
+        ClearVoidMark(SILENT_NODE),
+    ),
+    ("another's mark stays", facts(ASKED, OFF, void_mark="rem-2.54"), RecordEvidence(PROOF)),
+    (
+        "a mark of ours goes before a release, so that the next fall is written anew",
+        facts(RELEASING, OFF, void_mark=MARK),
+        ClearVoidMark(SILENT_NODE),
+    ),
+    (
+        "paused since: evidence is voided on the Node first",
+        facts(RELEASING, PAUSED_OFF),
+        VoidOnNode(SILENT_NODE, MARK),
+    ),
+    ("and forgotten then", facts(RELEASING, PAUSED_OFF, void_mark=MARK), ForgetEvidence(PAUSED)),
+    (
+        "an old mark does not count",
+        facts(RELEASING, PAUSED_OFF, void_mark="rem-1.54"),
+        VoidOnNode(SILENT_NODE, MARK),
+    ),
+    (
+        "switched on by hand",
+        facts(RELEASING, replace(OFF, powered_on=True), void_mark=MARK),
+        ForgetEvidence(host_holds.HostOn(H)),
+    ),
+    (
+        "our hold taken off, and on",
+        facts(RELEASING, BACK_ON, void_mark=MARK),
+        ForgetEvidence(host_holds.HoldLost(H)),
+    ),
+    (
+        "our hold taken off, still off",
+        facts(RELEASING, LET_GO, void_mark=MARK),
+        ForgetEvidence(host_holds.HoldLost(H)),
+    ),
+    ("touched since", facts(RELEASING, TOUCHED, void_mark=MARK), ForgetEvidence(host_holds.OffUndated(H))),
+    (
+        "the kubelet spoke since",
+        facts(RELEASING, OFF, lease=Present(RENEWED), void_mark=MARK),
+        ForgetEvidence(holds.KubeletSpeaks(0.0, 40.0)),
+    ),
+    (
+        "the clues no longer agree",
+        facts(RELEASING, OFF, identity=Unproven("gone"), void_mark=MARK),
+        ForgetEvidence(host_holds.HostUnproven(H, "gone")),
+    ),
+    (
+        "the Lease could not be read for too long: what may be under way is stopped before power comes back",
+        facts(RELEASING, OFF, lease=Unreadable("500"), in_phase_for=LATE),
+        VoidOnNode(SILENT_NODE, MARK),
+    ),
+    ("the host is gone: the same", facts(RELEASING, host=Absent()), VoidOnNode(SILENT_NODE, MARK)),
+    (
+        "and then it has failed",
+        facts(ASKED, host=Absent()),
+        GiveUp(host_holds.HostGone(H), for_good=True),
+    ),
+    (
+        "another took the host's name",
+        facts(ASKED, replace(HOST, uid="host-2")),
+        GiveUp(host_holds.HostGone(H), for_good=True),
+    ),
+    (
+        "paused while it was off, before anything was recorded: its date is forgotten",
+        facts(ASKED, PAUSED_OFF),
+        ForgetEvidence(PAUSED),
+    ),
+    (
+        "detached: the same",
+        facts(ASKED, DETACHED_OFF),
+        ForgetEvidence(host_holds.HostDoubtful(H, host_power.Detached())),
+    ),
+    ("once is enough", facts(ASKED.but(seen_on_version=""), PAUSED_OFF), Hold(PAUSED)),
+    ("attached again, off is not believed", facts(ASKED.but(seen_on_version=""), OFF), GiveBack(OFF)),
+    (
+        "alive under our taint: off at once",
+        facts(LEAVING, OFF, node=Present(TAINTED_NODE), lease=Present(RENEWED)),
+        Untaint(TAINTED_NODE, contradicted=True),
+    ),
+    (
+        "switched on under our taint: off at once",
+        facts(LEAVING, HELD, node=Present(TAINTED_NODE)),
+        Untaint(TAINTED_NODE, contradicted=True),
+    ),
+    (
+        "its host gone under our taint: off at once",
+        facts(LEAVING, host=Absent(), node=Present(TAINTED_NODE)),
+        Untaint(TAINTED_NODE, contradicted=True),
+    ),
+    (
+        "a new boot under our taint: off at once",
+        facts(LEAVING, OFF, node=Present(replace(TAINTED_NODE, boot_id="boot-2"))),
+        Untaint(replace(TAINTED_NODE, boot_id="boot-2")),
+    ),
+    ("a new boot before our taint needs none", facts(RELEASING, OFF, node=Present(NEW_BOOT)), MarkReleased()),
+    ("a Node that is gone has nothing to release", facts(RELEASING, OFF, node=Absent()), MarkReleased()),
+    ("nor has another of its name", facts(RELEASING, OFF, node=Present(OTHER_NODE)), MarkReleased()),
+    (
+        "a Node that vanished before its host was off",
+        facts(ASKED, HELD, node=Absent(), lease=Absent()),
+        Hold(host_holds.AwaitingOff(H, 5.0, 300.0)),
+    ),
+    ("and after it was", facts(ASKED, OFF, node=Absent(), lease=Absent()), MarkReleased()),
+]
+
+
+@pytest.mark.parametrize(
+    ("world", "expected"),
+    [pytest.param(world, step, id=name) for name, world, step in (*STORY, *HELD_UP, *UNDONE)],
+)
+def test_next_step(world: PowerFacts, expected: Step) -> None:
+    assert decide(world) == expected
+
+
+def test_a_deleted_one_without_our_finalizer_is_not_touched() -> None:
+    bare = remediation(FRESH).but(metadata=ObjectMeta(deletion_timestamp="2026-01-01T00:00:00Z"))
+    assert decide(replace(facts(FRESH), remediation=bare)) == Done()
+
+
+def test_nobody_elses_taint_is_taken_for_ours() -> None:
+    theirs = replace(TAINTED_NODE, taints=(replace(TAINTED_NODE.taints[0], value="nodeshutdown"),))
+    assert isinstance(decide(facts(RELEASING, OFF, node=Present(theirs))), Release)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        facts(ASKED, HELD, in_phase_for=LATE),
+        facts(ASKED, replace(HELD, error_type="power management error"), in_phase_for=LATE),
+        facts(ASKED, OFF, lease=Present(RENEWED), in_phase_for=LATE),
+        facts(ASKED, OFF, lease=Absent(), in_phase_for=LATE),
+        facts(ASKED, OFF, node=Present(READY), in_phase_for=LATE),
+        facts(ASKED, HELD, identity=Unproven("gone"), in_phase_for=LATE),
+        facts(ASKED, LET_GO, in_phase_for=LATE),
+        facts(ASKED, OFF, lease=Unreadable("500"), in_phase_for=LATE),
+    ],
+)
+def test_once_it_was_asked_for_no_wait_is_longer_than_a_power_off_may_take(world: PowerFacts) -> None:
+    step = decide(world)
+    assert isinstance(step, GiveUp)
+    assert not step.for_good
+    assert isinstance(decide(replace(world, in_phase_for=LATE - 1)), Hold)
+
+
+@pytest.mark.xfail(reason="flaw 5: two that are under way count each other, and both wait without end")
+@pytest.mark.parametrize(
+    "world", [facts(ASKED), facts(ASKED, OFF), facts(RELEASING, OFF)], ids=["asked", "off", "releasing"]
+)
+def test_whoever_is_under_way_is_not_stopped_by_others_that_are(world: PowerFacts) -> None:
+    """Both began at once, or the limit was lowered: each sees one other, and the limit is one."""
+    assert decide(replace(world, others=Present(1), in_phase_for=86_400.0)) != Hold(
+        guard_holds.TooManyAtOnce(1, 1)
+    )
+
+
+@pytest.mark.xfail(reason="flaw 7: a Node that came back by itself is switched off all the same")
+def test_a_node_that_is_back_on_a_new_boot_is_not_switched_off() -> None:
+    assert not isinstance(decide(facts(BOUND, node=Present(BACK))), RecordTarget | WantOff | PlaceHold)
+
+
+@pytest.mark.xfail(reason="flaw 8: after a power error the host stays in error until it is asked again")
+def test_an_error_about_an_earlier_wish_does_not_end_the_retries() -> None:
+    in_error = replace(HOST, operational_status="error", error_type="power management error")
+    world = facts(BOUND.but(retry_count=1), in_error, in_phase_for=86_400.0)
+    assert not isinstance(decide(world), Hold)
+
+
+@pytest.mark.xfail(reason="flaw 9: pods of a vanished Node may still be bound when its host comes back")
+def test_the_pods_of_a_node_that_vanished_are_waited_for() -> None:
+    assert decide(facts(RELEASING, OFF, node=Absent(), left=Present(Left(2, 1)))) != MarkReleased()
+
+
+@pytest.mark.xfail(reason="flaw 13: no boot ID is taken for another boot")
+def test_a_node_that_names_no_boot_any_more_has_not_booted_anew() -> None:
+    nameless = replace(SILENT_NODE, boot_id="")
+    assert decide(facts(RELEASING, OFF, node=Present(nameless))) != MarkReleased()
+
+
+def test_the_phase_that_was_lost_does_not_matter() -> None:
+    """A status whose phase was set back by hand is pursued from what is there."""
+    assert decide(facts(RELEASING.but(phase=Phase.PENDING), OFF)) == decide(facts(RELEASING, OFF))
