@@ -63,6 +63,13 @@ class HeldHost(Wire):
     uid: Annotated[str, about("The very host.", min_length=1, max_length=63, example=NODE_UID)]
 
 
+class OffSighting(Wire):
+    """How the host was first seen off under our hold. Whatever moves after that makes it void."""
+
+    last_updated: Annotated[str, about("When its operator had last written.", min_length=1, max_length=64)]
+    last_renew_time: Annotated[str, about("The kubelet's last sign of life.", max_length=64)] = ""
+
+
 class Metal3RemediationStatus(Wire):
     observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
     epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
@@ -85,6 +92,7 @@ class Metal3RemediationStatus(Wire):
             max_length=64,
         ),
     ] = ""
+    seen_off: Annotated[OffSighting | None, about("How it was first seen off after that.")] = None
     evidence: Annotated[Evidence | None, about("What the release rests on, recorded before it.")] = None
     tainted: Annotated[bool, about("A release was asked for, and our taint may be on the node.")] = False
     released: Annotated[bool, about("In this attempt: its pods and volumes are gone from the node.")] = False

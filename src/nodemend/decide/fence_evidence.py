@@ -5,9 +5,17 @@ from typing import Final
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.evidence import Evidence, HostOff
+from nodemend.api.power_cycle import OffSighting
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, Present, Seen, Unreadable
 from nodemend.decide.holds import CannotRead, HoldReason, KubeletSpeaks, NodeReady, NoKubeletLease
-from nodemend.decide.host_holds import HoldLost, HostDoubtful, HostOn, OffTooFresh, OffUndated
+from nodemend.decide.host_holds import (
+    HoldLost,
+    HostDoubtful,
+    HostOn,
+    OffTooFresh,
+    OffUndated,
+    SpokeAfterOff,
+)
 from nodemend.decide.host_power import HostFacts, Power, doubt, power_of
 
 SEEN_OFF_FOR: Final = 2.0
@@ -30,8 +38,26 @@ class Watched:
 
     host: HostFacts
     unchanged_for: float
-    dated: bool
-    """Our hold was placed on a version in which it was on."""
+    first: OffSighting | None
+    """How it was first seen off, under a hold that was placed on a version in which it was on."""
+
+
+def first_sighting(watched: Watched, lease: Seen[LeaseFacts], node: NodeFacts) -> OffSighting | HoldReason:
+    """How it is seen off for the first time, under a hold that was placed while it was on.
+
+    It has to be seen so for a while before that: what its operator writes later then bears another second.
+    """
+    if (against := _against(watched, None)) and not isinstance(against, OffUndated):
+        return against
+    if watched.host.last_updated == "":
+        return OffUndated(str(watched.host))
+    match lease:
+        case Unreadable(why):
+            return CannotRead("the kubelet's Lease", why)
+        case Absent():
+            return NoKubeletLease(node.name)
+        case Present(found):
+            return OffSighting(last_updated=watched.host.last_updated, last_renew_time=found.renew_time)
 
 
 def weigh_off(
@@ -50,9 +76,10 @@ def weigh_off(
         case Absent():
             return NoKubeletLease(node.name)
         case Present(found):
-            # A node that still speaks when "its" host is off runs on another.
-            silent = found.silent if recorded is None else found.renew_time == recorded.last_renew_time
-            if not silent:
+            first = watched.first
+            if first is None or found.renew_time != first.last_renew_time:
+                return SpokeAfterOff(str(watched.host), found.renew_time)
+            if recorded is None and not found.silent:
                 return KubeletSpeaks(found.unchanged_for, found.lasts)
             if node.ready is ConditionStatus.TRUE:
                 return NodeReady(node.name)
@@ -68,17 +95,13 @@ def _against(watched: Watched, recorded: Evidence | None) -> HoldReason | None:
         return HostDoubtful(str(host), why)
     if power_of(host) is not Power.OFF:
         return HostOn(str(host))
-    if not watched.dated or (recorded and not _same_sighting(recorded, host)):
-        return OffUndated(str(host))
-    if recorded is None and watched.unchanged_for < SEEN_OFF_FOR:
+    if watched.first is None and watched.unchanged_for < SEEN_OFF_FOR:
         return OffTooFresh(str(host))
+    if watched.first is None or watched.first.last_updated != host.last_updated:
+        return OffUndated(str(host))
+    if recorded is not None and (recorded.host is None or recorded.host.uid != host.uid):
+        return OffUndated(str(host))
     return None
-
-
-def _same_sighting(recorded: Evidence, host: HostFacts) -> bool:
-    """Every pass of the operator that changes anything is dated: a detour through "detached" is, too."""
-    said = recorded.host
-    return said is not None and (said.uid, said.last_updated) == (host.uid, host.last_updated)
 
 
 def evidence_of(seen: SeenOff, node: NodeFacts) -> Evidence:

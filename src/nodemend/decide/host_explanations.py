@@ -20,6 +20,7 @@ from nodemend.decide.host_holds import (
     OffTooFresh,
     OffUndated,
     OwnerReplacing,
+    SpokeAfterOff,
     WrongHost,
 )
 from nodemend.decide.host_power import (
@@ -30,6 +31,7 @@ from nodemend.decide.host_power import (
     NotManaged,
     PausedHost,
     PowerOffDisabled,
+    PowerUntold,
     Servicing,
     StatusUnclear,
     Unmanageable,
@@ -38,7 +40,7 @@ from nodemend.decide.host_power import (
 
 def explain_host(reason: HostHold) -> Explanation:
     match reason:
-        case HostMissing() | HostGone() | WrongHost() | HostUnproven() | BootOutlived():
+        case HostMissing() | HostGone() | WrongHost() | HostUnproven() | BootOutlived() | SpokeAfterOff():
             return _explain_identity(reason)
         case HostDoubtful(host, doubt):
             return _explain_doubt(host, doubt)
@@ -59,7 +61,7 @@ def explain_host(reason: HostHold) -> Explanation:
 
 
 def _explain_identity(
-    reason: HostMissing | HostGone | WrongHost | HostUnproven | BootOutlived,
+    reason: HostMissing | HostGone | WrongHost | HostUnproven | BootOutlived | SpokeAfterOff,
 ) -> Explanation:
     match reason:
         case HostMissing(why):
@@ -82,6 +84,11 @@ def _explain_identity(
             return Explanation(
                 f"Nothing shows that {host} is the node's machine: {missing}.",
                 "Give the node a provider ID that names its host, or the host its consumer.",
+            )
+        case SpokeAfterOff(host, said):
+            return Explanation(
+                f"The kubelet renewed its Lease at {said}, after {host} was seen off: it runs on another.",
+                "Nothing is released. Find out which machine the node runs on.",
             )
         case BootOutlived(host, boot_id):
             return Explanation(
@@ -126,6 +133,10 @@ def _explain_doubt(host: str, doubt: Doubt) -> Explanation:
             return Explanation(
                 f"{host} is in state {state or 'unknown'}, in which its power is not managed.",
                 "It goes on when the host is provisioned.",
+            )
+        case PowerUntold():
+            return Explanation(
+                f"{host} says nothing about its power yet.", "It goes on when its operator has looked."
             )
         case StatusUnclear(said):
             return Explanation(

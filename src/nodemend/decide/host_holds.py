@@ -82,6 +82,14 @@ class OffUndated:
 
 
 @dataclass(frozen=True, slots=True)
+class SpokeAfterOff:
+    """The kubelet spoke after its host was seen off: it runs on another machine."""
+
+    host: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
 class HoldLost:
     """Our hold is no longer on the host: somebody took it off."""
 
@@ -136,6 +144,7 @@ HostHold = (
     | HostOn
     | OffTooFresh
     | OffUndated
+    | SpokeAfterOff
     | HoldLost
     | AwaitingOn
     | BackingOff

@@ -13,6 +13,8 @@ class ByName:
 
     namespace: str
     name: str
+    uid: str = ""
+    """OpenShift's says that too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ def read_provider_id(text: str) -> ByName | ByUid | None:
         if text.startswith(prefix):
             parts = text.removeprefix(prefix).split("/")
             if len(parts) >= 2 and all(parts[:2]):
-                return ByName(parts[0], parts[1])
+                uid = parts[2] if prefix == _OPENSHIFT and len(parts) > 2 else ""
+                return ByName(parts[0], parts[1], uid)
             return ByUid(parts[0]) if prefix == _METAL3 and parts[0] else None
     return None
 
@@ -125,7 +128,7 @@ def _wrong_host(clues: Clues) -> _Pair | None:
         match read_provider_id(text):
             case ByName(namespace, name) if f"{namespace}/{name}" != clues.host:
                 return _Pair("the host in the provider ID", f"{namespace}/{name}", clues.host)
-            case ByUid(uid) if uid != clues.host_uid:
+            case ByUid(uid) | ByName(uid=uid) if uid and uid != clues.host_uid:
                 return _Pair("the host in the provider ID", uid, clues.host_uid)
             case _:
                 continue

@@ -13,6 +13,10 @@ MANAGED_STATES: Final = frozenset({"provisioned", "externally provisioned"})
 """In these the operator carries out a hold. In all others it waits, or ignores it."""
 
 
+POWER_ERROR: Final = "power management error"
+"""An order failed. That says nothing against a host's being on."""
+
+
 class Power(StrEnum):
     ON = "on"
     OFF = "off"
@@ -65,6 +69,11 @@ class NotManaged:
 
 
 @dataclass(frozen=True, slots=True)
+class PowerUntold:
+    """Its operator has said nothing about its power yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class StatusUnclear:
     """An operational status under which nobody knows whether power is managed."""
 
@@ -81,6 +90,7 @@ Doubt = (
     | StatusUnclear
     | Unmanageable
     | NotManaged
+    | PowerUntold
 )
 """Why what a host says about power is not to be believed, or a hold is not to be placed."""
 
@@ -138,11 +148,15 @@ def doubt(host: HostFacts) -> Doubt | None:
         return Unmanageable(host.manageable)
     if host.state not in MANAGED_STATES:
         return NotManaged(host.state)
-    return None
+    return PowerUntold() if host.powered_on is None else None
 
 
 def power_of(host: HostFacts) -> Power:
     """What may be believed. Not knowing is an answer of its own, and never means off."""
-    if host.powered_on is None or doubt(host) is not None:
+    why = doubt(host)
+    if host.powered_on and isinstance(why, HostInError) and why.type == POWER_ERROR:
+        # It stays after nobody wishes any more for what failed, until somebody wishes anew.
+        return Power.ON
+    if why is not None:
         return Power.UNKNOWN
     return Power.ON if host.powered_on else Power.OFF

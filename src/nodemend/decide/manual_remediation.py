@@ -88,7 +88,7 @@ def _pursue(facts: ManualFacts, node: NodeFacts) -> Step:
     status = facts.remediation.status
     if status.released:
         return _recover(facts, node)
-    if status.evidence is not None and node.boot_id != status.evidence.boot_id:
+    if status.evidence is not None and node.boot_id not in ("", status.evidence.boot_id):
         # E2: that boot has ended by itself, and its kubelet ends the old pods. The report of the new one
         # raised the Node's version, so that no release write of ours which is still under way can land.
         return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()

@@ -6,9 +6,18 @@ from nodemend.api.conditions import ConditionStatus
 from nodemend.api.power_cycle import Strategy
 from nodemend.decide.facts import NodeFacts, Present
 from nodemend.decide.holds import Hold, HoldReason, NotBackYet
-from nodemend.decide.host_holds import AwaitingOn, BackingOff, BootOutlived, HostDoubtful, HostGone
+from nodemend.decide.host_holds import (
+    AwaitingOn,
+    BackingOff,
+    BootOutlived,
+    HoldLost,
+    HostDoubtful,
+    HostGone,
+    HostOn,
+    SpokeAfterOff,
+)
 from nodemend.decide.host_power import HostFacts, NotManaged, doubt
-from nodemend.decide.power_cycle import Move, PowerState, move_for
+from nodemend.decide.power_cycle import Move, move_for
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import BeginAgain, GiveBack, GiveUp, HandOver, Step
 from nodemend.decide.remediation_life import OUR_TAINT, is_marked
@@ -20,7 +29,7 @@ LONGEST_PAUSE: Final = 1800.0
 
 def pause_after(failed: int) -> float:
     """Seconds between attempts: twice as long after each that failed."""
-    doubled: float = FIRST_PAUSE * (1 << min(failed - 1, 16))
+    doubled: float = FIRST_PAUSE * (1 << min(max(failed - 1, 0), 16))
     return min(doubled, LONGEST_PAUSE)
 
 
@@ -32,10 +41,13 @@ def is_spent(facts: PowerFacts) -> bool:
 
 
 def fail_attempt(facts: PowerFacts, why: HoldReason) -> GiveUp:
-    """A host that could not be switched off is never handed over: its node may still run."""
+    """A host that could not be switched off is never handed over: its node may still run.
+
+    One that is gone, and one that is not the node's own, is not tried again.
+    """
     spec, status = facts.remediation.spec, facts.remediation.status
     last = spec.strategy is Strategy.ESCALATE and status.retry_count >= spec.delete_after_retries
-    return GiveUp(why, for_good=isinstance(why, HostGone) or (last and not status.released))
+    return GiveUp(why, for_good=isinstance(why, HostGone | SpokeAfterOff) or (last and not status.released))
 
 
 def bring_back(facts: PowerFacts) -> Step:
@@ -50,23 +62,27 @@ def bring_back(facts: PowerFacts) -> Step:
     if facts.is_back:
         return _close(facts)
     if is_spent(facts):
-        return HandOver()
+        return HandOver() if facts.is_held_off else fail_attempt(facts, not_held_off(facts))
     if not isinstance(facts.host, Present):
-        gone = f"{status.host.namespace}/{status.host.name}" if status.host else "it had"
-        return fail_attempt(facts, HostGone(gone))
-    return _power_on(facts, facts.host.value, node)
+        return fail_attempt(facts, not_held_off(facts))
+    return _power_on(facts, facts.host.value)
 
 
-def _power_on(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
-    state = PowerState(
-        node=node is not None,
-        need=True,
-        power=facts.power,
-        hold=host.held_by_us,
-        cycled=True,
-        dated=facts.remediation.status.seen_on_version != "",
-    )
-    match move_for(state):
+def not_held_off(facts: PowerFacts) -> HoldReason:
+    """Why a host that should be held off may run."""
+    match facts.host:
+        case Present(HostFacts(held_by_us=False) as host):
+            return HoldLost(str(host))
+        case Present(host):
+            why = doubt(host)
+            return HostDoubtful(str(host), why) if why else HostOn(str(host))
+        case _:
+            held = facts.remediation.status.host
+            return HostGone(f"{held.namespace}/{held.name}" if held else "it had")
+
+
+def _power_on(facts: PowerFacts, host: HostFacts) -> Step:
+    match move_for(facts.state(need=True)):
         case Move.GIVE_BACK:
             return GiveBack(host)
         case Move.AWAIT_NODE:
@@ -97,7 +113,7 @@ def back_off(facts: PowerFacts) -> Step:
     """Nobody wants it off now: the hold goes, and after a pause it is tried again."""
     if facts.is_back:
         return _close(facts)
-    if held := facts.held:
+    if (held := facts.held) and move_for(facts.state(need=False)) is Move.GIVE_BACK:
         return GiveBack(held)
     failed = facts.remediation.status.retry_count
     remaining = pause_after(failed) - facts.in_phase_for

@@ -5,10 +5,12 @@ from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
 from nodemend.decide.holds import CannotRead, Hold
 from nodemend.decide.host_holds import AwaitingOn, NobodyReplaces, OwnerReplacing
 from nodemend.decide.host_power import Power
+from nodemend.decide.power_cycle import Move, move_for
+from nodemend.decide.power_cycle_attempts import fail_attempt, not_held_off
 from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts, is_contradicted
 from nodemend.decide.power_cycle_steps import AskOwner, GiveBack, GiveUp, MarkHost, Step
 from nodemend.decide.remediation_life import OUR_TAINT, clear_out, drop_lock_then, is_marked, void
-from nodemend.decide.remediation_steps import ClearVoidMark, DropFinalizer, Untaint
+from nodemend.decide.remediation_steps import ClearVoidMark, Close, DropFinalizer, Untaint
 
 
 def end(facts: PowerFacts) -> Step:
@@ -19,7 +21,7 @@ def end(facts: PowerFacts) -> Step:
     """
     if (node := facts.target) and (undo := _undo(facts, node)):
         return undo
-    if held := facts.held:
+    if (held := facts.held) and move_for(facts.state(need=False)) is Move.GIVE_BACK:
         return GiveBack(held)
     still_off = _still_off(facts)
     if still_off and facts.in_phase_for < facts.power_on_within:
@@ -54,10 +56,15 @@ def hand_over(facts: PowerFacts) -> Step:
     match facts.machine:
         case Unreadable(why):
             return Hold(CannotRead("the Machine", why))
+        case Absent() if isinstance(facts.host, Present) and facts.host.value.marked_unhealthy:
+            held = facts.held
+            return GiveBack(held) if held else Close(node_gone=True)
         case Absent():
             return GiveUp(NobodyReplaces("it has no Machine"), for_good=True)
         case Present(MachineFacts(deleting=True) as machine):
             return Hold(OwnerReplacing(machine.name))
+        case Present() if not facts.is_held_off:
+            return fail_attempt(facts, not_held_off(facts))
         case Present(MachineFacts(why_not=why)) if why:
             return GiveUp(NobodyReplaces(why), for_good=True)
         case Present(machine):

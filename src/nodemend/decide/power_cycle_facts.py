@@ -9,6 +9,7 @@ from nodemend.decide.fence_evidence import SeenOff, Watched, weigh_off
 from nodemend.decide.holds import CannotRead, NoKubeletLease
 from nodemend.decide.host_identity import Identity
 from nodemend.decide.host_power import HostFacts, Power, power_of
+from nodemend.decide.power_cycle import PowerState
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import Left
 
@@ -65,6 +66,11 @@ class PowerFacts:
                 return None
 
     @property
+    def is_held_off(self) -> bool:
+        """Our hold is on it, and it is off as far as anybody can see."""
+        return self.held is not None and self.power is Power.OFF
+
+    @property
     def power(self) -> Power:
         return power_of(self.host.value) if isinstance(self.host, Present) else Power.UNKNOWN
 
@@ -85,9 +91,20 @@ class PowerFacts:
             case _:
                 return False
 
+    def state(self, *, need: bool) -> PowerState:
+        """Its place in the power table."""
+        status = self.remediation.status
+        return PowerState(
+            node=self.target is not None,
+            need=need,
+            power=self.power,
+            hold=self.held is not None,
+            cycled=status.released,
+            dated=status.seen_on_version != "",
+        )
+
     def watched(self, host: HostFacts) -> Watched:
-        dated = self.remediation.status.seen_on_version != ""
-        return Watched(host, self.host_unchanged_for, dated)
+        return Watched(host, self.host_unchanged_for, self.remediation.status.seen_off)
 
 
 def is_contradicted(facts: PowerFacts, node: NodeFacts) -> bool:

@@ -10,10 +10,10 @@ An attempt that failed ends in GiveUp, and the next begins with BeginAgain. Whic
 stands in the table of decide/power_cycle; when it is due, and what has to come before it, stands here.
 """
 
-from nodemend.api.power_cycle import HeldHost, Phase
-from nodemend.decide.facts import NodeFacts, Present, Unreadable
-from nodemend.decide.fence_evidence import SeenOff, evidence_of, weigh_off
-from nodemend.decide.holds import BootUnknown, CannotRead, Hold, HoldReason
+from nodemend.api.power_cycle import HeldHost, OffSighting, Phase
+from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
+from nodemend.decide.fence_evidence import SeenOff, evidence_of, first_sighting, weigh_off
+from nodemend.decide.holds import BootUnknown, CannotRead, Hold, HoldReason, WorkloadsLeaving
 from nodemend.decide.host_holds import (
     AwaitingOff,
     HoldLost,
@@ -23,15 +23,17 @@ from nodemend.decide.host_holds import (
     HostOn,
     HostUnproven,
     OffByOthers,
+    OffUndated,
+    SpokeAfterOff,
     WrongHost,
 )
 from nodemend.decide.host_identity import Matched, Mismatch, Unproven
 from nodemend.decide.host_power import HostFacts, NotManaged, doubt
-from nodemend.decide.power_cycle import Move, PowerState, move_for
+from nodemend.decide.power_cycle import Move, move_for
 from nodemend.decide.power_cycle_attempts import back_off, bring_back, fail_attempt
 from nodemend.decide.power_cycle_ends import end, hand_over
 from nodemend.decide.power_cycle_facts import PowerFacts, is_contradicted
-from nodemend.decide.power_cycle_steps import GiveBack, PlaceHold, RecordTarget, Step, WantOff
+from nodemend.decide.power_cycle_steps import GiveBack, NoteOff, PlaceHold, RecordTarget, Step, WantOff
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.remediation_life import (
     OUR_TAINT,
@@ -44,8 +46,10 @@ from nodemend.decide.remediation_life import (
 )
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
+    Close,
     Done,
     ForgetEvidence,
+    Left,
     MarkReleased,
     RecordEvidence,
     Release,
@@ -78,11 +82,14 @@ def decide(facts: PowerFacts) -> Step:
 
 def _pursue(facts: PowerFacts) -> Step:
     status, node = facts.remediation.status, facts.target
+    if status.evidence is None and status.boot_id and facts.is_back:
+        # That boot has ended by itself, and the node is well: nobody needs its host off.
+        held = facts.held
+        return GiveBack(held) if held else Close(node_gone=False)
     if status.evidence is not None:
         if node is None:
-            # Nobody is left whose workloads could run: the collector has them.
-            return MarkReleased()
-        if node.boot_id != status.evidence.boot_id:
+            return _after_the_node(facts)
+        if node.boot_id not in ("", status.evidence.boot_id):
             # E2: that boot has ended, and its kubelet ends the old pods. Its report raised the Node's
             # version, so that no release write of ours which is still under way can land.
             return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
@@ -96,6 +103,19 @@ def _pursue(facts: PowerFacts) -> Step:
             return void(facts, node, gone) if node and status.evidence else fail_attempt(facts, gone)
         case _:
             return Hold(HostMissing(facts.host_missing))
+
+
+def _after_the_node(facts: PowerFacts) -> MarkReleased | Hold:
+    """There is no Node: the collector has its pods. One that comes back by its name must not find any."""
+    if not isinstance(facts.node, Absent):
+        return MarkReleased()
+    match facts.left:
+        case Present(Left(pods, attachments)) if pods or attachments:
+            return Hold(WorkloadsLeaving(pods, attachments))
+        case Unreadable(why) if facts.remediation.status.node_name:
+            return Hold(CannotRead("the node's pods and volumes", why))
+        case _:
+            return MarkReleased()
 
 
 def _with_host(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
@@ -118,15 +138,7 @@ def _with_host(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> St
 
 
 def _move(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
-    state = PowerState(
-        node=node is not None,
-        need=True,
-        power=facts.power,
-        hold=host.held_by_us,
-        cycled=False,
-        dated=facts.remediation.status.seen_on_version != "",
-    )
-    match move_for(state):
+    match move_for(facts.state(need=True)):
         case Move.PLACE_HOLD:
             return _place_hold(facts, host)
         case Move.AWAIT_OFF:
@@ -138,9 +150,9 @@ def _move(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
         case Move.RELEASE if node is not None:
             return _release(facts, host, node)
         case Move.COUNT_CYCLED:
-            return MarkReleased()
+            return _after_the_node(facts)
         case Move.GIVE_BACK:
-            return GiveBack(host)
+            return _fail(facts, node, OffUndated(str(host)))
         case move:
             raise AssertionError(f"{move} is no move for somebody who needs it and has not had it")
 
@@ -151,12 +163,12 @@ def _place_hold(facts: PowerFacts, host: HostFacts) -> Step:
         return _wait(facts, facts.target, HoldLost(str(host)))
     if not host.online:
         return _wait(facts, facts.target, OffByOthers(str(host), owner=True, holders=host.held_by_others))
-    guarded = brake(facts.policy, facts.others)
+    asked_for = status.phase is Phase.POWER_OFF
+    # Who has begun is counted by the others. If those held it up, two could wait for one another for ever.
+    guarded = brake(facts.policy, Present(0) if asked_for else facts.others)
     if isinstance(guarded, Hold):
         return guarded
-    if status.phase is not Phase.POWER_OFF or status.seen_on_version != host.version:
-        return WantOff(host.version)
-    return PlaceHold(host)
+    return PlaceHold(host) if asked_for and status.seen_on_version == host.version else WantOff(host.version)
 
 
 def _await_off(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
@@ -181,13 +193,19 @@ def _await_sight(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> 
 
 
 def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
-    recorded = facts.remediation.status.evidence
-    proof = weigh_off(facts.watched(host), node, facts.lease, recorded)
+    status, watched = facts.remediation.status, facts.watched(host)
+    recorded = status.evidence
     if recorded is None and is_marked(facts):
         return ClearVoidMark(node)
+    if status.seen_off is None:
+        first = first_sighting(watched, facts.lease, node)
+        return NoteOff(first) if isinstance(first, OffSighting) else _wait(facts, node, first)
+    proof = weigh_off(watched, node, facts.lease, recorded)
+    if isinstance(proof, OffUndated | SpokeAfterOff):
+        return _fail(facts, node, proof)
     if not isinstance(proof, SeenOff):
         return _wait(facts, node, proof)
-    guarded = brake(facts.policy, facts.others)
+    guarded = brake(facts.policy, Present(0))
     if recorded is None:
         return guarded if isinstance(guarded, Hold) else RecordEvidence(evidence_of(proof, node))
     gate = open_gate(node, recorded, proof, guarded, facts.epoch)
@@ -195,6 +213,13 @@ def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
         # A mark that stands already would let the next fall pass without a write to the Node.
         return ClearVoidMark(node) if is_marked(facts) else Release(gate)
     return gate
+
+
+def _fail(facts: PowerFacts, node: NodeFacts | None, why: HoldReason) -> Step:
+    """It has to be seen on, and to go off, once more: that is another attempt. Evidence is undone first."""
+    if facts.remediation.status.evidence is not None and node is not None:
+        return void(facts, node, why)
+    return fail_attempt(facts, why)
 
 
 def _wait(facts: PowerFacts, node: NodeFacts | None, why: HoldReason) -> Step:

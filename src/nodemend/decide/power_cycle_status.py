@@ -5,8 +5,9 @@ from typing import Final
 from nodemend.api.conditions import Condition, ConditionStatus, merged
 from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
 from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import Hold
-from nodemend.decide.power_cycle_steps import BeginAgain, GiveUp, HandOver, RecordTarget, WantOff
+from nodemend.decide.holds import Hold, HoldReason
+from nodemend.decide.host_holds import HostDoubtful
+from nodemend.decide.power_cycle_steps import BeginAgain, GiveUp, HandOver, NoteOff, RecordTarget, WantOff
 from nodemend.decide.remediation_steps import (
     Close,
     ForgetEvidence,
@@ -21,6 +22,7 @@ StatusStep = (
     Stamp
     | RecordTarget
     | WantOff
+    | NoteOff
     | RecordEvidence
     | ReportLeft
     | MarkReleased
@@ -72,10 +74,17 @@ def _changed(status: Metal3RemediationStatus, step: StatusStep, epoch: int) -> M
         case RecordTarget(node, node_uid, boot_id, host):
             # What is seen off was not seen to go off under this boot: it may have begun since.
             return status.but(
-                node_name=node, node_uid=node_uid, boot_id=boot_id, host=host, seen_on_version=""
+                node_name=node,
+                node_uid=node_uid,
+                boot_id=boot_id,
+                host=host,
+                seen_on_version="",
+                seen_off=None,
             )
         case WantOff(version):
-            return status.but(phase=Phase.POWER_OFF, seen_on_version=version, message="")
+            return status.but(phase=Phase.POWER_OFF, seen_on_version=version, seen_off=None, message="")
+        case NoteOff(sighting):
+            return status.but(seen_off=sighting)
         case RecordEvidence(evidence):
             return status.but(evidence=evidence, tainted=True, phase=Phase.RELEASE, message="")
         case ReportLeft(left):
@@ -86,7 +95,12 @@ def _changed(status: Metal3RemediationStatus, step: StatusStep, epoch: int) -> M
             # It has to be seen to go off anew, so it has to be seen on first.
             message = str(explain(why)) if why else ""
             return status.but(
-                evidence=None, tainted=False, phase=Phase.POWER_OFF, seen_on_version="", message=message
+                evidence=None,
+                tainted=False,
+                phase=Phase.POWER_OFF,
+                seen_on_version="",
+                seen_off=None,
+                message=message,
             )
         case Hold(reason):
             return status.but(message=str(explain(reason)))
@@ -118,27 +132,33 @@ def _turned(
                 tainted=False,
                 released=False,
                 seen_on_version="",
+                seen_off=None,
                 message="",
             )
         case HandOver():
             return status.but(phase=Phase.DELETING_MACHINE, message="")
-        case Close():
-            return status.but(phase=Phase.SUCCEEDED, message="The node is back on a new boot.")
+        case Close(node_gone):
+            gone = "Its Machine is gone, as its owner was asked to replace it."
+            message = gone if node_gone else "The node is back on a new boot."
+            return status.but(phase=Phase.SUCCEEDED, message=message)
 
 
 def _why(step: StatusStep) -> str:
     """One CamelCase word for conditions and events."""
     match step:
-        case Hold(reason):
-            return type(reason).__name__
-        case GiveUp(why, _):
-            return type(why).__name__
+        case Hold(reason) | GiveUp(reason, _):
+            return _word(reason)
         case ForgetEvidence(why):
-            return type(why).__name__ if why else "Stopping"
-        case Close():
-            return "Recovered"
+            return _word(why) if why else "Stopping"
+        case Close(node_gone):
+            return "MachineReplaced" if node_gone else "Recovered"
         case _:
             return "InProgress"
+
+
+def _word(reason: HoldReason) -> str:
+    """A doubt about a host by its own name: another one is news."""
+    return type(reason.doubt if isinstance(reason, HostDoubtful) else reason).__name__
 
 
 _STATUS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nodemend.api.power_cycle import HeldHost
+from nodemend.api.power_cycle import HeldHost, OffSighting
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_power import HostFacts
 from nodemend.decide.remediation_steps import (
@@ -50,6 +50,13 @@ class PlaceHold:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteOff:
+    """It is seen off for the first time: from here on nothing may happen to it, nor its node speak."""
+
+    sighting: OffSighting
+
+
+@dataclass(frozen=True, slots=True)
 class GiveBack:
     """Our hold comes off; the host goes on if nobody else holds it."""
 
@@ -93,6 +100,7 @@ Step = (
     | TakeLock
     | WantOff
     | PlaceHold
+    | NoteOff
     | RecordEvidence
     | Release
     | ReportLeft

@@ -220,7 +220,8 @@ class World:
         self.now += seconds
         self._operate()
         self._run()
-        if self.node and OUR_TAINT in self.node.taints and self.pods and self.now >= self._leaves_at:
+        leaving = self.node is None or OUR_TAINT in self.node.taints
+        if leaving and self.pods and self.now >= self._leaves_at:
             self.pods -= 1
             self._leaves_at = self.now + LOOK_AGAIN
 

@@ -12,6 +12,7 @@ from nodemend.api.power_cycle import (
     Metal3Remediation,
     Metal3RemediationSpec,
     Metal3RemediationStatus,
+    OffSighting,
     Phase,
     Strategy,
 )
@@ -52,7 +53,9 @@ PROOF = Evidence(
 FRESH = Metal3RemediationStatus(epoch=7)
 BOUND = FRESH.but(node_name="n1", node_uid="uid-1", boot_id="boot-1", host=HELD_HOST)
 ASKED = BOUND.but(phase=Phase.POWER_OFF, seen_on_version="10")
-RELEASING = ASKED.but(phase=Phase.RELEASE, evidence=PROOF, tainted=True)
+SEEN = OffSighting(last_updated="12:01", last_renew_time="12:00:00")
+NOTED = ASKED.but(seen_off=SEEN)
+RELEASING = NOTED.but(phase=Phase.RELEASE, evidence=PROOF, tainted=True)
 LEAVING = RELEASING.but(pods_left=2, attachments_left=1)
 RELEASED = RELEASING.but(phase=Phase.POWER_ON, released=True)
 POWERING_ON = RELEASED.but(tainted=False)

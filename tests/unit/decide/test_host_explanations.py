@@ -23,6 +23,7 @@ from nodemend.decide.host_holds import (
     OffTooFresh,
     OffUndated,
     OwnerReplacing,
+    SpokeAfterOff,
     WrongHost,
 )
 
@@ -59,6 +60,10 @@ EXAMPLES: list[tuple[HostHold, str]] = [
     (HostOn(HOST), f"{HOST} is on again, although we hold it off."),
     (OffTooFresh(HOST), f"{HOST} was seen off just now."),
     (OffUndated(HOST), f"{HOST} is off, but it may have been on since we saw it go off."),
+    (
+        SpokeAfterOff(HOST, "12:05"),
+        f"The kubelet renewed its Lease at 12:05, after {HOST} was seen off: it runs on another.",
+    ),
     (HoldLost(HOST), f"Our hold is no longer on {HOST}: somebody took it off."),
     (AwaitingOn(HOST, 12, 600), f"Waiting for {HOST} to be on again, for 12 s of 600 s."),
     (BackingOff(30, 1), "1 attempt failed; the next begins in 30 s."),
@@ -99,6 +104,7 @@ EXAMPLES: list[tuple[HostHold, str]] = [
         HostDoubtful(HOST, host_power.NotManaged("")),
         f"{HOST} is in state unknown, in which its power is not managed.",
     ),
+    (HostDoubtful(HOST, host_power.PowerUntold()), f"{HOST} says nothing about its power yet."),
     (
         HostDoubtful(HOST, host_power.StatusUnclear("delayed")),
         f"{HOST} says delayed about its operation, {BELIEVED_NOT}",

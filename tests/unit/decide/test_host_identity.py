@@ -49,8 +49,12 @@ ALL = Clues(
     [
         ("metal3://metal3/h1/m1", ByName("metal3", "h1")),
         ("metal3://metal3/h1", ByName("metal3", "h1")),
+        ("metal3://metal3/h1/", ByName("metal3", "h1")),
         ("baremetalhost:///openshift-machine-api/h1", ByName("openshift-machine-api", "h1")),
-        ("baremetalhost:///openshift-machine-api/h1/host-1", ByName("openshift-machine-api", "h1")),
+        (
+            "baremetalhost:///openshift-machine-api/h1/host-1",
+            ByName("openshift-machine-api", "h1", "host-1"),
+        ),
         ("metal3://host-1", ByUid("host-1")),
         ("metal3://", None),
         ("metal3:///h1", None),
@@ -163,7 +167,6 @@ def test_a_node_that_no_machine_names_is_not_tied_by_that_machine() -> None:
     assert identify(replace(BY_MACHINE, machine_node="")) == Unproven(UNTIED)
 
 
-@pytest.mark.xfail(reason="flaw 11: the UID in OpenShift's provider ID is a clue that nobody compares")
 def test_a_host_that_was_made_anew_under_its_name_is_another() -> None:
     clues = replace(HOST, node="n1", node_provider_id="baremetalhost:///metal3/h1/host-0")
     assert isinstance(identify(clues), Mismatch)

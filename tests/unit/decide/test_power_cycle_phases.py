@@ -13,7 +13,15 @@ from nodemend.decide.holds import Hold
 from nodemend.decide.host_identity import Mismatch, Unproven
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_phases import decide
-from nodemend.decide.power_cycle_steps import GiveBack, GiveUp, PlaceHold, RecordTarget, Step, WantOff
+from nodemend.decide.power_cycle_steps import (
+    GiveBack,
+    GiveUp,
+    NoteOff,
+    PlaceHold,
+    RecordTarget,
+    Step,
+    WantOff,
+)
 from nodemend.decide.release_gate import ReleaseTicket
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import (
@@ -47,11 +55,13 @@ from tests.unit.decide.power_worlds import (
     MARK,
     NEW_BOOT,
     NODELESS,
+    NOTED,
     OFF,
     OTHER_NODE,
     PROOF,
     RELEASING,
     RENEWED,
+    SEEN,
     SUCCEEDED,
     TAINTED_NODE,
     facts,
@@ -60,6 +70,8 @@ from tests.unit.decide.power_worlds import (
 from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE
 
 H = "metal3/h1"
+SPOKE = host_holds.SpokeAfterOff(H, "12:05:00")
+GONE = Present(Left(0, 0))
 READY = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
 UNSEEN = Present(replace(SILENT_LEASE, unchanged_for=0.0))
 PAUSED = host_holds.HostDoubtful(H, host_power.PausedHost())
@@ -102,7 +114,8 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
         facts(ASKED, OFF, host_unchanged_for=0.0),
         Hold(host_holds.OffTooFresh(H)),
     ),
-    ("what is seen becomes evidence", facts(ASKED, OFF), RecordEvidence(PROOF)),
+    ("and written down", facts(ASKED, OFF), NoteOff(SEEN)),
+    ("what is seen becomes evidence", facts(NOTED, OFF), RecordEvidence(PROOF)),
     (
         "the evidence becomes a ticket",
         facts(RELEASING, OFF),
@@ -141,7 +154,7 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
     ),
     (
         "a host without a node has simply been off",
-        facts(NODELESS.but(seen_on_version="10"), OFF, node=Absent()),
+        facts(NODELESS.but(seen_on_version="10"), OFF, node=Absent(), left=Unreadable("not asked")),
         MarkReleased(),
     ),
     ("it is over: the hold goes", facts(SUCCEEDED, HELD), GiveBack(HELD)),
@@ -217,21 +230,21 @@ HELD_UP: list[tuple[str, PowerFacts, Step]] = [
     (
         "it has no status yet",
         facts(BOUND, replace(HOST, powered_on=None)),
-        Hold(host_holds.HostDoubtful(H, host_power.NotManaged("provisioned"))),
+        Hold(host_holds.HostDoubtful(H, host_power.PowerUntold())),
     ),
     ("no policy", facts(BOUND, policy=Absent()), NO_POLICY),
     ("no policy before the hold", facts(ASKED, policy=Absent()), NO_POLICY),
-    ("no policy before the evidence", facts(ASKED, OFF, policy=Absent(), in_phase_for=LATE), NO_POLICY),
+    ("no policy before the evidence", facts(NOTED, OFF, policy=Absent(), in_phase_for=LATE), NO_POLICY),
     ("no policy before the release", facts(RELEASING, OFF, policy=Absent(), in_phase_for=LATE), NO_POLICY),
     ("others are under way", facts(BOUND, others=Present(1)), Hold(guard_holds.TooManyAtOnce(1, 1))),
     (
         "the kubelet speaks although its host is off",
-        facts(ASKED, OFF, lease=Present(RENEWED)),
-        Hold(holds.KubeletSpeaks(0.0, 40.0)),
+        facts(NOTED, OFF, lease=Present(RENEWED)),
+        GiveUp(SPOKE, for_good=True),
     ),
     (
         "the node is Ready although its host is off",
-        facts(ASKED, OFF, node=Present(READY)),
+        facts(NOTED, OFF, node=Present(READY)),
         Hold(holds.NodeReady("n1")),
     ),
     (
@@ -262,7 +275,11 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
         facts(NODELESS.but(seen_on_version="10"), HELD),
         RecordTarget("n1", "uid-1", "boot-1", HELD_HOST),
     ),
-    ("off without a date is let on", facts(ASKED.but(seen_on_version=""), OFF), GiveBack(OFF)),
+    (
+        "off without a date is another attempt",
+        facts(ASKED.but(seen_on_version=""), OFF),
+        GiveUp(host_holds.OffUndated(H), for_good=False),
+    ),
     (
         "let on, it is waited for",
         facts(ASKED.but(seen_on_version=""), LET_GO),
@@ -272,10 +289,10 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     ("a hold that somebody took off is placed again", facts(ASKED, BACK_ON), WantOff("14")),
     (
         "a mark that has done its work goes",
-        facts(ASKED, OFF, void_mark="rem-1.54"),
+        facts(NOTED, OFF, void_mark="rem-1.54"),
         ClearVoidMark(SILENT_NODE),
     ),
-    ("another's mark stays", facts(ASKED, OFF, void_mark="rem-2.54"), RecordEvidence(PROOF)),
+    ("another's mark stays", facts(NOTED, OFF, void_mark="rem-2.54"), RecordEvidence(PROOF)),
     (
         "a mark of ours goes before a release, so that the next fall is written anew",
         facts(RELEASING, OFF, void_mark=MARK),
@@ -311,7 +328,7 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "the kubelet spoke since",
         facts(RELEASING, OFF, lease=Present(RENEWED), void_mark=MARK),
-        ForgetEvidence(holds.KubeletSpeaks(0.0, 40.0)),
+        ForgetEvidence(SPOKE),
     ),
     (
         "the clues no longer agree",
@@ -345,7 +362,11 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
         ForgetEvidence(host_holds.HostDoubtful(H, host_power.Detached())),
     ),
     ("once is enough", facts(ASKED.but(seen_on_version=""), PAUSED_OFF), Hold(PAUSED)),
-    ("attached again, off is not believed", facts(ASKED.but(seen_on_version=""), OFF), GiveBack(OFF)),
+    (
+        "its operator wrote since it was seen off",
+        facts(NOTED, replace(OFF, last_updated="12:09")),
+        GiveUp(host_holds.OffUndated(H), for_good=False),
+    ),
     (
         "alive under our taint: off at once",
         facts(LEAVING, OFF, node=Present(TAINTED_NODE), lease=Present(RENEWED)),
@@ -367,14 +388,28 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
         Untaint(replace(TAINTED_NODE, boot_id="boot-2")),
     ),
     ("a new boot before our taint needs none", facts(RELEASING, OFF, node=Present(NEW_BOOT)), MarkReleased()),
-    ("a Node that is gone has nothing to release", facts(RELEASING, OFF, node=Absent()), MarkReleased()),
+    (
+        "a Node that is gone has nothing to release",
+        facts(RELEASING, OFF, node=Absent(), left=GONE),
+        MarkReleased(),
+    ),
+    (
+        "but its pods are waited for",
+        facts(RELEASING, OFF, node=Absent()),
+        Hold(holds.WorkloadsLeaving(2, 1)),
+    ),
+    (
+        "if they can be seen",
+        facts(RELEASING, OFF, node=Absent(), left=Unreadable("500")),
+        Hold(holds.CannotRead("the node's pods and volumes", "500")),
+    ),
     ("nor has another of its name", facts(RELEASING, OFF, node=Present(OTHER_NODE)), MarkReleased()),
     (
         "a Node that vanished before its host was off",
         facts(ASKED, HELD, node=Absent(), lease=Absent()),
         Hold(host_holds.AwaitingOff(H, 5.0, 300.0)),
     ),
-    ("and after it was", facts(ASKED, OFF, node=Absent(), lease=Absent()), MarkReleased()),
+    ("and after it was", facts(NOTED, OFF, node=Absent(), lease=Absent(), left=GONE), MarkReleased()),
 ]
 
 
@@ -401,12 +436,12 @@ def test_nobody_elses_taint_is_taken_for_ours() -> None:
     [
         facts(ASKED, HELD, in_phase_for=LATE),
         facts(ASKED, replace(HELD, error_type="power management error"), in_phase_for=LATE),
-        facts(ASKED, OFF, lease=Present(RENEWED), in_phase_for=LATE),
-        facts(ASKED, OFF, lease=Absent(), in_phase_for=LATE),
-        facts(ASKED, OFF, node=Present(READY), in_phase_for=LATE),
+        facts(NOTED, OFF, lease=Present(replace(SILENT_LEASE, unchanged_for=0.0)), in_phase_for=LATE),
+        facts(NOTED, OFF, lease=Absent(), in_phase_for=LATE),
+        facts(NOTED, OFF, node=Present(READY), in_phase_for=LATE),
         facts(ASKED, HELD, identity=Unproven("gone"), in_phase_for=LATE),
         facts(ASKED, LET_GO, in_phase_for=LATE),
-        facts(ASKED, OFF, lease=Unreadable("500"), in_phase_for=LATE),
+        facts(NOTED, OFF, lease=Unreadable("500"), in_phase_for=LATE),
     ],
 )
 def test_once_it_was_asked_for_no_wait_is_longer_than_a_power_off_may_take(world: PowerFacts) -> None:
@@ -416,9 +451,8 @@ def test_once_it_was_asked_for_no_wait_is_longer_than_a_power_off_may_take(world
     assert isinstance(decide(replace(world, in_phase_for=LATE - 1)), Hold)
 
 
-@pytest.mark.xfail(reason="flaw 5: two that are under way count each other, and both wait without end")
 @pytest.mark.parametrize(
-    "world", [facts(ASKED), facts(ASKED, OFF), facts(RELEASING, OFF)], ids=["asked", "off", "releasing"]
+    "world", [facts(ASKED), facts(NOTED, OFF), facts(RELEASING, OFF)], ids=["asked", "off", "releasing"]
 )
 def test_whoever_is_under_way_is_not_stopped_by_others_that_are(world: PowerFacts) -> None:
     """Both began at once, or the limit was lowered: each sees one other, and the limit is one."""
@@ -427,24 +461,20 @@ def test_whoever_is_under_way_is_not_stopped_by_others_that_are(world: PowerFact
     )
 
 
-@pytest.mark.xfail(reason="flaw 7: a Node that came back by itself is switched off all the same")
 def test_a_node_that_is_back_on_a_new_boot_is_not_switched_off() -> None:
     assert not isinstance(decide(facts(BOUND, node=Present(BACK))), RecordTarget | WantOff | PlaceHold)
 
 
-@pytest.mark.xfail(reason="flaw 8: after a power error the host stays in error until it is asked again")
 def test_an_error_about_an_earlier_wish_does_not_end_the_retries() -> None:
     in_error = replace(HOST, operational_status="error", error_type="power management error")
     world = facts(BOUND.but(retry_count=1), in_error, in_phase_for=86_400.0)
     assert not isinstance(decide(world), Hold)
 
 
-@pytest.mark.xfail(reason="flaw 9: pods of a vanished Node may still be bound when its host comes back")
 def test_the_pods_of_a_node_that_vanished_are_waited_for() -> None:
     assert decide(facts(RELEASING, OFF, node=Absent(), left=Present(Left(2, 1)))) != MarkReleased()
 
 
-@pytest.mark.xfail(reason="flaw 13: no boot ID is taken for another boot")
 def test_a_node_that_names_no_boot_any_more_has_not_booted_anew() -> None:
     nameless = replace(SILENT_NODE, boot_id="")
     assert decide(facts(RELEASING, OFF, node=Present(nameless))) != MarkReleased()

@@ -194,7 +194,7 @@ def test_evidence_that_is_forgotten_at_the_end_needs_no_reason() -> None:
         (
             step(RELEASING, MarkReleased()),
             {
-                "Fenced": (ConditionStatus.TRUE, "PoweredOff"),
+                "Fenced": (ConditionStatus.FALSE, "PowerGivenBack"),
                 "WorkloadReleased": (ConditionStatus.TRUE, "Gone"),
             },
         ),
@@ -274,13 +274,11 @@ def test_nothing_more_is_told_once_all_is_over(over: Metal3RemediationStatus) ->
     assert tells(over, Hold(WAITED))
 
 
-@pytest.mark.xfail(reason="flaw 14: all doubts are one kind of hold, so the first one's words stay")
 def test_another_doubt_about_the_host_is_told() -> None:
     told = step(ASKED, Hold(host_holds.HostDoubtful("metal3/h1", host_power.PausedHost())))
     assert not tells(told, Hold(host_holds.HostDoubtful("metal3/h1", host_power.HostInError("error", "x"))))
 
 
-@pytest.mark.xfail(reason="flaw 15: Fenced stays True when the hold is given back")
 def test_a_host_that_may_run_again_is_not_called_fenced() -> None:
     status = step(POWERING_ON, GiveUp(holds.NotBackYet("n1"), for_good=False))
     assert condition(status, "Fenced")[0] is not ConditionStatus.TRUE

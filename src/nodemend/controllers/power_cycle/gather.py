@@ -18,6 +18,7 @@ from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
 from nodemend.decide.host_identity import Identity, Unproven, identify
 from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import PowerFacts
+from nodemend.decide.remediation_steps import Left
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Gatherer:
             lock=await held_by(self._reader, lock, metadata),
             policy=policy,
             others=await self._around.others(metadata.uid),
-            left=await self._around.left(node),
+            left=await self._left(node, remediation),
             host=_seen_host(host, metadata.uid),
             host_missing=host.why if isinstance(host, Missing) else "",
             identity=_identity(known, value_of(node), value_of(behind), remediation),
@@ -108,6 +109,13 @@ class Gatherer:
         if isinstance(behind, Unreadable):
             return behind
         return await self._locate.host(value_of(behind), node)
+
+    async def _left(self, node: Seen[Node], remediation: Metal3Remediation) -> Seen[Left]:
+        """Also by the name of a Node that has vanished: another may come by it, and find its pods."""
+        status = remediation.status
+        if isinstance(node, Absent) and status.node_name and not status.released:
+            return await self._around.left_on(status.node_name)
+        return await self._around.left(node)
 
     async def _lease(self, node: str) -> Seen[LeaseFacts]:
         return await self._around.kubelet_lease(node) if node else NOT_ASKED

@@ -58,7 +58,11 @@ class Surroundings:
         """What a release still waits for; asked only where our taint is on."""
         if not isinstance(node, Present) or OUR_TAINT not in node_facts(node.value).taints:
             return NOT_ASKED
-        name, client = node.value.metadata.name, self._reader.client
+        return await self.left_on(node.value.metadata.name)
+
+    async def left_on(self, name: str) -> Seen[Left]:
+        """On the node of this name, whether or not there is such a Node."""
+        client = self._reader.client
         on_node = Selection(fields=f"spec.nodeName={name}")
         pods = await list_all(client, POD, Pod, of=on_node, deadline=self._reader.deadline)
         volumes = await list_all(client, VOLUME_ATTACHMENT, VolumeAttachment, deadline=self._reader.deadline)
