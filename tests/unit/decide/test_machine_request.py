@@ -167,3 +167,10 @@ def test_with_a_template_its_remediation_is_who_is_at_work(existing: Open | None
     assert is_at_work(ByTemplate(existing, 0.0), asked) is at_work
     assert is_at_work(ByOwner(), asked)
     assert not is_at_work(ByOwner(), Marks())
+
+
+def test_what_nobody_can_vouch_for_is_not_written_down_whoever_holds_it() -> None:
+    unread = Hold(holds.CannotRead("the Machine", "timeout"))
+    assert marks_for(SICK, ByOwner(), NONE, Go(), unread) == NONE
+    assert marks_for(SICK, ByOwner(), NONE, unread, unread) == NONE
+    assert marks_for(SICK, ByOwner(), NONE, Go(), Hold(NobodyActs("no owner"))).checked == FAILED
