@@ -8,10 +8,8 @@ from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, 
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.controllers.fresh_reads import Reader
-from nodemend.controllers.manual_remediation.controller import ManualRemediationController
-from nodemend.controllers.manual_remediation.controller import Recorder as ManualRecorder
-from nodemend.controllers.power_cycle.controller import PowerCycleController
-from nodemend.controllers.power_cycle.controller import Recorder as PowerRecorder
+from nodemend.controllers.manual_remediation.controller import ManualController, ManualRecorder, ManualWay
+from nodemend.controllers.power_cycle.controller import PowerController, PowerRecorder, PowerWay
 from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
 from nodemend.controllers.remediating.locks import LockSweep
 from nodemend.kube.api_client import ApiClient
@@ -113,12 +111,10 @@ class Remediator:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
         reader, namespace = Reader(client, self._runtime), self._election.lease.namespace
-        manual = ManualRemediationController(
-            reader, client, self._observers.manual, epoch=leadership.epoch, system_namespace=namespace
-        )
-        power = PowerCycleController(
-            reader, client, self._observers.power, epoch=leadership.epoch, system_namespace=namespace
-        )
+        by_hand = ManualWay(reader, epoch=leadership.epoch, system_namespace=namespace)
+        by_power = PowerWay(reader, epoch=leadership.epoch, system_namespace=namespace)
+        manual = ManualController(by_hand, reader, client, self._observers.manual)
+        power = PowerController(by_power, reader, client, self._observers.power)
         serving = {MANUAL_REMEDIATION.kind: manual.reconcile, METAL3_REMEDIATION.kind: power.reconcile}
 
         async def reconcile(key: Key) -> Outcome:

@@ -1,12 +1,10 @@
 """What a ManualRemediation's status says after each step."""
 
-from typing import Final
-
-from nodemend.api.conditions import Condition, ConditionStatus, merged
 from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation_steps import ReportSilence
+from nodemend.decide.remediation_conditions import Said, told
 from nodemend.decide.remediation_steps import (
     Close,
     ForgetEvidence,
@@ -39,19 +37,8 @@ def after(
     changed = _changed(status, step, epoch).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    why = _why(step)
-    new = (
-        Condition(
-            type=type_,
-            status=_STATUS[holds],
-            reason=reason,
-            message=changed.message if type_ == "Processing" else "",
-            observed_generation=generation,
-            last_transition_time=now,
-        )
-        for type_, holds, reason in _conditions(changed, why)
-    )
-    return changed.but(conditions=merged(status.conditions, new))
+    said = _conditions(changed, _why(step))
+    return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
 
 
 def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
@@ -107,17 +94,14 @@ def _why(step: StatusStep) -> str:
             return "InProgress"
 
 
-_STATUS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}
-
-
-def _conditions(status: ManualRemediationStatus, why: str) -> tuple[tuple[str, bool | None, str], ...]:
+def _conditions(status: ManualRemediationStatus, why: str) -> tuple[Said, ...]:
     """Succeeded is unknown until it is over: to whoever asked for it, False would mean that it failed."""
     over = status.phase is Phase.SUCCEEDED
     fenced = "HumanConfirmed" if status.evidence else "WaitingForEvidence"
     leaving = "Leaving" if status.evidence else "WaitingForEvidence"
     return (
-        ("Processing", not over, why),
-        ("Fenced", status.evidence is not None, fenced),
-        ("WorkloadReleased", status.released, "Gone" if status.released else leaving),
-        ("Succeeded", True if over else None, why if over else "InProgress"),
+        Said("Processing", not over, why, status.message),
+        Said("Fenced", status.evidence is not None, fenced),
+        Said("WorkloadReleased", status.released, "Gone" if status.released else leaving),
+        Said("Succeeded", True if over else None, why if over else "InProgress"),
     )

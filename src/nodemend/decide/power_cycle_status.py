@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from nodemend.api.conditions import Condition, ConditionStatus, merged
 from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_holds import HostDoubtful
 from nodemend.decide.power_cycle_steps import BeginAgain, GiveUp, HandOver, NoteOff, RecordTarget, WantOff
+from nodemend.decide.remediation_conditions import Said, told
 from nodemend.decide.remediation_steps import (
     Close,
     ForgetEvidence,
@@ -45,19 +45,8 @@ def after(
     changed = _changed(status, step, epoch).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    why = _why(step)
-    new = (
-        Condition(
-            type=type_,
-            status=_STATUS[holds],
-            reason=reason,
-            message=changed.message if type_ == "Processing" else "",
-            observed_generation=generation,
-            last_transition_time=now,
-        )
-        for type_, holds, reason in _conditions(changed, why)
-    )
-    return changed.but(conditions=merged(status.conditions, new))
+    said = _conditions(changed, _why(step))
+    return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
 
 
 def tells(status: Metal3RemediationStatus, hold: Hold) -> bool:
@@ -161,10 +150,7 @@ def _word(reason: HoldReason) -> str:
     return type(reason.doubt if isinstance(reason, HostDoubtful) else reason).__name__
 
 
-_STATUS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}
-
-
-def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[tuple[str, bool | None, str], ...]:
+def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[Said, ...]:
     """Succeeded is unknown until it is over: to whoever asked for it, False would mean that it failed."""
     over, failed = status.phase in OVER, status.phase is Phase.FAILED
     # Not for longer than it is held off: whoever asked for this may take it back again after that.
@@ -172,8 +158,8 @@ def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[tuple[str, b
     released = "PowerGivenBack" if status.released else "WaitingForEvidence"
     leaving = "Leaving" if status.evidence else "WaitingForEvidence"
     return (
-        ("Processing", not over, why),
-        ("Fenced", fenced, "PoweredOff" if fenced else released),
-        ("WorkloadReleased", status.released, "Gone" if status.released else leaving),
-        ("Succeeded", not failed if over else None, why if over else "InProgress"),
+        Said("Processing", not over, why, status.message),
+        Said("Fenced", fenced, "PoweredOff" if fenced else released),
+        Said("WorkloadReleased", status.released, "Gone" if status.released else leaving),
+        Said("Succeeded", not failed if over else None, why if over else "InProgress"),
     )

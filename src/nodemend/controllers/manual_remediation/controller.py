@@ -1,83 +1,49 @@
-"""Gather, decide, act: at most one write a pass, and the next pass reads everything anew."""
+"""How a ManualRemediation is carried out."""
 
-from typing import Protocol
+from typing import ClassVar
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
+from nodemend.api.group_versions import MANUAL_REMEDIATION, Resource
 from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.api.timestamps import print_time
-from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
+from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.manual_remediation.act import request_for
 from nodemend.controllers.manual_remediation.gather import Gathered, Gatherer
-from nodemend.controllers.remediating.outcomes import AT_ONCE, LOOK_AGAIN, LOOK_SOON, after_write
-from nodemend.decide import holds
+from nodemend.controllers.remediating.controller import Recorder, RemediationController
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation import decide
 from nodemend.decide.manual_remediation_status import tells
 from nodemend.decide.manual_remediation_steps import Step
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused
-from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
+from nodemend.kube.api_outcome import Refused
+from nodemend.kube.api_request import Request
+
+ManualRecorder = Recorder[ManualRemediation, Step]
+ManualController = RemediationController[ManualRemediation, Gathered, Step]
 
 
-class Recorder(Protocol):
-    """Told of every step that was taken and every hold, for events, logs and metrics."""
+class ManualWay:
+    """By a person's word."""
 
-    def took(self, remediation: ManualRemediation, step: Step) -> None: ...
+    resource: ClassVar[Resource] = MANUAL_REMEDIATION
+    type: ClassVar = ManualRemediation
 
-    def held(self, remediation: ManualRemediation, hold: Hold) -> None: ...
-
-
-class ManualRemediationController:
-    """Serves one leadership. `client` must refuse writes once that is over."""
-
-    def __init__(
-        self, reader: Reader, client: ApiClient, recorder: Recorder, *, epoch: int, system_namespace: str
-    ) -> None:
-        self._reader = reader
-        self._client = client
-        self._recorder = recorder
+    def __init__(self, reader: Reader, *, epoch: int, system_namespace: str) -> None:
         self._epoch = epoch
         self._namespace = system_namespace
         self._gatherer = Gatherer(reader, system_namespace)
 
-    async def reconcile(self, key: tuple[str, str]) -> Outcome:
-        namespace, name = key
-        outcome = await self._reader.get(MANUAL_REMEDIATION, name, ManualRemediation, namespace)
-        match outcome:
-            case Ok(remediation, server_time):
-                gathered = await self._gatherer.gather(remediation, server_time, self._epoch)
-                return await self._act(gathered, decide(gathered.facts))
-            case Refused(reason=Reason.NOT_FOUND):
-                return Done()
-            case failure:
-                return Retry(str(failure))
+    async def gather(self, remediation: ManualRemediation, server_time: float | None) -> Gathered:
+        return await self._gatherer.gather(remediation, server_time, self._epoch)
 
-    async def _act(self, gathered: Gathered, step: Step) -> Outcome:
-        remediation = gathered.facts.remediation
-        if isinstance(step, Hold):
-            self._recorder.held(remediation, step)
-            if isinstance(step.reason, holds.Deposed):
-                return Done()
-            if tells(remediation.status, step):
-                return RequeueAfter(_again_in(step))
-        now = print_time(self._reader.runtime.wall())
-        request = request_for(gathered, step, namespace=self._namespace, now=now)
-        if request is None:
-            return Done()
-        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
-        outcome = await self._client.write(request, Acknowledged, deadline=deadline)
-        if isinstance(outcome, Ok) and not isinstance(step, Hold):
-            self._recorder.took(remediation, step)
-        then = RequeueAfter(_again_in(step)) if isinstance(step, Hold) else AT_ONCE
-        return after_write(outcome, then)
+    def decide(self, gathered: Gathered) -> Step:
+        return decide(gathered.facts)
 
+    def tells(self, remediation: ManualRemediation, hold: Hold) -> bool:
+        return tells(remediation.status, hold)
 
-def _again_in(hold: Hold) -> float:
-    """Watches wake us for what we watch; the rest is looked at again."""
-    match hold.reason:
-        case holds.KubeletSpeaks(silent_for, needed):
-            return min(LOOK_AGAIN, max(needed - silent_for, LOOK_SOON))
-        case holds.WorkloadsLeaving() | holds.CannotRead():
-            return LOOK_SOON
-        case _:
-            return LOOK_AGAIN
+    def request_for(self, gathered: Gathered, step: Step, now: str) -> Request | None:
+        return request_for(gathered, step, namespace=self._namespace, now=now)
+
+    def refused(self, _remediation: ManualRemediation, _step: Step, _outcome: Refused) -> bool:
+        return False
+
+    def again_in(self, _hold: Hold) -> float | None:
+        return None

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from nodemend.api.event import EventType
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.object_meta import ObjectMeta, OwnerReference
-from nodemend.controllers.manual_remediation.controller import Recorder
+from nodemend.controllers.manual_remediation.controller import ManualRecorder
 from nodemend.controllers.manual_remediation.recorder import ManualRemediationRecorder
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.hold_explanations import explain
@@ -47,7 +47,7 @@ class Told:
             wall=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         )
         metrics = Metrics(self.registry, program="p", version="1", monotonic=process.monotonic)
-        self.recorder: Recorder = ManualRemediationRecorder(log, metrics, self.events.append, process)
+        self.recorder: ManualRecorder = ManualRemediationRecorder(log, metrics, self.events.append, process)
 
     @property
     def lines(self) -> list[dict[str, str]]:

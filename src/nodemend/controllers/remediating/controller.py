@@ -1,0 +1,133 @@
+"""Gather, decide, act: at most one write a pass, and the next pass reads everything anew."""
+
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
+
+from nodemend.api.group_versions import Resource
+from nodemend.api.timestamps import print_time
+from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
+from nodemend.decide import holds
+from nodemend.decide.holds import Hold
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_outcome import (
+    Acknowledged,
+    Ok,
+    Reason,
+    Refused,
+    Undecodable,
+    Unknown,
+    WriteOutcome,
+)
+from nodemend.kube.api_reply import Unsent
+from nodemend.kube.api_request import Request
+from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
+
+R = TypeVar("R")
+G = TypeVar("G")
+S = TypeVar("S")
+R_contra = TypeVar("R_contra", contravariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
+
+AT_ONCE: Final = RequeueAfter(0.0)
+LOOK_AGAIN: Final = 10.0
+LOOK_SOON: Final = 2.0
+
+
+class Recorder(Protocol[R_contra, S_contra]):
+    """Told of every step that was taken and every hold, for events, logs and metrics."""
+
+    def took(self, remediation: R_contra, step: S_contra) -> None: ...
+
+    def held(self, remediation: R_contra, hold: Hold) -> None: ...
+
+
+class Way(Protocol[R, G, S]):
+    """How remediations of one kind are carried out. `G` is what was gathered about one, `S` its steps."""
+
+    @property
+    def resource(self) -> Resource: ...
+    @property
+    def type(self) -> type[R]: ...
+
+    async def gather(self, remediation: R, server_time: float | None) -> G: ...
+
+    def decide(self, gathered: G) -> S | Hold: ...
+
+    def tells(self, remediation: R, hold: Hold) -> bool:
+        """Whether its status says so already."""
+        ...
+
+    def request_for(self, gathered: G, step: S | Hold, now: str) -> Request | None:
+        """The write that makes `step` true; None for a step without one."""
+        ...
+
+    def refused(self, remediation: R, step: S | Hold, outcome: Refused) -> bool:
+        """Whether it took note of a refusal, so that the next look decides otherwise."""
+        ...
+
+    def again_in(self, hold: Hold) -> float | None:
+        """Seconds until a hold of this kind is worth another look; None where there is nothing special."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RemediationController(Generic[R, G, S]):
+    """Serves one leadership. `client` must refuse writes once that is over."""
+
+    way: Way[R, G, S]
+    reader: Reader
+    client: ApiClient
+    recorder: Recorder[R, S]
+
+    async def reconcile(self, key: tuple[str, str]) -> Outcome:
+        namespace, name = key
+        match await self.reader.get(self.way.resource, name, self.way.type, namespace):
+            case Ok(remediation, server_time):
+                gathered = await self.way.gather(remediation, server_time)
+                return await self._act(remediation, gathered, self.way.decide(gathered))
+            case Refused(reason=Reason.NOT_FOUND):
+                return Done()
+            case failure:
+                return Retry(str(failure))
+
+    async def _act(self, remediation: R, gathered: G, step: S | Hold) -> Outcome:
+        if isinstance(step, Hold):
+            self.recorder.held(remediation, step)
+            if isinstance(step.reason, holds.Deposed):
+                return Done()
+            if self.way.tells(remediation, step):
+                return RequeueAfter(self._again_in(step))
+        now = print_time(self.reader.runtime.wall())
+        request = self.way.request_for(gathered, step, now)
+        if request is None:
+            return Done()
+        deadline = self.reader.runtime.monotonic() + WRITE_WITHIN
+        return self._judge(
+            remediation, step, await self.client.write(request, Acknowledged, deadline=deadline)
+        )
+
+    def _judge(self, remediation: R, step: S | Hold, outcome: WriteOutcome[Acknowledged]) -> Outcome:
+        match outcome:
+            case Ok():
+                if isinstance(step, Hold):
+                    return RequeueAfter(self._again_in(step))
+                self.recorder.took(remediation, step)
+                return AT_ONCE
+            case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):
+                # Somebody wrote first: what we decided on is out of date. Read everything anew, never retry.
+                return AT_ONCE
+            case Refused() if self.way.refused(remediation, step, outcome):
+                return AT_ONCE
+            case Unknown(why) | Undecodable(why) | Unsent(why) | Refused(message=why):
+                return Retry(why)
+
+    def _again_in(self, hold: Hold) -> float:
+        """Watches wake us for what we watch; the rest is looked at again."""
+        match hold.reason:
+            case holds.KubeletSpeaks(silent_for, needed):
+                return min(LOOK_AGAIN, max(needed - silent_for, LOOK_SOON))
+            case holds.WorkloadsLeaving() | holds.CannotRead():
+                return LOOK_SOON
+            case _:
+                special = self.way.again_in(hold)
+                return LOOK_AGAIN if special is None else special
