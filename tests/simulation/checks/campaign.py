@@ -3,17 +3,15 @@
 import argparse
 import sys
 import time
-import warnings
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from math import inf
 
+from tests.simulation.campaigning import play_all
 from tests.simulation.checks.run import Run, play
 
 REPLAY = "python -m tests.simulation.checks.campaign --replay {seed}"
 WANTED_SHARE = 0.65
 """In the others the links are so bad all the time that the guard never trusts what it sees."""
-TOLD_EVERY = 250
 
 
 def main() -> int:
@@ -27,29 +25,9 @@ def main() -> int:
     if options.replay is not None:
         return _replay(options.replay)
     began = time.monotonic()
-    with ProcessPoolExecutor(options.workers, initializer=_ignore_what_crashes_leave) as pool:
-        seeds = range(options.first, options.first + options.seeds)
-        runs = []
-        for run in pool.map(play, seeds, chunksize=4):
-            runs.append(_told(run, seeds))
-            if time.monotonic() - began > options.minutes * 60.0:
-                pool.shutdown(cancel_futures=True)
-                break
+    seeds = range(options.first, options.first + options.seeds)
+    runs = play_all(play, seeds, workers=options.workers, replay=REPLAY, minutes=options.minutes)
     return _report(runs, time.monotonic() - began)
-
-
-def _told(run: Run, seeds: range) -> Run:
-    """A campaign takes long: what is broken is told at once."""
-    if run.broken:
-        print(f"seed {run.seed}: {run.broken}\n  replay: {REPLAY.format(seed=run.seed)}", flush=True)
-    if (run.seed - seeds.start) % TOLD_EVERY == TOLD_EVERY - 1:
-        print(f"... {run.seed - seeds.start + 1} of {len(seeds)} seeds", flush=True)
-    return run
-
-
-def _ignore_what_crashes_leave() -> None:
-    """A process that dies leaves work that it had not begun, and Python tells of each."""
-    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
 
 
 def _replay(seed: int) -> int:

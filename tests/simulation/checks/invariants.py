@@ -14,14 +14,11 @@ from nodemend.kube.api_request import Method, Request
 from nodemend.testing.network import Fate
 from tests.simulation.checks.recoveries import RecoveryInvariants
 from tests.simulation.checks.world import CHECK, FOREIGN, MACHINE, SPACE, ChecksWorld
+from tests.simulation.settling import InvariantBrokenError
 
 READ_WITHIN: Final = 15.0
 LATEST_ARRIVAL: Final = 61.0
 PASSED: Final = "True"
-
-
-class InvariantBrokenError(AssertionError):
-    """The one thing that must never happen."""
 
 
 class Invariants:

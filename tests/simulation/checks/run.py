@@ -7,13 +7,12 @@ from typing import Final
 from nodemend.testing.scheduler import Scheduler
 from tests.simulation.checks.answerers import Fixer, Owner
 from tests.simulation.checks.faults import FAULTS_CEASE, Faults, Weather
-from tests.simulation.checks.invariants import InvariantBrokenError, Invariants
+from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.recoveries import Switcher
 from tests.simulation.checks.world import ChecksWorld
+from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
 
 SETTLED_BY: Final = FAULTS_CEASE + 900.0
-LOOK_EVERY: Final = 30.0
-STAYS_WELL: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,8 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     broken = ""
     try:
         world.run(FAULTS_CEASE)
-        _settle(world, invariants)
-        for replica in world.replicas:
-            _nothing_failed_unseen(replica.process.unjoined_failures)
+        settle(world, invariants, by=SETTLED_BY, every=30.0, stays=60.0)
+        nothing_failed_unseen(world.replicas)
     except InvariantBrokenError as failure:
         broken = str(failure)
     finally:
@@ -64,21 +62,3 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
         trace.digest,
         tuple(trace.lines),
     )
-
-
-def _settle(world: ChecksWorld, invariants: Invariants) -> None:
-    """Wait until all is well, and then a while longer: well must also stay well."""
-    while world.scheduler.now < SETTLED_BY:
-        world.run(world.scheduler.now + LOOK_EVERY)
-        try:
-            invariants.settled()
-        except InvariantBrokenError:
-            continue
-        break
-    world.run(world.scheduler.now + STAYS_WELL)
-    invariants.settled()
-
-
-def _nothing_failed_unseen(failures: list[tuple[str, BaseException]]) -> None:
-    if failures:
-        raise InvariantBrokenError(f"a task died unseen: {failures}")

@@ -14,12 +14,12 @@ from functools import partial
 from typing import Final
 
 from nodemend.testing.network import CrashPoint
-from tests.simulation.checks.invariants import InvariantBrokenError
 from tests.simulation.checks.world import Crew
 from tests.simulation.crashes.flow import Flow
 from tests.simulation.crashes.machine_flows import MACHINE_FLOWS
 from tests.simulation.crashes.node_flows import NODE_FLOWS
 from tests.simulation.crashes.run import ALONE, PAIR, Crash, FlowFailedError, Played, play
+from tests.simulation.settling import InvariantBrokenError
 
 FLOWS: Final = {flow.name: flow for flow in (*NODE_FLOWS, *MACHINE_FLOWS)}
 CREWS: Final = {"the same goes on": ALONE, "another takes over": PAIR}

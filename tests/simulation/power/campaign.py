@@ -2,15 +2,13 @@
 
 import argparse
 import sys
-import warnings
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 
+from tests.simulation.campaigning import play_all
 from tests.simulation.power.run import Run, play
 
 REPLAY = "python -m tests.simulation.power.campaign --replay {seed}"
 WANTED_SHARE = 0.30
-TOLD_EVERY = 250
 
 
 def main() -> int:
@@ -22,24 +20,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.replay is not None:
         return _replay(options.replay)
-    with ProcessPoolExecutor(options.workers, initializer=_ignore_what_crashes_leave) as pool:
-        seeds = range(options.first, options.first + options.seeds)
-        runs = [_told(run, seeds) for run in pool.map(play, seeds, chunksize=4)]
-    return _report(runs)
-
-
-def _told(run: Run, seeds: range) -> Run:
-    """A campaign takes long: what is broken is told at once."""
-    if run.broken:
-        print(f"seed {run.seed}: {run.broken}\n  replay: {REPLAY.format(seed=run.seed)}", flush=True)
-    if (run.seed - seeds.start) % TOLD_EVERY == TOLD_EVERY - 1:
-        print(f"... {run.seed - seeds.start + 1} of {len(seeds)} seeds", flush=True)
-    return run
-
-
-def _ignore_what_crashes_leave() -> None:
-    """A process that dies leaves work that it had not begun, and Python tells of each."""
-    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+    seeds = range(options.first, options.first + options.seeds)
+    return _report(play_all(play, seeds, workers=options.workers, replay=REPLAY))
 
 
 def _replay(seed: int) -> int:

@@ -12,7 +12,8 @@ from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.world import World
-from tests.simulation.walking_path.invariants import InvariantBrokenError, Invariants
+from tests.simulation.settling import InvariantBrokenError
+from tests.simulation.walking_path.invariants import Invariants
 
 
 class PowerInvariants(Invariants):

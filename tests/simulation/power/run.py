@@ -8,13 +8,11 @@ from nodemend.testing.scheduler import Scheduler
 from tests.simulation.power.faults import HostFaults
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.power.world import furnish, shaped
+from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
 from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
-from tests.simulation.walking_path.invariants import InvariantBrokenError
-from tests.simulation.walking_path.run import nothing_failed_unseen
 
 SETTLED_BY = FAULTS_CEASE + 6000.0
 """After errors an operator of hosts waits for up to half an hour by itself, and so do we."""
-LOOK_EVERY = 150.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +45,8 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     broken = ""
     try:
         world.run(FAULTS_CEASE)
-        _settle(world, invariants)
-        nothing_failed_unseen(world)
+        settle(world, invariants, by=SETTLED_BY)
+        nothing_failed_unseen(world.replicas)
     except InvariantBrokenError as failure:
         broken = str(failure)
     finally:
@@ -64,16 +62,3 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
         trace.digest,
         tuple(trace.lines),
     )
-
-
-def _settle(world: World, invariants: PowerInvariants) -> None:
-    """Wait until all is well, and then as long again: well must also stay well."""
-    while world.scheduler.now < SETTLED_BY:
-        world.run(world.scheduler.now + LOOK_EVERY)
-        try:
-            invariants.settled()
-        except InvariantBrokenError:
-            continue
-        break
-    world.run(world.scheduler.now + LOOK_EVERY)
-    invariants.settled()

@@ -4,8 +4,8 @@ import argparse
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 
+from tests.simulation.campaigning import play_all
 from tests.simulation.walking_path.run import Run, play
 
 REPLAY = "python -m tests.simulation.walking_path.campaign --replay {seed}"
@@ -17,8 +17,8 @@ def main() -> int:
     if options.replay is not None:
         return _replay(options.replay)
     began = time.monotonic()
-    with ProcessPoolExecutor(options.workers) as pool:
-        runs = list(pool.map(play, range(options.first, options.first + options.seeds), chunksize=4))
+    seeds = range(options.first, options.first + options.seeds)
+    runs = play_all(play, seeds, workers=options.workers, replay=REPLAY)
     return _report(runs, time.monotonic() - began)
 
 
@@ -41,8 +41,6 @@ def _replay(seed: int) -> int:
 def _report(runs: list[Run], seconds: float) -> int:
     faults: Counter[str] = sum((run.faults for run in runs), Counter())
     broken = [run for run in runs if run.broken]
-    for run in broken[:20]:
-        print(f"seed {run.seed}: {run.broken}\n  replay: {REPLAY.format(seed=run.seed)}")
     for name, count in sorted(faults.items()):
         print(f"{count:8}  {name}")
     reached = sum(run.releases > 0 for run in runs)

@@ -22,15 +22,12 @@ from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request, Selection
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import FOREIGN_TAINT, World
+from tests.simulation.settling import InvariantBrokenError
 
 EVIDENCE = {MANUAL_REMEDIATION: "E5", METAL3_REMEDIATION: "E1"}
 """What each kind that releases workloads does it on."""
 POLICY_READ_WITHIN = 15.0
 LATEST_ARRIVAL = 61.0
-
-
-class InvariantBrokenError(AssertionError):
-    """The one thing that must never happen."""
 
 
 class Invariants:

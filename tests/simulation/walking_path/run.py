@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from nodemend.testing.cluster.world import Shape, World
 from nodemend.testing.scheduler import Scheduler
+from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
 from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
-from tests.simulation.walking_path.invariants import InvariantBrokenError, Invariants
+from tests.simulation.walking_path.invariants import Invariants
 
 SETTLED_BY = FAULTS_CEASE + 1500.0
-LOOK_EVERY = 150.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ def play(seed: int, *, keep_trace: bool = False, until: float | None = None) -> 
     try:
         world.run(FAULTS_CEASE if until is None else until)
         if until is None:
-            _settle(world, invariants)
-        nothing_failed_unseen(world)
+            settle(world, invariants, by=SETTLED_BY)
+        nothing_failed_unseen(world.replicas)
     except InvariantBrokenError as failure:
         broken = str(failure)
     finally:
@@ -59,22 +59,3 @@ def play(seed: int, *, keep_trace: bool = False, until: float | None = None) -> 
         world.scheduler.now,
         tuple(trace.lines),
     )
-
-
-def _settle(world: World, invariants: Invariants) -> None:
-    """Wait until all is well, and then as long again: well must also stay well."""
-    while world.scheduler.now < SETTLED_BY:
-        world.run(world.scheduler.now + LOOK_EVERY)
-        try:
-            invariants.settled()
-        except InvariantBrokenError:
-            continue
-        break
-    world.run(world.scheduler.now + LOOK_EVERY)
-    invariants.settled()
-
-
-def nothing_failed_unseen(world: World) -> None:
-    for replica in world.replicas:
-        if failures := replica.process.unjoined_failures:
-            raise InvariantBrokenError(f"a task died unseen: {failures}")
