@@ -6,10 +6,10 @@ from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.lease import Lease
-from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.check.facts import CheckFacts
 from nodemend.cli.check.view import Finding, fail, ok, warn
+from nodemend.cli.remediations import Remediation, is_open, node_of
 from nodemend.cli.words import first_sentence, spell_names, spell_seconds
 from nodemend.controllers.remediating.locks import lock_name
 from nodemend.decide.explanation import spell_count
@@ -33,20 +33,20 @@ def assess_remediations(facts: CheckFacts) -> Iterator[Finding]:
             yield from _locks(remediations, facts.locks)
 
 
-def _open(remediations: Sequence[ManualRemediation], now: datetime) -> Iterator[Finding]:
-    open_ = [found for found in remediations if found.status.phase is not Phase.SUCCEEDED]
+def _open(remediations: Sequence[Remediation], now: datetime) -> Iterator[Finding]:
+    open_ = [found for found in remediations if is_open(found)]
     yield ok(f"{spell_count(len(open_), 'remediation is', 'remediations are')} open")
     for found in sorted(open_, key=lambda one: one.metadata.creation_timestamp):
         age = (now - parse_time(found.metadata.creation_timestamp)).total_seconds()
         if age > OPEN_FOR_LONG:
             waits = first_sentence(found.status.message) or f"It is {found.status.phase}."
             yield warn(
-                f"{found.metadata.name} has been under remediation for {spell_seconds(age)}. {waits}",
-                f"kubectl mend explain {found.metadata.name}",
+                f"{node_of(found)} has been under remediation for {spell_seconds(age)}. {waits}",
+                f"kubectl mend explain {node_of(found)}",
             )
 
 
-def _taints(remediations: Sequence[ManualRemediation], nodes: Seen[list[NodeRecord]]) -> Iterator[Finding]:
+def _taints(remediations: Sequence[Remediation], nodes: Seen[list[NodeRecord]]) -> Iterator[Finding]:
     """Our taint without anybody to take it off again keeps workloads away for ever."""
     if not isinstance(nodes, Present):
         return
@@ -62,7 +62,7 @@ def _taints(remediations: Sequence[ManualRemediation], nodes: Seen[list[NodeReco
         yield ok("no out-of-service taint of ours was left behind")
 
 
-def _locks(remediations: Sequence[ManualRemediation], locks: Seen[list[Lease]]) -> Iterator[Finding]:
+def _locks(remediations: Sequence[Remediation], locks: Seen[list[Lease]]) -> Iterator[Finding]:
     if not isinstance(locks, Present):
         why = locks.why if isinstance(locks, Unreadable) else "there are none"
         yield warn(f"the locks on nodes were not looked at: {why}")

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from nodemend.api.lease import Lease
-from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.wire import Wire
 from nodemend.cli.leaders import LeaderView
+from nodemend.cli.remediations import Remediation
 from nodemend.cli.reviews import ServerVersion
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.decide.facts import Seen
@@ -59,7 +59,7 @@ class CheckFacts:
     checks: Seen[list[NodeHealthCheck]]
     templates: Templates
     nodes: Seen[list[NodeRecord]]
-    remediations: Seen[list[ManualRemediation]]
+    remediations: Seen[list[Remediation]]
     locks: Seen[list[Lease]]
     system_namespace: str
     now: datetime

@@ -13,7 +13,6 @@ from nodemend.api.group_versions import (
     Resource,
 )
 from nodemend.api.lease import Lease
-from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.check.facts import (
@@ -26,6 +25,7 @@ from nodemend.cli.check.facts import (
 )
 from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.leaders import look_at_leaders
+from nodemend.cli.remediations import all_remediations
 from nodemend.cli.reviews import ServedResources, ServerVersion, ask_served, ask_version
 from nodemend.controllers.checking.remedies import Asked, NotServed
 from nodemend.controllers.checking.remedy_watch import find_kind
@@ -75,7 +75,7 @@ async def gather(cluster: Cluster) -> CheckFacts:
         checks=checks,
         templates=await _templates(cluster, checks.value if isinstance(checks, Present) else []),
         nodes=project(await cluster.all(NODE, NodeWire), _records),
-        remediations=await cluster.all(MANUAL_REMEDIATION, ManualRemediation),
+        remediations=await all_remediations(cluster),
         locks=await cluster.all(LEASE, Lease, Selection(namespace=cluster.system_namespace)),
         system_namespace=cluster.system_namespace,
         now=cluster.now,

@@ -11,7 +11,7 @@ from nodemend.api.node import Node
 from nodemend.api.wire import Wire
 from nodemend.api.workloads import Pod
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.remediations import find_open
+from nodemend.cli.remediations import find_manual
 from nodemend.decide.facts import PolicyFacts, Seen
 from nodemend.kube.api_request import Selection
 
@@ -45,7 +45,7 @@ class ConfirmFacts:
 
 
 async def gather(cluster: Cluster, node: str, namespace: str) -> ConfirmFacts:
-    remediation = await find_open(cluster, node, namespace)
+    remediation = await find_manual(cluster, node, namespace)
     where = remediation.metadata.namespace
     on_node = Selection(fields=f"spec.nodeName={node}")
     return ConfirmFacts(

@@ -9,7 +9,7 @@ from nodemend.cli.confirm.facts import gather
 from nodemend.cli.confirm.judgement import Refusal, weigh_word
 from nodemend.cli.confirm.view import ConfirmView, WithdrawnView, confirm_view
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.remediations import find_open
+from nodemend.cli.remediations import find_manual
 from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
 from nodemend.kube.api_request import Precondition, Request, merge_patch
 
@@ -38,7 +38,7 @@ async def confirm(cluster: Cluster, shown: ConfirmView, *, dry_run: bool) -> Non
 async def withdraw(cluster: Cluster, node: str, namespace: str, *, dry_run: bool) -> WithdrawnView:
     """Take the word back. The API server refuses that once the release has begun, and says so."""
     for _ in range(_MOST_TRIES):
-        remediation = await find_open(cluster, node, namespace)
+        remediation = await find_manual(cluster, node, namespace)
         word = remediation.spec.confirmation
         if word is None:
             raise CommandFailure(

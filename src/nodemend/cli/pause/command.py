@@ -5,7 +5,6 @@ from datetime import timedelta
 import click
 
 from nodemend.api import keys
-from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.pause import Pause
 from nodemend.api.quantities import parse_duration
 from nodemend.api.timestamps import print_time
@@ -15,7 +14,7 @@ from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_
 from nodemend.cli.pause.text import render_paused
 from nodemend.cli.pause.view import PausedView, paused_view
 from nodemend.cli.pause.writing import set_pause
-from nodemend.cli.remediations import open_remediations
+from nodemend.cli.remediations import Remediation, open_remediations
 from nodemend.cli.terminal_shell import show
 
 
@@ -62,7 +61,7 @@ def command(
     show(with_cluster(cluster, act), form, render_paused)
 
 
-def _is_of(check: str, remediation: ManualRemediation) -> bool:
+def _is_of(check: str, remediation: Remediation) -> bool:
     return remediation.metadata.labels.get(keys.CHECK) == check
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.pause import Pause
 from nodemend.cli.pause.writing import Change
+from nodemend.cli.remediations import Remediation, node_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class ResumedView:
 def paused_view(
     pause: Pause,
     change: Change,
-    remediations: Iterable[ManualRemediation],
+    remediations: Iterable[Remediation],
     *,
     check: str = "",
     dry_run: bool,
@@ -61,7 +62,7 @@ def paused_view(
         created_policy=change.created,
         going_on=tuple(
             GoingOn(
-                node=found.metadata.name,
+                node=node_of(found),
                 phase=found.status.phase,
                 meanwhile="goes on" if check else _meanwhile(found),
             )
@@ -81,7 +82,7 @@ def resumed_view(change: Change, *, check: str = "", dry_run: bool) -> ResumedVi
     )
 
 
-def _meanwhile(remediation: ManualRemediation) -> str:
+def _meanwhile(remediation: Remediation) -> str:
     """As decide/ has it: a pause stops a release from beginning, never one that has begun."""
     status = remediation.status
     if remediation.metadata.deleting:
@@ -90,4 +91,6 @@ def _meanwhile(remediation: ManualRemediation) -> str:
         return "goes on waiting for the node to come back"
     if status.evidence is not None:
         return "finishes a release that has begun, and begins none"
-    return "waits; nothing is released on anybody's word"
+    if isinstance(remediation, ManualRemediation):
+        return "waits; nothing is released on anybody's word"
+    return "switches no host off and releases nothing; a host that is held off already stays so"

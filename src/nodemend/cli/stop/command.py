@@ -4,14 +4,13 @@ from typing import Final
 
 import click
 
-from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.pause import Pause
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
 from nodemend.cli.pause.writing import set_pause
-from nodemend.cli.remediations import find_open, open_remediations
+from nodemend.cli.remediations import Remediation, find_open, node_of, open_remediations
 from nodemend.cli.stop.text import render
 from nodemend.cli.stop.view import Failed, StopView, stopped_view
 from nodemend.cli.stop.writing import NotStopped, Told, stop
@@ -85,14 +84,14 @@ async def _pause(cluster: Cluster, reason: str, *, dry_run: bool) -> str:
     return change.before.reason if change.before else reason
 
 
-async def _choose(cluster: Cluster, node: str, namespace: str) -> list[ManualRemediation]:
+async def _choose(cluster: Cluster, node: str, namespace: str) -> list[Remediation]:
     if node:
         return [await find_open(cluster, node, namespace)]
     return await open_remediations(cluster, namespace)
 
 
-def _ask(chosen: list[ManualRemediation], *, everything: bool) -> None:
-    named = spell_names([found.metadata.name for found in chosen])
+def _ask(chosen: list[Remediation], *, everything: bool) -> None:
+    named = spell_names([node_of(found) for found in chosen])
     what = f"{spell_count(len(chosen), 'remediation')}" + (f" ({named})" if named else "")
     before = "Pause the whole cluster and stop" if everything else "Stop"
     click.confirm(f"{before} {what}?", abort=True, err=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from nodemend.api import keys
-from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.power_cycle import Metal3Remediation, Phase
+from nodemend.cli.remediations import Remediation, node_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +37,10 @@ class StopView:
     dry_run: bool
 
 
-def stopped_view(remediation: ManualRemediation) -> Stopped:
+def stopped_view(remediation: Remediation) -> Stopped:
     metadata = remediation.metadata
     return Stopped(
-        node=metadata.name,
+        node=node_of(remediation),
         namespace=metadata.namespace,
         check=metadata.labels.get(keys.CHECK, ""),
         phase="Ending" if metadata.deleting else remediation.status.phase,
@@ -47,12 +48,27 @@ def stopped_view(remediation: ManualRemediation) -> Stopped:
     )
 
 
-def _ends(remediation: ManualRemediation) -> str:
+def _ends(remediation: Remediation) -> str:
     status = remediation.status
     if remediation.metadata.deleting:
         return "was ending already"
+    if isinstance(remediation, Metal3Remediation):
+        return _ends_with_power(remediation)
     if status.released:
         return "ends; its workloads run elsewhere, and the node is waited for no longer"
     if status.evidence is not None:
         return "ends once its taint is off the node; what was released by then runs elsewhere"
     return "ends at once; nothing was released"
+
+
+def _ends_with_power(remediation: Metal3Remediation) -> str:
+    """As decide/power_cycle_ends has it: what is begun to be released is released first."""
+    match remediation.status.phase:
+        case Phase.RELEASE:
+            return "ends once its workloads have left the node and its host is on again"
+        case Phase.POWER_ON | Phase.DELETING_MACHINE:
+            return "ends once its host is on again; its workloads run elsewhere"
+        case Phase.POWER_OFF:
+            return "ends once its host is on again; nothing was released"
+        case _:
+            return "ends at once; its host is left alone"

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
-from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.cli.cluster import Cluster
+from nodemend.cli.remediations import Remediation, node_of, resource_of
 from nodemend.decide.facts import Present
 from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
 from nodemend.kube.api_request import Precondition, delete
@@ -17,7 +16,7 @@ _MOST_TRIES: Final = 5
 class Told:
     """It was told to end, and this is how it stood then."""
 
-    remediation: ManualRemediation
+    remediation: Remediation
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +30,27 @@ class NotStopped:
     why: str
 
 
-async def stop(
-    cluster: Cluster, remediation: ManualRemediation, *, dry_run: bool
-) -> Told | Gone | NotStopped:
+async def stop(cluster: Cluster, remediation: Remediation, *, dry_run: bool) -> Told | Gone | NotStopped:
     """Tell one to end. Only the very object that was shown is deleted, in whatever version it is by then."""
     uid, name = remediation.metadata.uid, remediation.metadata.name
+    resource, node = resource_of(remediation), node_of(remediation)
     for _ in range(_MOST_TRIES):
         metadata = remediation.metadata
         if metadata.deleting:
             return Told(remediation)
         only_if = Precondition(uid, metadata.resource_version)
-        request = delete(MANUAL_REMEDIATION, name, metadata.namespace, only_if=only_if)
+        request = delete(resource, name, metadata.namespace, only_if=only_if)
         match await cluster.write(request, Acknowledged, dry_run=dry_run):
             case Refused(reason=Reason.CONFLICT):
                 pass
             case Refused(reason=Reason.NOT_FOUND):
                 return Gone()
             case Refused(message=why):
-                return NotStopped(name, why)
+                return NotStopped(node, why)
             case _:
                 return Told(remediation)
-        found = await cluster.find(MANUAL_REMEDIATION, name, ManualRemediation, metadata.namespace)
+        found = await cluster.find(resource, name, type(remediation), metadata.namespace)
         if not isinstance(found, Present) or found.value.metadata.uid != uid:
             return Gone()
         remediation = found.value
-    return NotStopped(name, "it kept changing under our hands; try again")
+    return NotStopped(node, "it kept changing under our hands; try again")
