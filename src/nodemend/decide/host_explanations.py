@@ -159,9 +159,9 @@ def _explain_power(
                 "It goes on once the host is on. Or have somebody look, and let a ManualRemediation "
                 "release the node on their word.",
             )
-        case AwaitingOff(host, waited, limit):
+        case AwaitingOff(host, limit):
             return Explanation(
-                f"Waiting for {host} to be seen off, for {waited:.0f} s of {limit:.0f} s.",
+                f"Waiting for {host} to be seen off; there are {limit:.0f} s for that.",
                 "It goes on when its operator reports it off.",
             )
         case HostOn(host):
@@ -177,9 +177,9 @@ def _explain_power(
             return Explanation(
                 f"Our hold is no longer on {host}: somebody took it off.", "It is placed again."
             )
-        case AwaitingOn(host, waited, limit):
+        case AwaitingOn(host, limit):
             return Explanation(
-                f"Waiting for {host} to be on again, for {waited:.0f} s of {limit:.0f} s.",
+                f"Waiting for {host} to be on again; there are {limit:.0f} s for that.",
                 "It goes on when its operator reports it on.",
             )
         case _:

@@ -55,8 +55,9 @@ class OffByOthers:
 
 @dataclass(frozen=True, slots=True)
 class AwaitingOff:
+    """`limit` is how long an attempt may take for it."""
+
     host: str
-    waited: float
     limit: float
 
 
@@ -98,8 +99,9 @@ class HoldLost:
 
 @dataclass(frozen=True, slots=True)
 class AwaitingOn:
+    """`limit` is how long an attempt, or the end, may take for it."""
+
     host: str
-    waited: float
     limit: float
 
 

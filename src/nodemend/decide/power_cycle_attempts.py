@@ -88,7 +88,7 @@ def _power_on(facts: PowerFacts, host: HostFacts) -> Step:
         case Move.AWAIT_NODE:
             return _await(facts, _not_back(facts, host))
         case Move.AWAIT_ON:
-            return _await(facts, AwaitingOn(str(host), facts.in_phase_for, facts.power_on_within))
+            return _await(facts, AwaitingOn(str(host), facts.power_on_within))
         case Move.AWAIT_SIGHT:
             return _await(facts, HostDoubtful(str(host), doubt(host) or NotManaged(host.state)))
         case move:

@@ -25,7 +25,7 @@ def end(facts: PowerFacts) -> Step:
         return GiveBack(held)
     still_off = _still_off(facts)
     if still_off and facts.in_phase_for < facts.power_on_within:
-        return Hold(AwaitingOn(still_off, facts.in_phase_for, facts.power_on_within))
+        return Hold(AwaitingOn(still_off, facts.power_on_within))
     return drop_lock_then(facts, DropFinalizer(still_off))
 
 

@@ -174,7 +174,7 @@ def _place_hold(facts: PowerFacts, host: HostFacts) -> Step:
 def _await_off(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
     if facts.remediation.status.evidence is not None:
         return _wait(facts, node, HostOn(str(host)))
-    return _wait(facts, node, AwaitingOff(str(host), facts.in_phase_for, facts.power_off_within))
+    return _wait(facts, node, AwaitingOff(str(host), facts.power_off_within))
 
 
 def _await_on(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:

@@ -56,7 +56,7 @@ EXAMPLES: list[tuple[HostHold, str]] = [
         OffByOthers(HOST, owner=False, holders=()),
         f"{HOST} is off, and not by us: nothing tells since when, or whether it still is.",
     ),
-    (AwaitingOff(HOST, 12, 300), f"Waiting for {HOST} to be seen off, for 12 s of 300 s."),
+    (AwaitingOff(HOST, 300), f"Waiting for {HOST} to be seen off; there are 300 s for that."),
     (HostOn(HOST), f"{HOST} is on again, although we hold it off."),
     (OffTooFresh(HOST), f"{HOST} was seen off just now."),
     (OffUndated(HOST), f"{HOST} is off, but it may have been on since we saw it go off."),
@@ -65,7 +65,7 @@ EXAMPLES: list[tuple[HostHold, str]] = [
         f"The kubelet renewed its Lease at 12:05, after {HOST} was seen off: it runs on another.",
     ),
     (HoldLost(HOST), f"Our hold is no longer on {HOST}: somebody took it off."),
-    (AwaitingOn(HOST, 12, 600), f"Waiting for {HOST} to be on again, for 12 s of 600 s."),
+    (AwaitingOn(HOST, 600), f"Waiting for {HOST} to be on again; there are 600 s for that."),
     (BackingOff(30, 1), "1 attempt failed; the next begins in 30 s."),
     (BackingOff(60, 2), "2 attempts failed; the next begins in 60 s."),
     (

@@ -56,7 +56,7 @@ BRINGING_BACK: list[tuple[str, PowerFacts, Step]] = [
         facts(POWERING_ON, replace(OFF, paused=True), in_phase_for=LATE),
         GiveBack(replace(OFF, paused=True)),
     ),
-    ("power is awaited", facts(POWERING_ON, LET_GO), Hold(host_holds.AwaitingOn(H, 5.0, 600.0))),
+    ("power is awaited", facts(POWERING_ON, LET_GO), Hold(host_holds.AwaitingOn(H, 600.0))),
     (
         "or somebody who can see it",
         facts(POWERING_ON, replace(LET_GO, detached=True)),
@@ -118,7 +118,7 @@ BRINGING_BACK: list[tuple[str, PowerFacts, Step]] = [
     (
         "power did not come in time",
         facts(POWERING_ON, LET_GO, in_phase_for=LATE),
-        GiveUp(host_holds.AwaitingOn(H, 600.0, 600.0), for_good=False),
+        GiveUp(host_holds.AwaitingOn(H, 600.0), for_good=False),
     ),
     (
         "the node did not come in time",

@@ -108,7 +108,7 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
     ("then it is switched off", facts(ASKED), PlaceHold(HOST)),
     ("another version is seen on anew", facts(ASKED, replace(HOST, version="11")), WantOff("11")),
     ("of the pending one too", facts(BOUND.but(seen_on_version="10")), WantOff("10")),
-    ("off is waited for", facts(ASKED, HELD), Hold(host_holds.AwaitingOff(H, 5.0, 300.0))),
+    ("off is waited for", facts(ASKED, HELD), Hold(host_holds.AwaitingOff(H, 300.0))),
     (
         "it is looked at twice",
         facts(ASKED, OFF, host_unchanged_for=0.0),
@@ -407,7 +407,7 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "a Node that vanished before its host was off",
         facts(ASKED, HELD, node=Absent(), lease=Absent()),
-        Hold(host_holds.AwaitingOff(H, 5.0, 300.0)),
+        Hold(host_holds.AwaitingOff(H, 300.0)),
     ),
     ("and after it was", facts(NOTED, OFF, node=Absent(), lease=Absent(), left=GONE), MarkReleased()),
 ]

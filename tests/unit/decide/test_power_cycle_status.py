@@ -36,7 +36,7 @@ from tests.unit.decide.power_worlds import (
 
 NOW, LATER = "2026-01-01T12:00:00Z", "2026-01-01T12:05:00Z"
 FELL = host_holds.HostOn("metal3/h1")
-WAITED = host_holds.AwaitingOff("metal3/h1", 300.0, 300.0)
+WAITED = host_holds.AwaitingOff("metal3/h1", 300.0)
 
 
 def step(status: Metal3RemediationStatus, taken: StatusStep, now: str = NOW) -> Metal3RemediationStatus:
@@ -256,7 +256,7 @@ def test_a_stamp_leaves_what_others_said() -> None:
 
 
 def test_the_same_kind_of_hold_is_not_told_twice() -> None:
-    told = step(ASKED, Hold(host_holds.AwaitingOff("metal3/h1", 1.0, 300.0)))
+    told = step(ASKED, Hold(host_holds.AwaitingOff("metal3/h1", 300.0)))
     assert tells(told, Hold(WAITED))
     assert not tells(told, Hold(holds.NodeReady("n1")))
     assert not tells(ASKED, Hold(WAITED))

@@ -7,6 +7,7 @@ from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.group_versions import (
     MANUAL_REMEDIATION,
+    METAL3_REMEDIATION,
     NODE,
     NODE_HEALTH_CHECK,
     REMEDIATION_ORDER,
@@ -14,6 +15,7 @@ from nodemend.api.group_versions import (
 )
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.timestamps import parse_time
@@ -22,6 +24,7 @@ from nodemend.cli.etcd_hosts import look_for_etcd
 from nodemend.cli.leaders import LeaderView, look_at_leaders
 from nodemend.cli.listed_objects import as_cache
 from nodemend.cli.listed_remedies import look_at_remedies
+from nodemend.cli.remediations import is_open, node_of
 from nodemend.cli.written_ages import written_age
 from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
@@ -45,6 +48,8 @@ class ExplainFacts:
     leaders: tuple[LeaderView, ...]
     now: datetime
     etcd_hosts: frozenset[str] = frozenset()
+    power_cycle: Metal3Remediation | None = None
+    """The one that is open for the node."""
 
 
 async def gather(cluster: Cluster, name: str) -> ExplainFacts:
@@ -78,7 +83,15 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
         leaders=await look_at_leaders(cluster),
         now=cluster.now,
         etcd_hosts=await look_for_etcd(cluster),
+        power_cycle=await _power_cycle(cluster, name),
     )
+
+
+async def _power_cycle(cluster: Cluster, node: str) -> Metal3Remediation | None:
+    """Who may not see them, or has none, is told of the others all the same."""
+    found = await cluster.all(METAL3_REMEDIATION, Metal3Remediation)
+    mine = found.value if isinstance(found, Present) else []
+    return next((one for one in mine if node_of(one) == node and is_open(one)), None)
 
 
 async def _orders(cluster: Cluster) -> list[RemediationOrder]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, assert_never, get_args
 
 from nodemend.api import keys
-from nodemend.api.manual_remediation import Phase
+from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.step_words import spell_left
@@ -24,6 +24,7 @@ from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_order import GOOD_FOR, Lapsed, Stands, Used
+from nodemend.decide.remediation_request import Open
 from nodemend.decide.storm_guard import guard, most_at_once
 
 QUESTION_OF: Final[dict[type, str]] = {
@@ -135,14 +136,20 @@ def ask_allowed(facts: GuardFacts, weighed: Weighed) -> Question:
     return Question(key="allowed", asked=asked, answer=Answer.YES, because=because)
 
 
-def ask_remediating(facts: ExplainFacts) -> Question:
+def ask_remediating(facts: ExplainFacts, existing: Open | None) -> Question:
+    """`existing` is the remediation of its check, of whatever kind."""
     asked = "under remediation"
-    if facts.open_ is None:
-        return Question(key="remediating", asked=asked, answer=Answer.NO)
-    metadata, status = facts.open_.remediation.metadata, facts.open_.remediation.status
+    open_ = facts.open_.remediation if facts.open_ is not None else facts.power_cycle
+    if open_ is None:
+        answer = Answer.NO if existing is None else Answer.YES
+        return Question(
+            key="remediating", asked=asked, answer=answer, because=existing.holder if existing else ""
+        )
+    metadata, status = open_.metadata, open_.status
     age = (facts.now - parse_time(metadata.creation_timestamp)).total_seconds()
     phase = "Ending" if metadata.deleting else status.phase
-    because = f"{metadata.namespace}/{metadata.name}, {phase}, for {spell_seconds(age)}"
+    kind = "" if isinstance(open_, ManualRemediation) else "power cycle "
+    because = f"{kind}{metadata.namespace}/{metadata.name}, {phase}, for {spell_seconds(age)}"
     if by := metadata.annotations.get(keys.ORDERED_BY):
         because += f"; ordered by {by}: {metadata.annotations.get(keys.ORDERED_BECAUSE, '')}"
     return Question(key="remediating", asked=asked, answer=Answer.YES, because=because)

@@ -5,6 +5,7 @@ from typing import Final, assert_never
 
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import RecoveryPhase, RecoveryReport
+from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.cli.explain import questions as ask
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.health_words import spell_health, spell_state
@@ -52,7 +53,7 @@ def _rows(facts: ExplainFacts, judged: Judged | None) -> Iterator[Question]:
         if judged.weighed.order is not None:
             yield ask.ask_ordered(judged.weighed)
         yield ask.ask_allowed(judged.guarding, judged.weighed)
-    yield ask.ask_remediating(facts)
+    yield ask.ask_remediating(facts, judged.existing if judged else None)
     if facts.open_ is not None:
         yield from ask.ask_of_remediation(facts.open_)
 
@@ -65,6 +66,8 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
             held = held_view(step, facts.node.name)
             return f"is under remediation, and held. {held.sentence}", held
         return f"is under remediation. Next, the remediator {spell_step(step)}.", None
+    if facts.power_cycle is not None:
+        return _power_cycled(facts.power_cycle), None
     if judged is None:
         return "is watched by no check. Nothing will be done about it.", None
     warrant = judged.weighed.warrant(judged.guarding)
@@ -84,6 +87,14 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
         whose = f"the remediation that {warrant.order.by} ordered" if warrant else "its remediation"
         return f"{spell_state(judged.health)}, and {whose} is held. {held.sentence}", held
     return _unheld(judged.health, request), None
+
+
+def _power_cycled(remediation: Metal3Remediation) -> str:
+    """In the words of its status, which are those of the code that decides."""
+    status = remediation.status
+    host = f"{status.host.namespace}/{status.host.name}" if status.host else "its host"
+    said = first_sentence(status.message)
+    return f"is under remediation: {host} is switched off and on ({status.phase}). {said}".rstrip()
 
 
 def _unheld(health: NodeHealth, request: Request) -> str:

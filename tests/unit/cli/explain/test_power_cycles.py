@@ -1,0 +1,36 @@
+"""A node whose host is switched off and on is told to be under remediation, and how far that is."""
+
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.explain.facts import gather
+from nodemend.cli.explain.reasoning import explain_node
+from nodemend.cli.explain.view import Answer, ExplainView
+from nodemend.testing.cluster.world import World
+from tests.simulation.power.world import furnish, shaped
+from tests.unit.cli.simulated_caller import SimulatedCaller
+
+SICK = "node-1"
+LENIENT = {"maxUnhealthy": "100%", "settleTime": "5s", "minInterval": "1s"}
+
+
+async def look(cluster: Cluster) -> ExplainView:
+    return explain_node(await gather(cluster, SICK))
+
+
+def test_what_the_power_cycle_waits_for_is_the_headline() -> None:
+    world = World("explain power", shaped(machines=3, policy=LENIENT))
+    rack = furnish(world)
+    world.run(120.0)
+    rack.bmcs[SICK].faults.off_never_done = True
+    world.machines[SICK].connected = False
+    world.run(270.0)
+    view = SimulatedCaller(world).run(look)
+    rack.close()
+    world.close()
+
+    [remediating] = [row for row in view.questions if row.key == "remediating"]
+    assert view.headline == (
+        f"{SICK} is under remediation: default/{SICK} is switched off and on (power-off). "
+        f"Waiting for default/{SICK} to be seen off; there are 300 s for that."
+    )
+    assert remediating.answer is Answer.YES
+    assert remediating.because.startswith(f"power cycle nodemend-system/{SICK}, power-off, for ")
