@@ -163,6 +163,10 @@ power-table:
 simulate-power seeds="5000":
     {{python}} -m tests.simulation.power.campaign --seeds {{seeds}}
 
+# [power-mutants] Mistakes made by hand in the code that switches hosts off: the simulated world has to notice each.
+power-mutants seeds="300":
+    {{python}} -m tests.power_mutants --seeds {{seeds}}
+
 # [host-conformance] The host operator that we play, against every recorded sequence of metal3's own.
 host-conformance *args:
     {{python}} -m tests.host_conformance {{args}}

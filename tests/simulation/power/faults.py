@@ -6,6 +6,8 @@ from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
 from nodemend.testing.cluster.world import World
 from nodemend.testing.metal3.bmc import BmcFaults, Order
 from nodemend.testing.metal3.rack import NAMESPACE, Rack
@@ -28,10 +30,17 @@ class HostFaults:
     def plan(self) -> None:
         for _ in range(self._chance.randint(0, 10)):
             when = self._chance.uniform(60.0, FAULTS_CEASE - 300.0)
-            self._world.scheduler.at(when, self._disturb)
+            self._world.scheduler.at(when, lambda: self._disturb(self._pick()))
+        self._world.remediator.witnesses.append(self._saw_write)
         self._world.scheduler.at(FAULTS_CEASE, self._cease)
 
-    def _disturb(self) -> None:
+    def _saw_write(self, _user: str, request: Request, _answer: Answer) -> None:
+        """A host was held or given back: most of what can go wrong with it matters in the next minute."""
+        now, name = self._world.scheduler.now, request.path.rpartition("/")[2]
+        if "/baremetalhosts/" in request.path and now < FAULTS_CEASE - 120.0 and self._chance.random() < 0.7:
+            self._world.scheduler.after(self._chance.uniform(0.0, 70.0), lambda: self._disturb(name))
+
+    def _disturb(self, name: str) -> None:
         happenings: dict[str, Callable[[str], None]] = {
             "bmc silent": lambda name: self._bmc(name, BmcFaults(unreachable=True)),
             "off refused": lambda name: self._bmc(name, BmcFaults(off_refused=True)),
@@ -42,6 +51,7 @@ class HostFaults:
             "off by the bmc": lambda name: self._order(name, Order.FORCE_OFF),
             "paused": lambda name: self._annotate(name, keys.HOST_PAUSED, ""),
             "detached": lambda name: self._annotate(name, keys.HOST_DETACHED, ""),
+            "detour": self._detour,
             "held by another": lambda name: self._annotate(name, _ANOTHER, ""),
             "wanted off": self._want_off,
             "power off disabled": self._disable,
@@ -51,7 +61,7 @@ class HostFaults:
             "ironic stops": lambda _: self._stop_ironic(),
             "remediation deleted": self._delete_remediation,
         }
-        what, name = self._chance.choice(sorted(happenings)), self._pick()
+        what = self._chance.choice(sorted(happenings))
         self.counts[f"host {what}"] += 1
         self._world.scheduler.note(f"fault: {what}, {name}")
         happenings[what](name)
@@ -87,6 +97,13 @@ class HostFaults:
     def _annotate(self, name: str, key: str, value: str) -> None:
         self._patch(name, {"metadata": {"annotations": {key: value}}})
         self._later(lambda: self._patch(name, {"metadata": {"annotations": {key: None}}}))
+
+    def _detour(self, name: str) -> None:
+        """Taken out of metal3's hands, switched on at its BMC, and given back, as if nothing had been."""
+        scheduler, detached = self._world.scheduler, keys.HOST_DETACHED
+        self._patch(name, {"metadata": {"annotations": {detached: ""}}})
+        scheduler.after(3.0, lambda: self._rack.bmcs[name].press(on=True))
+        scheduler.after(8.0, lambda: self._patch(name, {"metadata": {"annotations": {detached: None}}}))
 
     def _want_off(self, name: str) -> None:
         self._patch(name, {"spec": {"online": False}})

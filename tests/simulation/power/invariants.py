@@ -65,5 +65,6 @@ class PowerInvariants(Invariants):
             name, annotations = host["metadata"]["name"], host["metadata"].get("annotations", {})
             if any(key.startswith(keys.OUR_HOLD_PREFIX) for key in annotations):
                 raise InvariantBrokenError(f"I8: our hold is left on {name}")
-            if not self.world.machines[name].powered:
-                raise InvariantBrokenError(f"I7: {name} is left off")
+        off = [machine.name for machine in self.world.machines.values() if not machine.powered]
+        if off:
+            raise InvariantBrokenError(f"I7: {off} are left off")

@@ -33,11 +33,12 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     invariants = PowerInvariants()
     world = World(
         seed,
-        shaped(machines=4, quality=weather.quality, policy=weather.policy),
+        shaped(machines=4, workloads=4, quality=weather.quality, policy=weather.policy),
         invariants.started,
         keep_trace=keep_trace,
     )
-    rack = furnish(world)
+    crossed = Scheduler(seed).chance("cables").random() < 0.15
+    rack = furnish(world, crossed=crossed)
     invariants.watch(world)
     faults, host_faults = Faults(world, weather, invariants.note_policy), HostFaults(world, rack)
     faults.plan()

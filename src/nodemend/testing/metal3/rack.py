@@ -42,15 +42,17 @@ class Rack:
         self.operator = Replica(scheduler, "baremetal-operator", self._program, endpoint, quality)
         self.operator.watch_over()
 
-    def enrol(self, api: Direct, *, deployed: bool = False) -> None:
+    def enrol(self, api: Direct, *, deployed: bool = False, crossed: Mapping[str, str] | None = None) -> None:
         """Create a host for each machine, and let the operator find out the rest.
 
-        What runs on them came from elsewhere, or from metal3 itself where they are `deployed`.
+        What runs on them came from elsewhere, or from metal3 itself where they are `deployed`. A host that is
+        `crossed` with another machine has that one's BMC.
         """
         for name in self.bmcs:
             secret = {"metadata": {"name": f"{name}-bmc"}, "data": {"username": _ADMIN, "password": _ADMIN}}
             api.create(SECRET, secret, NAMESPACE)
-            bmc = {"address": address(name), "credentialsName": f"{name}-bmc"}
+            behind = (crossed or {}).get(name, name)
+            bmc = {"address": address(behind), "credentialsName": f"{name}-bmc"}
             source = {"image": {"url": "an image"}} if deployed else {"externallyProvisioned": True}
             spec = {"online": True, "bmc": bmc, **source}
             api.create(BARE_METAL_HOST, {"metadata": {"name": name}, "spec": spec}, NAMESPACE)

@@ -1,0 +1,76 @@
+"""Mistakes that somebody could make in the code that switches hosts off, each as one change of its source."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+DECIDE: Final = Path(__file__).parents[2] / "src" / "nodemend" / "decide"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    name: str
+    module: str
+    right: str
+    wrong: str
+
+    @property
+    def source(self) -> str:
+        """The module with the mistake in it. Raises ValueError when the code has moved on."""
+        text = (DECIDE / f"{self.module}.py").read_text()
+        if text.count(self.right) != 1:
+            raise ValueError(f"{self.name}: {self.module} has its line {text.count(self.right)} times")
+        return text.replace(self.right, self.wrong)
+
+
+MISTAKES: Final = (
+    Mistake(
+        "drop the identity check",
+        "host_identity",
+        "    if wrong is not None:\n",
+        "    if False:\n",
+    ),
+    Mistake(
+        "trust a cached power state",
+        "fence_evidence",
+        "    if watched.first is None or watched.first.last_updated != host.last_updated:\n",
+        "    if watched.first is None:\n",
+    ),
+    Mistake(
+        "release before off",
+        "host_power",
+        "    return Power.ON if host.powered_on else Power.OFF\n",
+        "    return Power.ON if host.powered_on and not host.held_by_us else Power.OFF\n",
+    ),
+    Mistake(
+        "believe OK",
+        "host_power",
+        "    if why is not None:\n        return Power.UNKNOWN\n",
+        '    if host.operational_status != "OK":\n        return Power.UNKNOWN\n',
+    ),
+    Mistake(
+        "give the hold back early",
+        "power_cycle_phases",
+        "            return clear_out(facts, node, contradicted=is_contradicted(facts, node))\n",
+        "            return MarkReleased()\n",
+    ),
+    Mistake(
+        "power comes back before the taint is off",
+        "power_cycle_attempts",
+        "    if node is not None and OUR_TAINT in node.taints:\n        return Untaint(node)\n",
+        "    if (held := facts.held) is not None:\n        return GiveBack(held)\n"
+        "    if node is not None and OUR_TAINT in node.taints:\n        return Untaint(node)\n",
+    ),
+    Mistake(
+        "never mind a kubelet that speaks",
+        "fence_evidence",
+        "            if first is None or found.renew_time != first.last_renew_time:\n",
+        "            if first is None:\n",
+    ),
+    Mistake(
+        "void nothing on the Node",
+        "remediation_life",
+        "    return ForgetEvidence(why) if facts.void_mark == mark else VoidOnNode(node, mark)\n",
+        "    return ForgetEvidence(why)\n",
+    ),
+)
