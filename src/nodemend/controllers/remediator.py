@@ -128,8 +128,9 @@ class Remediator:
             for key in self._everything():
                 loop.add(key)
             sweeps = {"lock sweep": sweep.run()}
-            if METAL3_REMEDIATION.kind in self.kinds:
-                sweeps["hold sweep"] = HoldSweep(reader, client, self._observers.power).run()
+            if power_cycles := self.kinds.get(METAL3_REMEDIATION.kind):
+                any_open = lambda: len(power_cycles.cache) > 0  # noqa: E731 - one question
+                sweeps["hold sweep"] = HoldSweep(reader, client, self._observers.power, any_open).run()
             await run_together(self._runtime, {"work": loop.run(), **sweeps})
         finally:
             self._loop = None

@@ -4,6 +4,8 @@ Such a hold is left when a write that was given up is applied late, or when some
 remediation by force. A host must not stay off for it, unseen.
 """
 
+from collections.abc import Callable
+from math import inf
 from typing import Final, Protocol
 
 from nodemend.api import keys
@@ -20,7 +22,11 @@ from nodemend.kube.api_outcome import Acknowledged, Ok
 from nodemend.kube.api_request import Precondition, merge_patch
 from nodemend.kube.paged_list import list_all
 
-SWEEP_EVERY: Final = 60.0
+LOOK_EVERY: Final = 60.0
+LINGERS: Final = 600.0
+"""Seconds after the last remediation for which one of its writes might still land."""
+AT_LEAST_EVERY: Final = 1800.0
+"""All hosts are read, and there may be thousands: where nothing was switched, seldom."""
 
 
 class SweepRecorder(Protocol):
@@ -30,18 +36,34 @@ class SweepRecorder(Protocol):
 
 
 class HoldSweep:
-    """Serves one leadership. `client` must refuse writes once that is over."""
+    """Serves one leadership. `client` must refuse writes once that is over.
 
-    def __init__(self, reader: Reader, client: ApiClient, recorder: SweepRecorder) -> None:
+    `any_open` tells whether there are remediations now.
+    """
+
+    def __init__(
+        self, reader: Reader, client: ApiClient, recorder: SweepRecorder, any_open: Callable[[], bool]
+    ) -> None:
         self._reader = reader
         self._client = client
         self._recorder = recorder
+        self._any_open = any_open
 
     async def run(self) -> None:
-        """Until cancelled: at once, and then every minute. What cannot be read now is read the next time."""
+        """Until cancelled: at once, then every minute for as long as something may have been left behind.
+
+        What cannot be read now is read the next time.
+        """
+        runtime = self._reader.runtime
+        busy_until, due = 0.0, -inf
         while True:
-            await self.sweep()
-            await self._reader.runtime.sleep(SWEEP_EVERY)
+            now = runtime.monotonic()
+            if self._any_open():
+                busy_until = now + LINGERS
+            if now < busy_until or now >= due:
+                await self.sweep()
+                due = now + AT_LEAST_EVERY
+            await runtime.sleep(LOOK_EVERY)
 
     async def sweep(self) -> None:
         # Hosts first: whatever placed a hold that is seen here is among the remediations listed after it.

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from nodemend.api import keys
-from nodemend.api.group_versions import NODE
+from nodemend.api.group_versions import METAL3_REMEDIATION, NODE
+from nodemend.testing.metal3.rack import NAMESPACE
 from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
 
 LEFT = f"{keys.OUR_HOLD_PREFIX}of-a-remediation-that-is-gone"
@@ -20,6 +21,8 @@ def world() -> Iterator[PowerWorld]:
 
 
 def hold(world: PowerWorld, *holds: str) -> None:
+    """While some other remediation is open: then hosts are looked at every minute."""
+    world.api.create(METAL3_REMEDIATION, {"metadata": {"name": "of-no-node"}}, NAMESPACE)
     world.patch_host({"metadata": {"annotations": dict.fromkeys(holds, keys.HARD_HOLD)}})
 
 
@@ -30,6 +33,14 @@ def test_it_is_taken_off_within_a_minute_and_the_host_comes_back(world: PowerWor
     assert LEFT not in world.annotations
     assert world.world.machines[SICK].powered
     assert world.world.machines[SICK].boots == 2
+
+
+def test_where_nothing_is_remediated_it_is_found_within_half_an_hour(world: PowerWorld) -> None:
+    world.patch_host({"metadata": {"annotations": {LEFT: keys.HARD_HOLD}}})
+    world.run(300.0)
+    assert LEFT in world.annotations
+    world.run(1600.0)
+    assert LEFT not in world.annotations
 
 
 def test_anothers_hold_stays(world: PowerWorld) -> None:
