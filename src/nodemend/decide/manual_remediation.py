@@ -130,7 +130,8 @@ def _await_word(facts: ManualFacts, lease: LeaseFacts, believed: Believed | Hold
 def _release(
     facts: ManualFacts, node: NodeFacts, recorded: Evidence, believed: Believed | HoldReason
 ) -> Step:
-    gate = open_gate(node, recorded, believed, brake(facts.policy, facts.others), facts.epoch)
+    # Who has recorded evidence is counted by the others. If those held it up, two could wait for one another.
+    gate = open_gate(node, recorded, believed, brake(facts.policy, Present(0)), facts.epoch)
     if isinstance(gate, ReleaseTicket):
         # A mark that stands already would let the next fall pass without a write to the Node.
         return ClearVoidMark(node) if is_marked(facts) else Release(gate)

@@ -324,3 +324,9 @@ def test_a_pause_holds_the_release_and_keeps_the_evidence() -> None:
 def test_nobody_elses_taint_is_taken_for_ours() -> None:
     theirs = replace(SILENT_NODE, taints=(replace(OUR_TAINT, value="nodeshutdown"),))
     assert isinstance(decide(releasing(node=Present(theirs))), Release)
+
+
+def test_who_has_begun_to_release_is_not_stopped_by_others_that_have() -> None:
+    """The limit was lowered meanwhile: each of two would wait for the other."""
+    begun = releasing(others=Present(1))
+    assert isinstance(decide(begun), Release)
