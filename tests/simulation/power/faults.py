@@ -31,8 +31,23 @@ class HostFaults:
         for _ in range(self._chance.randint(0, 10)):
             when = self._chance.uniform(60.0, FAULTS_CEASE - 300.0)
             self._world.scheduler.at(when, lambda: self._disturb(self._pick()))
+        for _ in range(self._chance.randint(2, 6)):
+            when = self._chance.uniform(60.0, FAULTS_CEASE - 500.0)
+            self._world.scheduler.at(when, self._break_for_long)
         self._world.remediator.witnesses.append(self._saw_write)
         self._world.scheduler.at(FAULTS_CEASE, self._cease)
+
+    def _break_for_long(self) -> None:
+        """For long enough that somebody does something about it. A boot heals a machine that hangs."""
+        machine = self._world.machines[self._chance.choice(sorted(self._world.machines))]
+        kind = self._chance.choice(("hangs", "is cut off"))
+        self.counts[f"machine {kind} for long"] += 1
+        self._world.scheduler.note(f"fault: {machine.name} {kind}")
+        if kind == "hangs":
+            machine.hung = True
+        else:
+            machine.connected = False
+            self._later(lambda: setattr(machine, "connected", True), (400.0, 700.0, 1200.0))
 
     def _saw_write(self, _user: str, request: Request, _answer: Answer) -> None:
         """A host was held or given back: most of what can go wrong with it matters in the next minute."""
@@ -72,8 +87,8 @@ class HostFaults:
         names = sorted(self._world.machines)
         return self._chance.choice(busy if busy and self._chance.random() < 0.8 else names)
 
-    def _later(self, undo: Callable[[], None]) -> None:
-        lasts = self._chance.choice(_LASTS)
+    def _later(self, undo: Callable[[], None], after: tuple[float, ...] = _LASTS) -> None:
+        lasts = self._chance.choice(after)
         self._world.scheduler.at(min(self._world.scheduler.now + lasts, FAULTS_CEASE), undo)
 
     def _stop_ironic(self) -> None:
