@@ -1,6 +1,5 @@
 """Gather, decide, act: at most one write a pass, and the next pass reads everything anew."""
 
-from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from nodemend.api.group_versions import Resource
@@ -70,21 +69,23 @@ class Way(Protocol[R, G, S]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class RemediationController(Generic[R, G, S]):
     """Serves one leadership. `client` must refuse writes once that is over."""
 
-    way: Way[R, G, S]
-    reader: Reader
-    client: ApiClient
-    recorder: Recorder[R, S]
+    def __init__(
+        self, way: Way[R, G, S], reader: Reader, client: ApiClient, recorder: Recorder[R, S]
+    ) -> None:
+        self._way = way
+        self._reader = reader
+        self._client = client
+        self._recorder = recorder
 
     async def reconcile(self, key: tuple[str, str]) -> Outcome:
         namespace, name = key
-        match await self.reader.get(self.way.resource, name, self.way.type, namespace):
+        match await self._reader.get(self._way.resource, name, self._way.type, namespace):
             case Ok(remediation, server_time):
-                gathered = await self.way.gather(remediation, server_time)
-                return await self._act(remediation, gathered, self.way.decide(gathered))
+                gathered = await self._way.gather(remediation, server_time)
+                return await self._act(remediation, gathered, self._way.decide(gathered))
             case Refused(reason=Reason.NOT_FOUND):
                 return Done()
             case failure:
@@ -92,18 +93,18 @@ class RemediationController(Generic[R, G, S]):
 
     async def _act(self, remediation: R, gathered: G, step: S | Hold) -> Outcome:
         if isinstance(step, Hold):
-            self.recorder.held(remediation, step)
+            self._recorder.held(remediation, step)
             if isinstance(step.reason, holds.Deposed):
                 return Done()
-            if self.way.tells(remediation, step):
+            if self._way.tells(remediation, step):
                 return RequeueAfter(self._again_in(step))
-        now = print_time(self.reader.runtime.wall())
-        request = self.way.request_for(gathered, step, now)
+        now = print_time(self._reader.runtime.wall())
+        request = self._way.request_for(gathered, step, now)
         if request is None:
             return Done()
-        deadline = self.reader.runtime.monotonic() + WRITE_WITHIN
+        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
         return self._judge(
-            remediation, step, await self.client.write(request, Acknowledged, deadline=deadline)
+            remediation, step, await self._client.write(request, Acknowledged, deadline=deadline)
         )
 
     def _judge(self, remediation: R, step: S | Hold, outcome: WriteOutcome[Acknowledged]) -> Outcome:
@@ -111,12 +112,12 @@ class RemediationController(Generic[R, G, S]):
             case Ok():
                 if isinstance(step, Hold):
                     return RequeueAfter(self._again_in(step))
-                self.recorder.took(remediation, step)
+                self._recorder.took(remediation, step)
                 return AT_ONCE
             case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):
                 # Somebody wrote first: what we decided on is out of date. Read everything anew, never retry.
                 return AT_ONCE
-            case Refused() if self.way.refused(remediation, step, outcome):
+            case Refused() if self._way.refused(remediation, step, outcome):
                 return AT_ONCE
             case Unknown(why) | Undecodable(why) | Unsent(why) | Refused(message=why):
                 return Retry(why)
@@ -129,5 +130,5 @@ class RemediationController(Generic[R, G, S]):
             case holds.WorkloadsLeaving() | holds.CannotRead():
                 return LOOK_SOON
             case _:
-                special = self.way.again_in(hold)
+                special = self._way.again_in(hold)
                 return LOOK_AGAIN if special is None else special
