@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mutants.operators import Mutant
+
 DECIDE: Final = Path(__file__).parents[2] / "src" / "nodemend" / "decide"
 
 
@@ -15,12 +17,13 @@ class Mistake:
     wrong: str
 
     @property
-    def source(self) -> str:
+    def mutant(self) -> Mutant:
         """The module with the mistake in it. Raises ValueError when the code has moved on."""
         text = (DECIDE / f"{self.module}.py").read_text()
         if text.count(self.right) != 1:
             raise ValueError(f"{self.name}: {self.module} has its line {text.count(self.right)} times")
-        return text.replace(self.right, self.wrong)
+        source = text.replace(self.right, self.wrong)
+        return Mutant(f"nodemend.decide.{self.module}", 0, self.name, source)
 
 
 MISTAKES: Final = (

@@ -34,7 +34,7 @@ HUNTERS: Final = (
 )
 
 
-class _Impostor(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class Impostor(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives the mutated source when its module is imported."""
 
     def __init__(self, mutant: Mutant) -> None:
@@ -72,7 +72,7 @@ def hunt(mutant: Mutant) -> str:
 def _run(mutant: Mutant, paths: tuple[str, ...]) -> None:
     for name in [name for name in sys.modules if name.startswith(("nodemend", "tests"))]:
         del sys.modules[name]
-    sys.meta_path.insert(0, _Impostor(mutant))
+    sys.meta_path.insert(0, Impostor(mutant))
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)

@@ -62,6 +62,9 @@ class HeldHost(Wire):
     name: Annotated[str, about("Its name.", min_length=1, max_length=253)]
     uid: Annotated[str, about("The very host.", min_length=1, max_length=63, example=NODE_UID)]
 
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
 
 class OffSighting(Wire):
     """How the host was first seen off under our hold. Whatever moves after that makes it void."""

@@ -60,7 +60,7 @@ def bring_back(facts: PowerFacts) -> Step:
     if node is not None and is_marked(facts):
         return ClearVoidMark(node)
     if facts.is_back:
-        return _close(facts)
+        return close(facts)
     if is_spent(facts):
         return HandOver() if facts.is_held_off else fail_attempt(facts, not_held_off(facts))
     if not isinstance(facts.host, Present):
@@ -78,7 +78,7 @@ def not_held_off(facts: PowerFacts) -> HoldReason:
             return HostDoubtful(str(host), why) if why else HostOn(str(host))
         case _:
             held = facts.remediation.status.host
-            return HostGone(f"{held.namespace}/{held.name}" if held else "it had")
+            return HostGone(str(held) if held else "it had")
 
 
 def _power_on(facts: PowerFacts, host: HostFacts) -> Step:
@@ -112,7 +112,7 @@ def _await(facts: PowerFacts, why: HoldReason) -> GiveUp | Hold:
 def back_off(facts: PowerFacts) -> Step:
     """Nobody wants it off now: the hold goes, and after a pause it is tried again."""
     if facts.is_back:
-        return _close(facts)
+        return close(facts)
     if (held := facts.held) and move_for(facts.state(need=False)) is Move.GIVE_BACK:
         return GiveBack(held)
     failed = facts.remediation.status.retry_count
@@ -120,6 +120,7 @@ def back_off(facts: PowerFacts) -> Step:
     return Hold(BackingOff(remaining, failed)) if remaining > 0 else BeginAgain()
 
 
-def _close(facts: PowerFacts) -> GiveBack | Close:
+def close(facts: PowerFacts) -> GiveBack | Close:
+    """The node is back: it has succeeded as soon as nothing of ours is on the host."""
     held = facts.held
     return GiveBack(held) if held else Close(node_gone=False)

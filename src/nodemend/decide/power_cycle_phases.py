@@ -3,7 +3,8 @@
 Every step is at most one write. A crash between any two leaves a state that this function already knows.
 
     AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> WantOff -> PlaceHold -> (hold until it is seen off)
-      -> RecordEvidence -> Release -> (hold until pods and volumes are gone) -> MarkReleased
+      -> NoteOff -> (hold until the kubelet is silent) -> RecordEvidence
+      -> Release -> (hold until pods and volumes are gone) -> MarkReleased
       -> Untaint -> ForgetTaint -> GiveBack -> (hold until Ready on a new boot) -> Close -> DropLock
 
 An attempt that failed ends in GiveUp, and the next begins with BeginAgain. Which move the host's power needs
@@ -30,7 +31,7 @@ from nodemend.decide.host_holds import (
 from nodemend.decide.host_identity import Matched, Mismatch, Unproven
 from nodemend.decide.host_power import HostFacts, NotManaged, doubt
 from nodemend.decide.power_cycle import Move, move_for
-from nodemend.decide.power_cycle_attempts import back_off, bring_back, fail_attempt
+from nodemend.decide.power_cycle_attempts import back_off, bring_back, close, fail_attempt
 from nodemend.decide.power_cycle_ends import end, hand_over
 from nodemend.decide.power_cycle_facts import PowerFacts, is_contradicted
 from nodemend.decide.power_cycle_steps import GiveBack, NoteOff, PlaceHold, RecordTarget, Step, WantOff
@@ -46,7 +47,6 @@ from nodemend.decide.remediation_life import (
 )
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
-    Close,
     Done,
     ForgetEvidence,
     Left,
@@ -84,8 +84,7 @@ def _pursue(facts: PowerFacts) -> Step:
     status, node = facts.remediation.status, facts.target
     if status.evidence is None and status.boot_id and facts.is_back:
         # That boot has ended by itself, and the node is well: nobody needs its host off.
-        held = facts.held
-        return GiveBack(held) if held else Close(node_gone=False)
+        return close(facts)
     if status.evidence is not None:
         if node is None:
             return _after_the_node(facts)
@@ -99,7 +98,7 @@ def _pursue(facts: PowerFacts) -> Step:
         case Present(host) if status.host is None or status.host.uid == host.uid:
             return _with_host(facts, host, node)
         case _ if status.host is not None:
-            gone = HostGone(f"{status.host.namespace}/{status.host.name}")
+            gone = HostGone(str(status.host))
             return void(facts, node, gone) if node and status.evidence else fail_attempt(facts, gone)
         case _:
             return Hold(HostMissing(facts.host_missing))

@@ -92,9 +92,8 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
 def _power_cycled(remediation: Metal3Remediation) -> str:
     """In the words of its status, which are those of the code that decides."""
     status = remediation.status
-    host = f"{status.host.namespace}/{status.host.name}" if status.host else "its host"
-    said = first_sentence(status.message)
-    return f"is under remediation: {host} is switched off and on ({status.phase}). {said}".rstrip()
+    what = f"{status.host or 'its host'} is switched off and on ({status.phase})"
+    return f"is under remediation: {what}. {first_sentence(status.message)}".rstrip()
 
 
 def _unheld(health: NodeHealth, request: Request) -> str:

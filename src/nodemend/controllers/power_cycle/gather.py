@@ -9,7 +9,7 @@ from nodemend.api.node import Node
 from nodemend.api.power_cycle import HeldHost, Metal3Remediation, Phase
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, value_of
 from nodemend.controllers.power_cycle.hand_over import machine_facts
-from nodemend.controllers.power_cycle.host_reading import clues, host_facts
+from nodemend.controllers.power_cycle.host_reading import clues, host_facts, our_hold
 from nodemend.controllers.power_cycle.locate import Behind, Locator, Missing
 from nodemend.controllers.remediating.locks import held_by, read_lock
 from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
@@ -123,7 +123,7 @@ class Gatherer:
     def _in_phase_for(self, remediation: Metal3Remediation, host: BareMetalHost | None) -> float:
         """The wait for power to come back begins anew when our hold is gone, and when the end has come."""
         status, metadata = remediation.status, remediation.metadata
-        held = host is not None and host_facts(host, metadata.uid).held_by_us
+        held = host is not None and our_hold(metadata.uid) in host.metadata.annotations
         now, ending = self._reader.runtime.monotonic(), metadata.deleting or status.released
         what = (status.phase, status.retry_count, metadata.deleting, held if ending else None)
         return self._phases.unchanged_for(metadata.uid, what, asked_at=now, answered_at=now)

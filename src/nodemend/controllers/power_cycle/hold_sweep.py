@@ -14,6 +14,7 @@ from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NOD
 from nodemend.api.node import Node
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader, node_facts
+from nodemend.controllers.power_cycle.host_reading import our_hold
 from nodemend.controllers.remediating.writes import FIELD_MANAGER
 from nodemend.decide.host_identity import ByName, ByUid, read_provider_id
 from nodemend.decide.remediation_life import OUR_TAINT
@@ -94,7 +95,7 @@ class HoldSweep:
             BARE_METAL_HOST,
             metadata.name,
             metadata.namespace,
-            change={"metadata": {"annotations": {f"{keys.OUR_HOLD_PREFIX}{uid}": None for uid in left}}},
+            change={"metadata": {"annotations": {our_hold(uid): None for uid in left}}},
             only_if=Precondition(metadata.uid, metadata.resource_version),
             manager=FIELD_MANAGER,
         )

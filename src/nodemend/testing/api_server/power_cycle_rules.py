@@ -1,52 +1,38 @@
 """The transition rules of the Metal3Remediation CRD, in the order in which it has them."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from nodemend.testing.api_server.admission import Attempt, Operation, RuleViolation
-
-Part = Mapping[str, Any]
-Holds = Callable[[Part, Part], bool]
-NOTHING: Final[Part] = {}
-
-
-def _status(object_: Part, name: str, absent: Any = None) -> Any:
-    return (object_.get("status") or NOTHING).get(name, absent)
+from nodemend.testing.api_server.remediation_rules import NOTHING, Holds, Part, boot_stays, status_of
 
 
 def _host(object_: Part) -> str:
-    found: str = (_status(object_, "host") or NOTHING).get("uid", "")
+    found: str = (status_of(object_, "host") or NOTHING).get("uid", "")
     return found
 
 
-def _boot_stays(new: Part, old: Part) -> bool:
-    before, after = _status(old, "bootID", ""), _status(new, "bootID", "")
-    no_evidence = _status(old, "evidence") is None and _status(new, "evidence") is None
-    return before in {"", after} or (after != "" and no_evidence)
-
-
 def _retries_rise_by_one(new: Part, old: Part) -> bool:
-    before = _status(old, "retryCount", 0)
-    return _status(new, "retryCount", 0) in (before, before + 1)
+    before = status_of(old, "retryCount", 0)
+    return status_of(new, "retryCount", 0) in (before, before + 1)
 
 
 def _evidence_is_for_these(new: Part, _old: Part) -> bool:
-    evidence = _status(new, "evidence")
+    evidence = status_of(new, "evidence")
     return evidence is None or (
-        evidence["nodeUID"] == _status(new, "nodeUID", "")
-        and evidence["bootID"] == _status(new, "bootID", "")
+        evidence["nodeUID"] == status_of(new, "nodeUID", "")
+        and evidence["bootID"] == status_of(new, "bootID", "")
         and (evidence.get("host") or NOTHING).get("uid", "") == _host(new)
     )
 
 
 def _evidence_stays_as_recorded(new: Part, old: Part) -> bool:
-    before, after = _status(old, "evidence"), _status(new, "evidence")
+    before, after = status_of(old, "evidence"), status_of(new, "evidence")
     return before is None or after is None or before == after
 
 
 def _evidence_outlasts_the_taint(new: Part, old: Part) -> bool:
-    removed = _status(old, "evidence") is not None and _status(new, "evidence") is None
-    return not removed or not _status(new, "tainted")
+    removed = status_of(old, "evidence") is not None and status_of(new, "evidence") is None
+    return not removed or not status_of(new, "tainted")
 
 
 ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
@@ -57,12 +43,12 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     ),
     (
         "status.epoch",
-        lambda new, old: bool(_status(new, "epoch", 0) >= _status(old, "epoch", 0)),
+        lambda new, old: bool(status_of(new, "epoch", 0) >= status_of(old, "epoch", 0)),
         "must not fall: a later leadership has written here, so this writer no longer leads",
     ),
     (
         "status.nodeUID",
-        lambda new, old: _status(old, "nodeUID", "") in {"", _status(new, "nodeUID", "")},
+        lambda new, old: status_of(old, "nodeUID", "") in {"", status_of(new, "nodeUID", "")},
         "cannot be changed once it is set: a remediation is for one Node object",
     ),
     (
@@ -72,7 +58,7 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     ),
     (
         "status.bootID",
-        _boot_stays,
+        boot_stays,
         "cannot be removed, nor changed while there is evidence: evidence is for one boot",
     ),
     (
@@ -96,13 +82,14 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
 ALWAYS: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "status.tainted",
-        lambda new, _: not _status(new, "tainted") or _status(new, "evidence") is not None,
+        lambda new, _: not status_of(new, "tainted") or status_of(new, "evidence") is not None,
         "must not be true without status.evidence: workloads are released on evidence alone",
     ),
     (
         "status.released",
         lambda new, _: (
-            not (_status(new, "released") and _status(new, "tainted")) or _status(new, "evidence") is not None
+            not (status_of(new, "released") and status_of(new, "tainted"))
+            or status_of(new, "evidence") is not None
         ),
         "must not be true without status.evidence where the taint was asked for",
     ),

@@ -17,43 +17,43 @@ def _spec(object_: Part, name: str) -> Any:
     return (object_.get("spec") or NOTHING).get(name)
 
 
-def _status(object_: Part, name: str, absent: Any = None) -> Any:
+def status_of(object_: Part, name: str, absent: Any = None) -> Any:
     return (object_.get("status") or NOTHING).get(name, absent)
 
 
 def _word_is_not_withdrawn_late(new: Part, old: Part) -> bool:
     withdrawn = _spec(old, "confirmation") is not None and _spec(new, "confirmation") is None
-    return not withdrawn or not (_status(old, "tainted") or _status(old, "released"))
+    return not withdrawn or not (status_of(old, "tainted") or status_of(old, "released"))
 
 
-def _boot_stays(new: Part, old: Part) -> bool:
-    before, after = _status(old, "bootID", ""), _status(new, "bootID", "")
-    no_evidence = _status(old, "evidence") is None and _status(new, "evidence") is None
+def boot_stays(new: Part, old: Part) -> bool:
+    before, after = status_of(old, "bootID", ""), status_of(new, "bootID", "")
+    no_evidence = status_of(old, "evidence") is None and status_of(new, "evidence") is None
     return before in {"", after} or (after != "" and no_evidence)
 
 
 def _evidence_is_for_this_node_and_boot(new: Part, _old: Part) -> bool:
-    evidence = _status(new, "evidence")
+    evidence = status_of(new, "evidence")
     return evidence is None or (
-        evidence["nodeUID"] == _status(new, "nodeUID", "")
-        and evidence["bootID"] == _status(new, "bootID", "")
+        evidence["nodeUID"] == status_of(new, "nodeUID", "")
+        and evidence["bootID"] == status_of(new, "bootID", "")
     )
 
 
 def _evidence_by_word_repeats_it(new: Part, old: Part) -> bool:
-    evidence, word = _status(new, "evidence"), _spec(new, "confirmation")
+    evidence, word = status_of(new, "evidence"), _spec(new, "confirmation")
     if evidence is None or evidence["class"] != "E5":
         return True
-    stood = _status(old, "evidence") is not None
-    if stood and (_status(old, "tainted") or not _status(new, "tainted")):
+    stood = status_of(old, "evidence") is not None
+    if stood and (status_of(old, "tainted") or not status_of(new, "tainted")):
         return True
     fields = ("by", "reason", "nodeUID", "bootID", "lastRenewTime")
     return word is not None and all(evidence.get(field, "") == word[field] for field in fields)
 
 
 def _evidence_outlasts_the_taint(new: Part, old: Part) -> bool:
-    removed = _status(old, "evidence") is not None and _status(new, "evidence") is None
-    return not removed or not (_status(new, "tainted") or _status(old, "released"))
+    removed = status_of(old, "evidence") is not None and status_of(new, "evidence") is None
+    return not removed or not (status_of(new, "tainted") or status_of(old, "released"))
 
 
 def _same_once_set(name: str, get: Callable[[Part, str], Any]) -> Holds:
@@ -67,12 +67,12 @@ def _same_once_set(name: str, get: Callable[[Part, str], Any]) -> Holds:
 ALWAYS: Final[tuple[tuple[str, Holds, str], ...]] = (
     (
         "status.tainted",
-        lambda new, _: not _status(new, "tainted") or _status(new, "evidence") is not None,
+        lambda new, _: not status_of(new, "tainted") or status_of(new, "evidence") is not None,
         "must not be true without status.evidence: workloads are released on evidence alone",
     ),
     (
         "status.released",
-        lambda new, _: not _status(new, "released") or _status(new, "evidence") is not None,
+        lambda new, _: not status_of(new, "released") or status_of(new, "evidence") is not None,
         "must not be true without status.evidence: workloads are released on evidence alone",
     ),
     (
@@ -91,7 +91,7 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     ),
     (
         "status.evidence",
-        _same_once_set("evidence", _status),
+        _same_once_set("evidence", status_of),
         "cannot be changed: it is recorded once",
     ),
     (
@@ -106,22 +106,22 @@ ON_UPDATE: Final[tuple[tuple[str, Holds, str], ...]] = (
     ),
     (
         "status.epoch",
-        lambda new, old: bool(_status(new, "epoch", 0) >= _status(old, "epoch", 0)),
+        lambda new, old: bool(status_of(new, "epoch", 0) >= status_of(old, "epoch", 0)),
         "must not fall: a later leadership has written here, so this writer no longer leads",
     ),
     (
         "status.nodeUID",
-        lambda new, old: _status(old, "nodeUID", "") in {"", _status(new, "nodeUID", "")},
+        lambda new, old: status_of(old, "nodeUID", "") in {"", status_of(new, "nodeUID", "")},
         "cannot be changed once it is set: a remediation is for one Node object",
     ),
     (
         "status.bootID",
-        _boot_stays,
+        boot_stays,
         "cannot be removed, nor changed while there is evidence: evidence is for one boot",
     ),
     (
         "status.released",
-        lambda new, old: not _status(old, "released") or bool(_status(new, "released")),
+        lambda new, old: not status_of(old, "released") or bool(status_of(new, "released")),
         "cannot go back to false: what was released stays released",
     ),
     (

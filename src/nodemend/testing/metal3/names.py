@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Final
 
+from nodemend.api import keys
 from nodemend.api.group_versions import Resource
 
 GROUP: Final = "metal3.io"
@@ -11,8 +12,8 @@ HOST_FIRMWARE_SETTINGS: Final = Resource(GROUP, "v1alpha1", "HostFirmwareSetting
 
 REBOOT: Final = "reboot.metal3.io"
 """Alone a reboot; with a slash and a client's name behind it, a hold."""
-PAUSED: Final = "baremetalhost.metal3.io/paused"
-DETACHED: Final = "baremetalhost.metal3.io/detached"
+PAUSED: Final = keys.HOST_PAUSED
+DETACHED: Final = keys.HOST_DETACHED
 FINALIZER: Final = "baremetalhost.metal3.io"
 SECRET_FINALIZER: Final = "baremetalhost.metal3.io/secret"  # noqa: S105 - a name, not a secret
 SECRET_LABEL: Final = ("environment.metal3.io", "baremetal")
