@@ -19,8 +19,8 @@ setup version="3.13" folder=".venv":
 
 # Resolve the locked requirements anew.
 lock:
-    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml --group dev --output-file requirements/dev.txt
-    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml --output-file requirements/run.txt
+    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml --all-extras --group dev --output-file requirements/dev.txt
+    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml --all-extras --output-file requirements/run.txt
 
 # The one gate before a commit: format, lint, types, contracts, tidy, unit, scenarios.
 check: lint types contracts tidy unit scenarios
@@ -57,11 +57,11 @@ generate:
 scenarios-rewrite:
     {{python}} -m tests.scenarios.test_scenarios
 
-# Unit tests, scenarios and a few simulated seeds on every supported Python.
-pythons:
-    for version in 3.11 3.12 3.13; do \
+# Unit tests, scenarios and a few simulated seeds on the older Pythons; `check` runs on the newest.
+pythons versions="3.11 3.12" tests="tests/unit tests/scenarios tests/simulation/walking_path":
+    for version in {{versions}}; do \
         just setup $version .venvs/$version; \
-        .venvs/$version/bin/python -m pytest -q -n 2 -p no:cacheprovider tests/unit tests/scenarios tests/simulation/walking_path; \
+        .venvs/$version/bin/python -m pytest -q -n 2 -p no:cacheprovider {{tests}}; \
     done
 
 # Build the real control plane, unless it is cached.
@@ -76,9 +76,9 @@ controlplane *args:
 cluster-api *args:
     {{python}} -m cluster_api up {{args}}
 
-# One part at a time against the real control plane.
+# One part at a time against the real control plane, two files at once.
 integration *args:
-    .venv/bin/pytest -q tests/integration {{args}}
+    .venv/bin/pytest -q -n 2 --dist loadfile tests/integration {{args}}
 
 # (The differential stays with the newest, which is the one that the simulated server models.)
 # Integration tests and watch faults on every supported Kubernetes, with streaming lists and without.
@@ -163,9 +163,36 @@ power-table:
 simulate-power seeds="5000":
     {{python}} -m tests.simulation.power.campaign --seeds {{seeds}}
 
-# [power-mutants] Mistakes made by hand in the code that switches hosts off: the simulated world has to notice each.
-power-mutants seeds="300":
-    {{python}} -m tests.power_mutants --seeds {{seeds}}
+# [simulate-fencing] The shipped agents, feeders and time proof: five nodes, cut links, pauses, restarts, drift, liars.
+simulate-fencing seeds="10000":
+    {{python}} -m tests.simulation.fencing.campaign --seeds {{seeds}}
+
+# [simulate-fencing] All 2^20 ways in which the links of five parties can be cut, through the shipped decisions.
+link-matrices:
+    {{python}} -m tests.link_matrices
+
+# [fencing-time] From the marker to the release, by time and by a new boot, in the simulated world.
+fencing-time seeds="20":
+    {{python}} -m tests.fencing_time --seeds {{seeds}}
+
+# All mistakes made by hand and nine in ten mutants by operators: scenarios and seeds must notice; `--every 40` is a sample.
+# [power-mutants] Break the code that switches hosts off, one place at a time.
+power-mutants *args:
+    {{python}} -m tests.power_mutants {{args}}
+
+# Every story of failing hosts and those who manage them, `rounds` of them; then the remediator dies at every
+# `every`-th of its writes, and two of it take turns. In none does a machine write after its release.
+# [power-e2e] Power cycles on the real control plane, with real BMCs in front of real processes.
+power-e2e rounds="80" every="1": controlplane-build
+    {{python}} -m tests.power_e2e --rounds {{rounds}} --every {{every}}
+
+# [lifecycle] Upgraded, downgraded, wound down, torn out and installed again, with a power cycle at every phase.
+lifecycle *args: controlplane-build
+    {{python}} -m tests.lifecycle {{args}}
+
+# [power-capi] Asked for by Cluster API's own manager under its own account, and by medik8s as recorded.
+power-capi rounds="3": controlplane-build
+    {{python}} -m tests.power_capi --rounds {{rounds}}
 
 # [host-conformance] The host operator that we play, against every recorded sequence of metal3's own.
 host-conformance *args:
@@ -178,6 +205,10 @@ refusals: controlplane-build
 # [check-refusals] Bad policies and checks of every kind, refused by the API server's own rules, in words.
 check-refusals: controlplane-build
     {{python}} -m tests.refusals.check_refusals
+
+# [agent-refusals] What agents, nodes and people cannot do to self-fencing, and whom the running signer signs nothing.
+agent-refusals: controlplane-build
+    {{python}} -m tests.refusals.agent_refusals
 
 # [seeds] The examples printed in the designs, on the real API server with the running checker (3 minutes).
 seeds: controlplane-build
@@ -192,6 +223,11 @@ upstream-x2:
 conformance *args:
     {{python}} -m conformance {{args}}
 
+# With the real control plane's tests when it is built; --table runs nothing.
+# [capm3-map] The names of CAPM3's tests of remediation, each with tests of ours that pass, or a reason.
+capm3-map *args:
+    {{python}} -m conformance.capm3_map {{args}}
+
 # Whether Cluster API's own manager converts checks as our tests play it. Not in CI.
 upstream-conversion:
     {{python}} -m cluster_api conversion
@@ -203,3 +239,58 @@ breakages *args:
 # [package] Wheel, sdist, installed commands, the image root.
 package: controlplane-build
     {{python}} -m shipping
+
+# The file that hosts carry: feeder, boot gate and API check.
+host-program folder="dist":
+    {{python}} -m host_program {{folder}}
+
+# [feeder-footprint] The feeder's memory when it is locked.
+feeder-footprint:
+    {{python}} -m host_program.footprint
+
+# [agent-footprint] The agent's memory at work with 15 peers and the feeder's, and what a node costs the API server.
+agent-footprint seconds="60": controlplane-build
+    {{python}} -m bench.agent_footprint {{seconds}}
+
+# At least nine in ten must be noticed; `--every 20` is a sample.
+# [fencing-mutants] Break the decision code of self-fencing, one place at a time.
+fencing-mutants *args:
+    {{python}} -m mutants {{args}} --only decide.feed_lease decide.own_contact decide.peer_ decide.renewal_pace \
+        decide.reboot_deadline decide.proven_seconds decide.contact_evidence decide.time_proof decide.watchdog_class \
+        decide.self_remediation decide.self_resets decide.agent_ decide.fencing_
+
+# [peer-fuzz] Nonsense for everything that an agent reads: nothing raises, and nothing good comes of it.
+peer-fuzz executions="1000000" *args:
+    {{python}} -m tests.peer_fuzz {{executions}} {{args}}
+
+# 2,000 questions and 50 handshakes a second, 500 slow connections, and two peers who must be answered all the same.
+# [peer-load] One real agent under far too much: its own check, its feeder, its memory, what it asks of the API server.
+peer-load seconds="120": controlplane-build
+    {{python}} -m bench.peer_load {{seconds}}
+
+# Stories by name, or `--histories N` of a seeded mix; all stories and 50 histories without either. Needs root.
+# [fencing-e2e] Real agents, feeders, gates and manager: cut links, liars, bad certificates; each release after its reset.
+fencing-e2e *args: controlplane-build
+    {{python}} -m tests.e2e_fencing {{args}}
+
+# Build the guest with real watchdogs, unless it is cached; says what is missing.
+guest-build:
+    {{python}} -m guest
+
+# `--only` picks stories and drivers by their names.
+# [watchdog] The shipped feeder in a guest with i6300esb, iTCO and softdog: so many runs of its stories.
+watchdog runs="71" *args="": guest-build
+    {{python}} -m tests.e2e_watchdog {{runs}} {{args}}
+
+# [fencing-e2e] Three guests are the nodes of a cluster, by the shipped units, image and DaemonSet; one is cut off.
+fencing-guests: controlplane-build guest-build
+    {{python}} -m tests.e2e_guests
+
+# Every reachable state of the protocol's models, and a counterexample for every mutant; `full` takes hours. Needs spin and gcc.
+# [models] Self-fencing in models: what must hold holds, what must not is caught.
+models *args:
+    {{python}} -m tests.model {{args}}
+
+# [traces] Random traces of the model played against the shipped code: they agree, and it never releases sooner.
+traces count="10000":
+    {{python}} -m tests.model.replay {{count}}

@@ -15,8 +15,9 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from generate.helm_program import run_helm
-from generate.outputs import CHART, render_chart
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from generate.outputs import CHART, install_documents, render_chart
+from nodemend.api.keys import AGENT_NAMESPACE, SYSTEM_NAMESPACE
+from tests.integration.helm_release import helm, make_release
 
 pytestmark = pytest.mark.real
 
@@ -32,13 +33,13 @@ def plane() -> Iterator[ControlPlane]:
         yield plane
 
 
-def helm(plane: ControlPlane, *arguments: str) -> str:
-    where = ("--kubeconfig", str(plane.kubeconfig), "--namespace", SYSTEM_NAMESPACE)
-    return run_helm(*arguments, *where)
+def uninstall(plane: ControlPlane) -> None:
+    # Nobody runs Jobs here; what the hook does is in test_wind_down.py.
+    helm(plane, "uninstall", "nodemend", "--no-hooks")
 
 
 def test_a_release_lives_and_leaves_your_settings_alone(plane: ControlPlane) -> None:
-    notes = helm(plane, "install", "nodemend", str(CHART), "--create-namespace")
+    notes = make_release(plane)
     assert notes.rstrip().endswith("kubectl mend check")
     assert "It only says what it would do" in notes
     assert plane.api.get(POLICY)["spec"]["mode"] == "DryRun"
@@ -47,26 +48,18 @@ def test_a_release_lives_and_leaves_your_settings_alone(plane: ControlPlane) -> 
     assert "It ACTS" in helm(plane, "upgrade", "nodemend", str(CHART))
     assert plane.api.get(POLICY)["spec"]["mode"] == "Act"
 
-    helm(plane, "uninstall", "nodemend")
+    uninstall(plane)
     assert plane.api.get(POLICY)["spec"]["mode"] == "Act"
     policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
     assert plane.api.list(policies) == []
 
-    helm(plane, "install", "nodemend", str(CHART))
+    make_release(plane)
     assert plane.api.get(POLICY)["spec"]["mode"] == "Act"
-    helm(plane, "uninstall", "nodemend")
+    uninstall(plane)
 
 
 def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlane) -> None:
-    helm(
-        plane,
-        "install",
-        "nodemend",
-        str(CHART),
-        "--create-namespace",
-        "--set",
-        "outOfServiceTaint.restrict=true",
-    )
+    make_release(plane, "--set", "outOfServiceTaint.restrict=true")
     plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
     remediator = plane.client_with(plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-remediator"))
 
@@ -79,7 +72,18 @@ def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlan
         _taint(api, add=False)
     with pytest.raises(ApiError, match="on evidence, or by a member of the group nodemend:break-glass"):
         _taint(plane.api, add=True)
-    helm(plane, "uninstall", "nodemend")
+    uninstall(plane)
+
+
+def test_self_fencing_comes_with_a_switch_into_a_release_that_is_there(plane: ControlPlane) -> None:
+    make_release(plane)
+    assert plane.api.find(f"/api/v1/namespaces/{AGENT_NAMESPACE}") is None
+    helm(plane, "upgrade", "nodemend", str(CHART), "--set", "selfFencing.enabled=true")
+    assert plane.api.find(f"/api/v1/namespaces/{AGENT_NAMESPACE}/serviceaccounts/nodemend-agent")
+    assert plane.api.find(f"/apis/apps/v1/namespaces/{SYSTEM_NAMESPACE}/deployments/nodemend-signer")
+    schemas = plane.api.list("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas")
+    assert {"nodemend", "nodemend-agents", "nodemend-leases"} <= {one["metadata"]["name"] for one in schemas}
+    uninstall(plane)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +94,7 @@ def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlan
         ("remediationPolicy.mode=On", "remediationPolicy.mode"),
         ("remediationPolicy.maxConcurrent=0", "remediationPolicy.maxConcurrent"),
         ("image.digest=latest", "image.digest"),
+        ("uninstall.within=forever", "uninstall.within"),
     ],
 )
 def test_a_value_that_means_nothing_is_refused(setting: str, says: str) -> None:
@@ -167,12 +172,108 @@ def test_workload_clusters_need_machine_health_checks() -> None:
     assert "needs machineHealthChecks.enabled" in refused.value.stderr
 
 
+@pytest.mark.parametrize("asker", ["clusterApi", "medik8s"])
+def test_nobody_may_ask_for_power_cycles_that_nobody_would_make(asker: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        render_chart(f"powerCycle.askedBy.{asker}=true")
+
+    assert "powerCycle.askedBy needs powerCycle.enabled" in refused.value.stderr
+
+
+def wind_down_hooks(*settings: str) -> dict[str, dict[str, Any]]:
+    """What the chart makes for an uninstall, by kind."""
+    documents = [document for document in yaml.safe_load_all(render_chart(*settings)) if document]
+    return {d["kind"]: d for d in documents if d["metadata"]["name"] == "nodemend-wind-down"}
+
+
+def test_winding_down_is_a_hook_of_the_uninstall_alone_and_its_account_comes_and_goes_with_it() -> None:
+    hooks = wind_down_hooks()
+    made_at = {kind: one["metadata"]["annotations"]["helm.sh/hook"] for kind, one in hooks.items()}
+    weights = {kind: one["metadata"]["annotations"]["helm.sh/hook-weight"] for kind, one in hooks.items()}
+    policies = {one["metadata"]["annotations"]["helm.sh/hook-delete-policy"] for one in hooks.values()}
+
+    assert set(made_at.values()) == {"pre-delete"}
+    assert weights == {
+        "ServiceAccount": "-10",
+        "ClusterRole": "-10",
+        "ClusterRoleBinding": "-10",
+        "Role": "-10",
+        "RoleBinding": "-10",
+        "Job": "0",
+    }
+    # Without hook-failed: the log of a Job that failed says why.
+    assert policies == {"before-hook-creation,hook-succeeded"}
+    assert wind_down_hooks("uninstall.windDown=false") == {}
+
+
+def test_whoever_winds_down_may_pause_end_and_look_and_nothing_else() -> None:
+    hooks = wind_down_hooks()
+    rules = [*hooks["ClusterRole"]["rules"], *hooks["Role"]["rules"]]
+
+    assert {resource: set(rule["verbs"]) for rule in rules for resource in rule["resources"]} == {
+        "remediationpolicies": {"get", "patch"},
+        "manualremediations": {"get", "list", "delete"},
+        "selfremediations": {"get", "list", "delete"},
+        "metal3remediations": {"get", "list", "delete"},
+        "nodes": {"list"},
+        "baremetalhosts": {"list"},
+        "leases": {"get", "list"},
+    }
+    for binding in (hooks["ClusterRoleBinding"], hooks["RoleBinding"]):
+        assert [subject["name"] for subject in binding["subjects"]] == ["nodemend-wind-down"]
+
+
+def test_the_job_that_winds_down_ends_is_tried_once_and_is_confined() -> None:
+    job = wind_down_hooks("uninstall.within=30m")["Job"]
+    pod = job["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+
+    assert container["command"] == ["kubectl-mend"]
+    assert container["args"] == ["wind-down", "--yes", "--wait=30m", f"--system-namespace={SYSTEM_NAMESPACE}"]
+    assert (job["spec"]["backoffLimit"], pod["restartPolicy"]) == (0, "Never")
+    assert job["spec"]["activeDeadlineSeconds"] > 30 * 60
+    assert pod["serviceAccountName"] == "nodemend-wind-down"
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_the_plain_manifests_wind_nothing_down_when_they_are_applied() -> None:
+    assert not [one for one in install_documents() if "helm.sh/hook" in str(one["metadata"])]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "says"),
+    [
+        ("machineHealthChecks.enabled=false", "needs machineHealthChecks.enabled"),
+        ("powerCycle.enabled=false", "needs powerCycle.enabled"),
+        ("externalRemediationAnnotation.setBy.users=null", "needs setBy.users or setBy.groups"),
+    ],
+)
+def test_the_annotation_is_heeded_only_where_that_makes_sense(lacking: str, says: str) -> None:
+    on = (
+        "machineHealthChecks.enabled=true",
+        "powerCycle.enabled=true",
+        "externalRemediationAnnotation.enabled=true",
+        "externalRemediationAnnotation.setBy.users={asker}",
+    )
+    assert "NODEMEND_EXTERNAL_REMEDIATION_ANNOTATION" in render_chart(*on)
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        render_chart(*on, lacking)
+
+    assert says in refused.value.stderr
+
+
 def test_every_switch_takes_its_objects_away() -> None:
     switches = {
         "crds.install": "CustomResourceDefinition",
         "networkPolicy.enabled": "NetworkPolicy",
         "flowSchema.enabled": "FlowSchema",
         "remediationPolicy.create": "RemediationPolicy",
+        "uninstall.windDown": "Job",
     }
     text = render_chart(*(f"{switch}=false" for switch in switches))
 

@@ -21,12 +21,16 @@ pytestmark = [
     ),
 ]
 
+OURS = frozenset(
+    {"kubectl-mend", "nodemend-agent", "nodemend-checker", "nodemend-remediator", "nodemend-signer"}
+)
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = tmp_path_factory.mktemp("image") / "root"
     programs = build_root(root)
-    assert programs == ["kubectl-mend", "nodemend-checker", "nodemend-remediator"]
+    assert programs == sorted(OURS)
     yield root
     shutil.rmtree(root)
 
@@ -56,7 +60,7 @@ def test_there_is_no_shell_no_package_manager_and_no_way_to_more_rights(root: Pa
         if not file.is_symlink() and file.is_file() and file.stat().st_mode & (stat.S_ISUID | stat.S_ISGID)
     ]
 
-    assert programs == {"kubectl-mend", "nodemend-checker", "nodemend-remediator", "python3", "python3.11"}
+    assert programs == {*OURS, "python3", "python3.11"}
     assert privileged == []
 
 

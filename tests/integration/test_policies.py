@@ -8,16 +8,39 @@ from controlplane.api import Api
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
+from foreign_kinds.install import install as install_kinds
 from installed.manifests import install
 
 pytestmark = pytest.mark.real
 
+EVERYTHING = (
+    "powerCycle.enabled=true",
+    "powerCycle.mayReplaceMachines=true",
+    "powerCycle.mayDeleteNodes=true",
+    "powerCycle.capm3Kinds=true",
+    "outOfServiceTaint.restrict=true",
+)
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 
 
-def test_no_expression_has_a_doubtful_type() -> None:
+ANNOTATION_ON = (
+    "machineHealthChecks.enabled=true",
+    "powerCycle.enabled=true",
+    "externalRemediationAnnotation.enabled=true",
+    "externalRemediationAnnotation.setBy.groups={metal-askers}",
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "number"),
+    [((), 6), (EVERYTHING, 8), (ANNOTATION_ON, 8)],
+    ids=["plain", "everything", "annotation"],
+)
+def test_no_expression_has_a_doubtful_type(settings: tuple[str, ...], number: int) -> None:
     with ControlPlane(Settings(scheduler=False)) as plane:
-        install(plane)
+        if settings is ANNOTATION_ON:
+            install_kinds(plane, "cluster-api", "openshift")
+        install(plane, *settings)
         wait_until("all policies are checked", partial(_all_checked, plane.api), within=60.0)
         warnings = {
             policy["metadata"]["name"]: policy["status"]["typeChecking"]
@@ -25,7 +48,7 @@ def test_no_expression_has_a_doubtful_type() -> None:
         }
 
     assert warnings == {name: {} for name in warnings}
-    assert len(warnings) == 6
+    assert len(warnings) == number
 
 
 def _all_checked(api: Api) -> bool:

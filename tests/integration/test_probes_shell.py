@@ -8,7 +8,8 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry
 
-from nodemend.entrypoints.probes_shell import MOST_CONNECTIONS, Listening, serve_probes
+from nodemend.entrypoints.probes_shell import Listening, serve_probes
+from nodemend.entrypoints.small_server_shell import MOST_CONNECTIONS
 from nodemend.settings.controller_settings import ControllerSettings, read_settings
 from nodemend.telemetry.health_board import HealthBoard
 from nodemend.telemetry.metrics import Metrics

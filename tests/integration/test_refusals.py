@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.refusals import check_refusals
+from tests.refusals import agent_refusals, check_refusals
 from tests.refusals.__main__ import try_all
 from tests.refusals.bad_specs import BAD_SPECS
 from tests.refusals.installed_cluster import installed_cluster
@@ -23,3 +23,7 @@ def test_the_api_server_refuses_what_it_must_and_nothing_else() -> None:
 @pytest.mark.conforms("A16", "A18", "A19", "A20")
 def test_bad_policies_and_checks_are_refused_and_good_ones_are_not() -> None:
     assert check_refusals.try_all().misses == []
+
+
+def test_agents_nodes_and_people_cannot_do_to_self_fencing_what_they_must_not() -> None:
+    assert agent_refusals.try_all().misses == []

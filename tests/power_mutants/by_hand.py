@@ -22,8 +22,9 @@ class Mistake:
         text = (DECIDE / f"{self.module}.py").read_text()
         if text.count(self.right) != 1:
             raise ValueError(f"{self.name}: {self.module} has its line {text.count(self.right)} times")
+        line = text[: text.index(self.right)].count("\n") + 1
         source = text.replace(self.right, self.wrong)
-        return Mutant(f"nodemend.decide.{self.module}", 0, self.name, source)
+        return Mutant(f"nodemend.decide.{self.module}", line, self.name, source)
 
 
 MISTAKES: Final = (
@@ -40,6 +41,12 @@ MISTAKES: Final = (
         "    if watched.first is None:\n",
     ),
     Mistake(
+        "believe what was slept through",
+        "fence_evidence",
+        "    if untold := _untold(watched):\n",
+        "    if untold := None:\n",
+    ),
+    Mistake(
         "release before off",
         "host_power",
         "    return Power.ON if host.powered_on else Power.OFF\n",
@@ -52,9 +59,33 @@ MISTAKES: Final = (
         '    if host.operational_status != "OK":\n        return Power.UNKNOWN\n',
     ),
     Mistake(
+        "ignore detached",
+        "host_power",
+        '    if host.detached or host.operational_status == "detached":\n        return Detached()\n',
+        '    if host.operational_status == "detached":\n        return None\n',
+    ),
+    Mistake(
+        "ignore servicing",
+        "host_power",
+        '    if host.operational_status == "servicing":\n        return Servicing()\n',
+        '    if host.operational_status == "servicing":\n        return None\n',
+    ),
+    Mistake(
+        "ask no quorum at the switch",
+        "power_cycle_phases",
+        "    if at_risk := spare_quorum(facts.control_plane):\n",
+        "    if at_risk := None:\n",
+    ),
+    Mistake(
+        "end before the collector is done",
+        "power_cycle_ends",
+        "    if _is_leaving(facts):\n",
+        "    if False:\n",
+    ),
+    Mistake(
         "give the hold back early",
         "power_cycle_phases",
-        "            return clear_out(facts, node, contradicted=is_contradicted(facts, node))\n",
+        "            return let_leave(facts, node)\n",
         "            return MarkReleased()\n",
     ),
     Mistake(

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from generate.cli_reference import REFERENCE, reference_pages
 from generate.power_table import SEED_ROWS
-from nodemend.decide.power_cycle import TABLE, all_states, move_for
+from nodemend.decide.power_cycle import TABLE, move_for
+from tests.power_table.states import all_states
 
 DECISIONS = REFERENCE.parent / "decisions"
 PAGE = REFERENCE / "power_table.md"

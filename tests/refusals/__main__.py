@@ -12,12 +12,13 @@ from tests.refusals.installed_cluster import Cluster, installed_cluster
 from tests.refusals.nodes import nodes
 from tests.refusals.orders import orders
 from tests.refusals.rights import rights
+from tests.refusals.self_statuses import self_statuses
 from tests.refusals.statuses import statuses
 from tests.refusals.trial import Trial
 from tests.refusals.words import words
 
 # `nodes` ends with our accounts made cluster admins; after `believing` a real leader has written everywhere.
-CHAPTERS = (words, statuses, rights, orders, bad_specs, nodes, believing)
+CHAPTERS = (words, statuses, self_statuses, rights, orders, bad_specs, nodes, believing)
 
 
 def try_all(cluster: Cluster) -> Trial:

@@ -26,6 +26,7 @@ _BINDINGS: Final = {
     "viewer": "nodemend-viewer",
     "operator": "nodemend-operator",
     "overrider": "nodemend-overrider",
+    "driller": "nodemend-driller",
     "anna": "nodemend-confirmer",
     "berta": "nodemend-confirmer",
     "chief": "cluster-admin",

@@ -9,6 +9,7 @@ from tests.refusals.words import open_remediation
 
 def rights(cluster: Cluster, trial: Trial) -> None:
     _creation(cluster, trial)
+    _drills(cluster, trial)
     _changes(cluster, trial)
     _settings(cluster, trial)
     _checks(cluster, trial)
@@ -33,6 +34,47 @@ def _creation(cluster: Cluster, trial: Trial) -> None:
     )
     trial.accepts("a remediation by someone who may request it", partial(attempt_by, "requester"))
     trial.accepts("a remediation by the checker", lambda: cluster.checker.create(remediation("by-checker")))
+
+
+def _drills(cluster: Cluster, trial: Trial) -> None:
+    """In one's own name, with a right of its own, and nothing but drills."""
+
+    def attempt_by(person: str, *, name: str | None) -> None:
+        drilled = {} if name is None else {"annotations": {"nodemend.io/drill": name}}
+        cluster.people[person].create(
+            {
+                "apiVersion": "nodemend.io/v1alpha1",
+                "kind": "SelfRemediation",
+                "metadata": {"name": f"drill-by-{person}", "namespace": "default", **drilled},
+                "spec": {},
+            }
+        )
+
+    mine = cluster.user_name("driller")
+    only = ("created by Nodemend's checker", 'the verb "request"')
+    trial.refuses("a remediation by a driller", partial(attempt_by, "driller", name=None), *only)
+    trial.refuses("a drill of nobody", partial(attempt_by, "driller", name=""), *only)
+    trial.refuses("a drill by the operator", partial(attempt_by, "operator", name=mine), "cannot create")
+    trial.refuses(
+        "a drill in the name of the chief",
+        partial(attempt_by, "driller", name=cluster.user_name("chief")),
+        "nodemend.io/drill must be your own user name",
+    )
+    trial.refuses(
+        "another kind of remediation as a drill",
+        lambda: cluster.people["driller"].create(remediation("no-drill")),
+        "cannot create",
+    )
+    trial.accepts("a drill by a driller", partial(attempt_by, "driller", name=mine))
+    path = "/apis/nodemend.io/v1alpha1/namespaces/default/selfremediations/drill-by-driller"
+    trial.refuses(
+        "a drill made a remediation",
+        lambda: cluster.people["chief"].patch(
+            path, {"metadata": {"annotations": {"nodemend.io/drill": None}}}
+        ),
+        "say which check or person asked",
+    )
+    trial.accepts("and its end", lambda: cluster.people["driller"].delete(path))
 
 
 def _changes(cluster: Cluster, trial: Trial) -> None:

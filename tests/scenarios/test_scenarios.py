@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
-from nodemend.testing.scenario.play import play
 from nodemend.testing.scenario.reader import read, with_told
+from tests.scenarios.telling import FOLDER, tell
 
-FILES = sorted(Path(__file__).parent.glob("*/*.txt"))
+FILES = sorted(FOLDER.glob("*/*.txt"))
 
 
 def a_case(path: Path) -> Any:
     """Its line `# conforms N16 W4`, if it has one, names the rows that the story holds."""
     said = re.search(r"^# conforms (.+)$", path.read_text(), re.MULTILINE)
     marks = [pytest.mark.conforms(*said[1].split())] if said else []
-    return pytest.param(path, marks=marks, id=str(path.relative_to(Path(__file__).parent)))
+    return pytest.param(path, marks=marks, id=str(path.relative_to(FOLDER)))
 
 
 @pytest.mark.parametrize("path", [a_case(path) for path in FILES])
 def test_the_story_is_the_same(path: Path) -> None:
     scenario = read(path.read_text())
-    assert play(scenario) == scenario.told
+    assert tell(scenario) == scenario.told
 
 
 def test_there_are_scenarios() -> None:
@@ -35,7 +35,7 @@ def test_there_are_scenarios() -> None:
 def rewrite() -> None:
     for path in FILES:
         text = path.read_text()
-        path.write_text(with_told(text, play(read(text))))
+        path.write_text(with_told(text, tell(read(text))))
 
 
 if __name__ == "__main__":

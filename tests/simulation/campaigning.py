@@ -1,11 +1,13 @@
 """Plays many seeds side by side, and tells at once what is broken: a campaign takes long."""
 
+import argparse
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from math import inf
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 TOLD_EVERY = 250
 
@@ -17,7 +19,52 @@ class Run(Protocol):
     def broken(self) -> str: ...
 
 
+class TracedRun(Run, Protocol):
+    @property
+    def lines(self) -> Sequence[str]: ...
+
+
 R = TypeVar("R", bound=Run)
+T = TypeVar("T", bound=TracedRun)
+T_co = TypeVar("T_co", bound=TracedRun, covariant=True)
+
+
+class Play(Protocol[T_co]):
+    def __call__(self, seed: int, *, keep_trace: bool = False) -> T_co: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign(Generic[T]):
+    """What differs between campaigns. `report` gets the runs and the seconds they took, and exits with it."""
+
+    about: str
+    module: str
+    play: Play[T]
+    report: Callable[[list[T], float], int]
+    reached: Callable[[T], str] = lambda _: ""
+    """What a replay tells beside whether the invariants hold."""
+    seeds: int = 100
+
+    def main(self) -> int:
+        parser = argparse.ArgumentParser(description=self.about)
+        parser.add_argument("--seeds", type=int, default=self.seeds)
+        parser.add_argument("--first", type=int, default=0)
+        parser.add_argument("--workers", type=int, default=2)
+        parser.add_argument("--minutes", type=float, default=inf, help="begin no more seeds after so long")
+        parser.add_argument("--replay", type=int, metavar="SEED")
+        options = parser.parse_args()
+        if options.replay is not None:
+            return self._replay(options.replay)
+        replay, began = f"python -m {self.module} --replay {{seed}}", time.monotonic()
+        seeds = range(options.first, options.first + options.seeds)
+        runs = play_all(self.play, seeds, workers=options.workers, replay=replay, minutes=options.minutes)
+        return self.report(runs, time.monotonic() - began)
+
+    def _replay(self, seed: int) -> int:
+        run = self.play(seed, keep_trace=True)
+        print("\n".join(run.lines))
+        print(f"seed {seed}: {run.broken or 'all invariants hold'}{self.reached(run)}")
+        return 1 if run.broken else 0
 
 
 def play_all(

@@ -13,6 +13,7 @@ from generate.outputs import (
     INSTALL,
     custom_resource_definitions,
     flat_definition,
+    host_parts,
     install_documents,
     plain_manifests,
 )
@@ -30,6 +31,12 @@ def test_there_are_no_definitions_of_kinds_that_are_no_more() -> None:
     files = {file for folder in (CRDS, CHART_CRDS) for file in folder.iterdir()}
 
     assert files == set(custom_resource_definitions())
+
+
+def test_the_chart_installs_the_units_that_people_install() -> None:
+    found = {file: file.read_text() for file in (CHART / "files" / "host").iterdir()}
+
+    assert found == host_parts()
 
 
 def test_the_flat_definition_is_that_of_the_type() -> None:

@@ -39,6 +39,8 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
         "remediationpolicies/status": {"patch"},
         "manualremediationtemplates": read,
         "manualremediations": read | {"create", "delete"},
+        "selfremediationtemplates": read,
+        "selfremediations": read | {"create", "delete"},
         "metal3remediationtemplates": read,
         "metal3remediations": read | {"create", "delete"},
         "leases": {"get", "create", "update", "patch"},
@@ -56,6 +58,32 @@ def test_only_where_leases_of_medik8s_are_respected_the_checker_may_see_one_and_
     assert not rights_of("nodemend-checker-medik8s")
 
 
+def test_only_where_an_annotation_may_ask_the_checker_may_take_it_off() -> None:
+    asking = "externalRemediationAnnotation"
+    on = (f"{asking}.enabled=true", f"{asking}.setBy.users={{somebody}}")
+    documents = install_documents("machineHealthChecks.enabled=true", "powerCycle.enabled=true", *on)
+    name = "nodemend-checker-external-remediation"
+    [role] = [one for one in documents if one["metadata"]["name"] == name and one["kind"] == "ClusterRole"]
+    assert role["rules"] == [
+        {
+            "apiGroups": ["cluster.x-k8s.io", "machine.openshift.io"],
+            "resources": ["machines"],
+            "verbs": ["patch"],
+        },
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": [keys.LEASE_OF_THE_ACTUATOR],
+            "verbs": ["get"],
+        },
+    ]
+    asking_policies = {
+        one["metadata"]["name"] for one in documents if one["kind"] == "ValidatingAdmissionPolicy"
+    } - {policy["metadata"]["name"] for policy in POLICIES}
+    assert asking_policies == {"nodemend-external-remediation", "nodemend-machines"}
+    assert not rights_of(name)
+
+
 def test_the_remediator_has_these_rights_and_no_others() -> None:
     read = {"get", "list", "watch"}
     assert rights_of("nodemend-remediator") == {
@@ -64,6 +92,8 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
         "volumeattachments": read,
         "manualremediations": read | {"patch"},
         "manualremediations/status": {"patch"},
+        "selfremediations": read | {"patch"},
+        "selfremediations/status": {"patch"},
         "metal3remediations": read | {"patch"},
         "metal3remediations/status": {"patch"},
         "remediationpolicies": read,
@@ -77,6 +107,7 @@ def test_only_where_hosts_are_switched_the_remediator_may_hold_them() -> None:
     [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
     assert {resource: rule["verbs"] for rule in role["rules"] for resource in rule["resources"]} == {
         "baremetalhosts": ["get", "list", "watch", "patch"],
+        "events": ["list"],
         "machines": ["get"],
         "metal3machines": ["get"],
     }
@@ -88,6 +119,69 @@ def test_only_where_machines_may_be_replaced_the_remediator_may_ask_for_it() -> 
     [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
     more = {"machines/status": ["patch"], "machines": ["delete"]}
     assert {resource: rule["verbs"] for rule in role["rules"][-2:] for resource in rule["resources"]} == more
+
+
+READ = ["get", "list", "watch"]
+
+
+@pytest.mark.parametrize(
+    ("asker", "role", "label", "verbs"),
+    [
+        (
+            "clusterApi",
+            "nodemend-asked-by-cluster-api",
+            "cluster.x-k8s.io/aggregate-to-manager",
+            [*READ, "create", "delete", "request"],
+        ),
+        (
+            "medik8s",
+            "nodemend-asked-by-medik8s",
+            "rbac.ext-remediation/aggregate-to-ext-remediation",
+            [*READ, "create", "update", "patch", "delete", "request"],
+        ),
+    ],
+)
+def test_health_checks_of_others_may_ask_for_power_cycles_only_where_you_say_so(
+    asker: str, role: str, label: str, verbs: list[str]
+) -> None:
+    documents = install_documents("powerCycle.enabled=true", f"powerCycle.askedBy.{asker}=true")
+    added = [one for one in documents if one["metadata"]["name"].startswith("nodemend-asked-by-")]
+    group = ["remediation.metal3.io"]
+
+    [only] = added
+    assert only["metadata"]["name"] == role
+    assert only["metadata"]["labels"][label] == "true"
+    assert only["rules"] == [
+        {"apiGroups": group, "resources": ["metal3remediationtemplates"], "verbs": READ},
+        {"apiGroups": group, "resources": ["metal3remediations"], "verbs": verbs},
+    ]
+    assert not rights_of(role)
+
+
+def test_only_where_nodes_may_be_deleted_the_remediator_has_the_right_and_knows() -> None:
+    documents = install_documents("powerCycle.enabled=true", "powerCycle.mayDeleteNodes=true")
+    [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
+    assert [rule["verbs"] for rule in role["rules"] if rule["resources"] == ["nodes"]] == [["delete"]]
+    told = [
+        one["metadata"]["name"]
+        for one in documents
+        if one["kind"] == "Deployment" and "NODEMEND_NODE_DELETION" in str(one["spec"])
+    ]
+    assert told == ["nodemend-remediator"]
+    assert "delete" not in rights_of("nodemend-remediator")["nodes"]
+    assert "NODEMEND_NODE_DELETION" not in str(DEPLOYMENTS)
+
+
+def test_only_where_capm3_s_kinds_are_served_the_remediator_may_touch_them() -> None:
+    documents = install_documents("powerCycle.enabled=true", "powerCycle.capm3Kinds=true")
+    [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
+    rules = [(*rule["apiGroups"], *rule["resources"], rule["verbs"]) for rule in role["rules"]]
+    assert ("infrastructure.cluster.x-k8s.io", "metal3remediations", ["get", "list", "patch"]) in rules
+    assert ("remediation.metal3.io", "metal3remediations", ["create", "delete", "request"]) in rules
+    [leases] = [rule for rule in role["rules"] if rule["resources"] == ["leases"]]
+    assert leases["resourceNames"] == [keys.CAPM3_LEASE]
+    assert keys.CAPM3_LEASE not in str(DOCUMENTS)
+    assert "NODEMEND_CAPM3_KINDS" not in str(DEPLOYMENTS)
 
 
 def test_a_viewer_changes_nothing() -> None:
@@ -103,7 +197,7 @@ def test_operators_and_confirmers_see_what_viewers_see_and_change_only_this() ->
             for resource, verbs in rights_of(role).items()
             for verb in verbs - {"get", "list", "watch"}
         }
-        for role in ("nodemend-operator", "nodemend-overrider", "nodemend-confirmer")
+        for role in ("nodemend-operator", "nodemend-overrider", "nodemend-driller", "nodemend-confirmer")
     }
 
     assert changes == {
@@ -111,6 +205,7 @@ def test_operators_and_confirmers_see_what_viewers_see_and_change_only_this() ->
             ("remediationpolicies", "patch"),
             ("nodehealthchecks", "patch"),
             ("manualremediations", "delete"),
+            ("selfremediations", "delete"),
             ("metal3remediations", "delete"),
             ("remediationorders", "create"),
             ("remediationorders", "delete"),
@@ -120,6 +215,7 @@ def test_operators_and_confirmers_see_what_viewers_see_and_change_only_this() ->
             ("remediationorders", "delete"),
             ("remediationorders", "override"),
         },
+        "nodemend-driller": {("selfremediations", verb) for verb in ("create", "delete", "drill")},
         "nodemend-confirmer": {("manualremediations", "patch"), ("manualremediations", "confirm")},
     }
 
@@ -142,12 +238,14 @@ def test_no_role_is_added_to_kubernetes_own() -> None:
         assert not [label for label in role["metadata"].get("labels", {}) if "aggregate-to" in label]
 
 
-def test_one_role_may_confirm_one_may_override_and_none_may_configure_request_or_abandon() -> None:
+def test_one_role_each_may_confirm_override_and_drill_and_none_may_configure_request_or_abandon() -> None:
     may_confirm = {role for role, rule in RULES if "confirm" in rule["verbs"]}
     may_override = {role for role, rule in RULES if "override" in rule["verbs"]}
+    may_drill = {role for role, rule in RULES if "drill" in rule["verbs"]}
     other = {role for role, rule in RULES if {"configure", "request", "abandon"} & set(rule["verbs"])}
 
     assert (may_confirm, may_override, other) == ({"nodemend-confirmer"}, {"nodemend-overrider"}, set())
+    assert may_drill == {"nodemend-driller"}
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy["metadata"]["name"])
@@ -164,11 +262,13 @@ def test_a_policy_fails_closed_is_bound_and_says_why(policy: dict[str, Any]) -> 
 
 def test_the_policies_speak_of_the_keys_that_the_code_uses() -> None:
     text = "".join(file.read_text() for file in (CHART / "templates").glob("policy-*.yaml"))
-    of_orders = {keys.ORDER, keys.ORDERED_BY, keys.ORDERED_BECAUSE, keys.PAST_GUARD}
-    ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED} | of_orders
+    of_orders = {keys.ORDER, keys.ORDERED_BY, keys.ORDERED_BECAUSE, keys.PAST_GUARD, keys.DRILL}
+    of_agents = {keys.AGENT_REPORT, keys.PEER_PROPOSAL, keys.MARKER, keys.AGENT_SIGNER}
+    ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED, keys.HOLD_VOIDED}
 
-    assert set(re.findall(r"nodemend\.io/[a-z-]+", text)) == ours
+    assert set(re.findall(r"nodemend\.io/[a-z-]+", text)) == ours | of_orders | of_agents
     assert f"'{keys.OUT_OF_SERVICE}'" in text
+    assert f"'{keys.EXTERNAL_REMEDIATION}'" in text
     assert f"orValue('') == '{keys.OUR_TAINT_VALUE}'" in text
     assert f"== '{keys.NO_EXECUTE}'" in text
 

@@ -65,7 +65,7 @@ def compare(program: Path) -> Outcome:
             plane.api.create(_check(name, spec))
         before = {name: plane.api.get(_path(OLD, name)) for name in SPECS}
         _take_over(plane)
-        await_ready(plane.run(PROGRAM, flags(plane), program=program))
+        await_ready(plane.run(PROGRAM, flags(plane, plane.kubeconfig), program=program))
         wait_until("checks are converted", lambda: plane.api.find(_path(NEW, "whole")) is not None, within=60)
         differ = tuple(name for name in SPECS if _parts(plane, name) != _played(before[name]))
         return Outcome(len(SPECS), differ)

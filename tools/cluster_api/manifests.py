@@ -49,8 +49,8 @@ def pool() -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": POOL, "namespace": NAMESPACE}}
 
 
-def machine(name: str, labels: Mapping[str, str], owner: str) -> Object:
-    """`owner` is the uid of the pool."""
+def machine(name: str, labels: Mapping[str, str], owner: str, infrastructure: str) -> Object:
+    """`owner` is the uid of the pool, `infrastructure` the kind of what it runs on."""
     controller = {"apiVersion": "v1", "kind": "ConfigMap", "name": POOL, "uid": owner, "controller": True}
     return {
         "apiVersion": VERSION,
@@ -64,7 +64,7 @@ def machine(name: str, labels: Mapping[str, str], owner: str) -> Object:
         "spec": {
             "clusterName": CLUSTER,
             "bootstrap": {"dataSecretName": "none"},  # Must be named; is never read.
-            "infrastructureRef": reference(INFRASTRUCTURE, "StandInMachine", name),
+            "infrastructureRef": reference(INFRASTRUCTURE, infrastructure, name),
         },
     }
 
@@ -80,8 +80,13 @@ def template() -> Object:
     }
 
 
-def check(name: str, labels: Mapping[str, str], *, timeout: int, most: int) -> Object:
-    """Machines of these labels: unhealthy after `timeout` seconds, left alone when more than `most` are."""
+def check(
+    name: str, labels: Mapping[str, str], *, timeout: int, most: int, template: str = REMEDIATION
+) -> Object:
+    """Machines of these labels: unhealthy after `timeout` seconds, left alone when more than `most` are.
+
+    `template` is the apiVersion of the template, which is of metal3's kind.
+    """
     return {
         "apiVersion": VERSION,
         "kind": "MachineHealthCheck",
@@ -98,7 +103,7 @@ def check(name: str, labels: Mapping[str, str], *, timeout: int, most: int) -> O
             },
             "remediation": {
                 "templateRef": {
-                    "apiVersion": REMEDIATION,
+                    "apiVersion": template,
                     "kind": "Metal3RemediationTemplate",
                     "name": TEMPLATE,
                 },

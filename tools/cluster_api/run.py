@@ -45,14 +45,15 @@ class ClusterApi:
     Raises RuntimeError outside of a private network, which has to be the control plane's, too.
     """
 
-    def __init__(self, plane: ControlPlane, program: Path) -> None:
+    def __init__(self, plane: ControlPlane, program: Path, *, kubeconfig: Path | None = None) -> None:
+        """`kubeconfig` is of the account that it runs under, if not the admin's."""
         if not private_network.is_private():
             raise RuntimeError("its webhook server would be open to the network; see private_network.py")
         self._plane = plane
         self._api = plane.api
         install(plane, *KINDS)
         install_definitions(plane, stand_ins.definitions())
-        self.process = plane.run(PROGRAM, flags(plane), program=program)
+        self.process = plane.run(PROGRAM, flags(plane, kubeconfig or plane.kubeconfig), program=program)
         await_ready(self.process)
         self._connect()
 
@@ -60,8 +61,11 @@ class ClusterApi:
         """One Machine for each of these Nodes, of the same name."""
         for name in nodes:
             provider_id = self._api.get(f"/api/v1/nodes/{name}")["spec"]["providerID"]
-            self._api.create(stand_ins.machine(name, manifests.NAMESPACE, provider_id))
-            self._api.create(manifests.machine(name, labels, self._pool))
+            self.add_machine(name, labels, stand_ins.machine(name, manifests.NAMESPACE, provider_id))
+
+    def add_machine(self, name: str, labels: Mapping[str, str], infrastructure: Object) -> None:
+        self._api.create(infrastructure)
+        self._api.create(manifests.machine(name, labels, self._pool, infrastructure["kind"]))
 
     def wait_for_nodes(self, machines: Iterable[str], *, within: float = 120) -> None:
         """Until the manager has found the Node of each of these Machines."""
@@ -117,9 +121,9 @@ class ClusterApi:
         return condition(self._api.get(f"{CLUSTERS}/{manifests.CLUSTER}"), kind) == "True"
 
 
-def flags(plane: ControlPlane) -> list[str]:
+def flags(plane: ControlPlane, kubeconfig: Path) -> list[str]:
     return [
-        f"--kubeconfig={plane.kubeconfig}",
+        f"--kubeconfig={kubeconfig}",
         "--leader-elect=false",
         f"--health-addr={LOOPBACK}:{HEALTH_PORT}",
         f"--diagnostics-address={LOOPBACK}:{DIAGNOSTICS_PORT}",

@@ -16,6 +16,8 @@ def definitions() -> list[Object]:
     return [
         _definition(INFRASTRUCTURE, "StandInCluster"),
         _definition(INFRASTRUCTURE, "StandInMachine"),
+        # metal3's own name for it, by which others find the host of a Machine.
+        _definition(INFRASTRUCTURE, "Metal3Machine"),
         _definition(CONTROL_PLANE, "StandInControlPlane"),
     ]
 
@@ -33,10 +35,10 @@ def cluster(name: str, namespace: str) -> list[Object]:
     ]
 
 
-def machine(name: str, namespace: str, provider_id: str) -> Object:
+def machine(name: str, namespace: str, provider_id: str, kind: str = "StandInMachine") -> Object:
     """The manager finds the Node by its providerID, which it has from here."""
     return {
-        **_header(INFRASTRUCTURE, "StandInMachine", name, namespace),
+        **_header(INFRASTRUCTURE, kind, name, namespace),
         "spec": {"providerID": provider_id},
         "status": {"initialization": {"provisioned": True}},
     }

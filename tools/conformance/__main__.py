@@ -17,7 +17,7 @@ from conformance.judgement import (
     unknown_ids,
 )
 from conformance.marked_tests import MarkedTest, PytestError, find_tests, run_tests
-from conformance.page import PAGE, page, written_decisions
+from conformance.page import PAGE, page, renew, written_decisions
 from conformance.rows import read_tables, rows_of
 from controlplane.build import is_built
 from controlplane.pins import USUAL_KUBERNETES
@@ -37,7 +37,7 @@ def main() -> int:
         print(error)
         return 1
     standing, failing = standing_of(rows, tests), failing_rows(tests, endings)
-    stale = _renew(page(tables, standing, decisions))
+    stale = renew(PAGE, page(tables, standing, decisions))
     faults = [
         *unknown_ids(rows, tests),
         *missing_decisions(rows, decisions),
@@ -58,14 +58,6 @@ def main() -> int:
 def _run(tests: Mapping[str, MarkedTest]) -> dict[str, str]:
     endings = run_tests(tests, real=False)
     return endings | (run_tests(tests, real=True) if is_built(USUAL_KUBERNETES) else {})
-
-
-def _renew(text: str) -> bool:
-    """Whether the page said something else before."""
-    stale = not PAGE.exists() or PAGE.read_text() != text
-    if stale:
-        PAGE.write_text(text)
-    return stale
 
 
 if __name__ == "__main__":

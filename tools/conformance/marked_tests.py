@@ -14,7 +14,7 @@ from conformance.marks_plugin import MARK
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = ("unit", "scenarios", "simulation", "tidy", "integration")
 FOUND_WITHIN, RUN_WITHIN = 300.0, 3600.0
-_PASSED, _NOTHING_TO_RUN = 0, 5
+PASSED, NOTHING_TO_RUN = 0, 5
 
 
 class MarkedTest(msgspec.Struct, frozen=True):
@@ -25,8 +25,11 @@ class MarkedTest(msgspec.Struct, frozen=True):
     real: bool
 
 
-class _Notes(msgspec.Struct, frozen=True):
+class Notes(msgspec.Struct, frozen=True):
+    """What the plugin wrote down. `collected` says of every test whether it is a real one."""
+
     tests: dict[str, MarkedTest]
+    collected: dict[str, bool]
     endings: dict[str, str]
 
 
@@ -44,8 +47,8 @@ def find_tests(folders: Iterable[str] = FOLDERS) -> dict[str, MarkedTest]:
     )
     if not files:
         return {}
-    done, notes = _pytest(FOUND_WITHIN, "--collect-only", "-q", "-m", MARK, *files)
-    if done.returncode not in (_PASSED, _NOTHING_TO_RUN):
+    done, notes = call_pytest(FOUND_WITHIN, "--collect-only", "-q", "-m", MARK, *files)
+    if done.returncode not in (PASSED, NOTHING_TO_RUN):
         raise PytestError(done.stdout[-4000:])
     return notes.tests
 
@@ -57,12 +60,13 @@ def run_tests(tests: Mapping[str, MarkedTest], *, real: bool) -> dict[str, str]:
         return {}
     files = sorted({node.partition("::")[0] for node in chosen})
     which = f"{MARK} and {'real' if real else 'not real'}"
-    done, notes = _pytest(RUN_WITHIN, "-q", *(() if real else ("-n", "2")), "-m", which, *files)
-    print(done.stdout[-4000:] if done.returncode != _PASSED else done.stdout.splitlines()[-1], flush=True)
+    done, notes = call_pytest(RUN_WITHIN, "-q", *(() if real else ("-n", "2")), "-m", which, *files)
+    print(done.stdout[-4000:] if done.returncode != PASSED else done.stdout.splitlines()[-1], flush=True)
     return {node: notes.endings.get(node, "not run") for node in chosen}
 
 
-def _pytest(within: float, *arguments: str) -> tuple[subprocess.CompletedProcess[str], _Notes]:
+def call_pytest(within: float, *arguments: str) -> tuple[subprocess.CompletedProcess[str], Notes]:
+    """In a process of its own. Raises PytestError when it came to nothing."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "notes.json"
         plugin = ("-p", "conformance.marks_plugin", "--conformance-notes", str(file))
@@ -77,4 +81,4 @@ def _pytest(within: float, *arguments: str) -> tuple[subprocess.CompletedProcess
         )
         if not file.exists():
             raise PytestError(done.stdout[-4000:])
-        return done, msgspec.json.decode(file.read_bytes(), type=_Notes)
+        return done, msgspec.json.decode(file.read_bytes(), type=Notes)

@@ -1,4 +1,4 @@
-"""A pytest plugin: writes down which rows each test says it holds, and how each test ended.
+"""A pytest plugin: writes down which tests there are, which rows each says it holds, and how each ended.
 
 `-p conformance.marks_plugin --conformance-notes FILE`. Of an xdist run only the endings are written: its
 tests are collected elsewhere.
@@ -27,13 +27,16 @@ class _Notes:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._tests: dict[str, dict[str, Any]] = {}
+        self._collected: dict[str, bool] = {}
+        """Every test that there is, and whether it needs the real control plane."""
         self._endings: dict[str, str] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
             rows = sorted({row for mark in item.iter_markers(MARK) for row in mark.args})
+            real = item.get_closest_marker("real") is not None
+            self._collected[item.nodeid] = real
             if rows:
-                real = item.get_closest_marker("real") is not None
                 self._tests[item.nodeid] = {"rows": rows, "name": _name(item), "real": real}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -44,7 +47,8 @@ class _Notes:
             self._endings.setdefault(report.nodeid, "passed")
 
     def pytest_sessionfinish(self) -> None:
-        self._file.write_text(json.dumps({"tests": self._tests, "endings": self._endings}))
+        notes = {"tests": self._tests, "collected": self._collected, "endings": self._endings}
+        self._file.write_text(json.dumps(notes))
 
 
 def _name(item: pytest.Item) -> str:

@@ -19,6 +19,14 @@ def written_decisions(folder: Path = DECISIONS) -> dict[int, str]:
     return {int(number[0]): name for number, name in found if number}
 
 
+def renew(file: Path, text: str) -> bool:
+    """Whether the page said something else before."""
+    stale = not file.exists() or file.read_text() != text
+    if stale:
+        file.write_text(text)
+    return stale
+
+
 def page(tables: list[Table], standing: Standing, decisions: Mapping[int, str]) -> str:
     return "\n".join((*_head(standing), *_body(tables, standing, decisions), ""))
 

@@ -41,14 +41,17 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_tables(folder: Path = TABLES) -> list[Table]:
     """Every table, by file name. Raises ValueError for what is no table, or an id that stands twice."""
-    tables = [
-        msgspec.convert(yaml.load(file.read_text(), _Loader), Table)  # noqa: S506 - a SafeLoader, stricter
-        for file in sorted(folder.glob("*.yaml"))
-    ]
+    tables = [msgspec.convert(read_yaml(file), Table) for file in sorted(folder.glob("*.yaml"))]
     ids = [id_ for table in tables for section in table.sections for id_, _ in section]
     if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
         raise ValueError(f"rows that stand twice: {', '.join(twice)}")
     return tables
+
+
+def read_yaml(file: Path) -> object:
+    """Raises ValueError for a key that stands twice."""
+    found: object = yaml.load(file.read_text(), _Loader)  # noqa: S506 - a SafeLoader, stricter
+    return found
 
 
 def rows_of(tables: list[Table]) -> dict[str, Row]:

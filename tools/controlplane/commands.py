@@ -12,6 +12,11 @@ kind: Policy
 rules:
 - level: None
   users: ["{NOT_AUDITED}"]
+# What was done to a Node, and not only that something was: its kubelet's own reports are a subresource.
+- level: Request
+  verbs: [patch, update]
+  resources: [{{group: "", resources: [nodes]}}]
+  omitStages: [RequestReceived]
 - level: Metadata
   omitStages: [RequestReceived]
 """

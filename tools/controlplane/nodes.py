@@ -74,15 +74,20 @@ class Nodes:
         If their group is silent it comes back. Pods that were to be deleted end; the others have their
         containers restarted; a Node that was deleted meanwhile is registered again.
         """
+        boots = self.begin_boot(target)
+        self.wait_ready(boots, within=within)
+        for name in boots:
+            self.restart_containers(name)
+        return boots
+
+    def begin_boot(self, target: str) -> dict[str, str]:
+        """As `reboot`, up to the moment at which their kubelets begin to report."""
         group = target if target in self._members else self._group_of(target)
         names = self.names(group) if group == target else [target]
         boots = {name: str(uuid.uuid4()) for name in names}
         for name, boot in boots.items():
             self._boot(self._members[group][name], boot)
         self.resume(group)
-        self.wait_ready(names, within=within)
-        for name in names:
-            self._restart_containers(name)
         return boots
 
     def wait_ready(self, names: Iterable[str], *, within: float = 30.0) -> None:
@@ -100,12 +105,12 @@ class Nodes:
                 quiet_since = now
             elif now - quiet_since > SECONDS_OF_QUIET:
                 quiet_since = now
-                self._wake(waiting & nodes.keys())
+                self.wake(waiting & nodes.keys())
             return not waiting
 
         wait_until(f"ready: {', '.join(sorted(waiting)[:5])}", all_ready, within=within)
 
-    def _wake(self, names: Iterable[str]) -> None:
+    def wake(self, names: Iterable[str]) -> None:
         """Change these Nodes, so that their kubelets look at them again.
 
         Where a Node changes just as kwok takes it over, kwok may report onto the older version, meet a
@@ -145,7 +150,8 @@ class Nodes:
         else:
             self._api.patch(path, {"metadata": {"annotations": {BOOT_ID: boot}}})
 
-    def _restart_containers(self, node: str) -> None:
+    def restart_containers(self, node: str) -> None:
+        """Its pods that were running, and are not to be deleted, run anew."""
         for pod in self._api.list("/api/v1/pods", fieldSelector=f"spec.nodeName={node},status.phase=Running"):
             meta = pod["metadata"]
             if "deletionTimestamp" not in meta:

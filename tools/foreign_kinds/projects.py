@@ -39,6 +39,20 @@ PROJECTS: Final[dict[str, GoModule | ServedSchemas]] = {
     ),
     "metal3": ServedSchemas(
         requirements=HERE / "metal3-requirements.txt",
-        kinds=("Metal3Remediation", "Metal3RemediationTemplate"),
+        kinds={
+            "Metal3Remediation": "metal3remediations",
+            "Metal3RemediationTemplate": "metal3remediationtemplates",
+        },
+    ),
+    "medik8s": ServedSchemas(
+        requirements=HERE / "metal3-requirements.txt", kinds={"NodeHealthCheck": "nodehealthchecks"}
+    ),
+    "metal3-hosts": ServedSchemas(
+        requirements=HERE / "metal3-requirements.txt",
+        kinds={
+            "BareMetalHost": "baremetalhosts",
+            "HostFirmwareSettings": "hostfirmwaresettings",
+            "HostUpdatePolicy": "hostupdatepolicies",
+        },
     ),
 }

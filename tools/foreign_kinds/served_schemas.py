@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,11 +22,17 @@ class ServedSchemas:
     """Kinds in a Python package that has, for each, the OpenAPI schemas of its versions, newest first."""
 
     requirements: Path
-    kinds: tuple[str, ...]
+    kinds: Mapping[str, str]
+    """With their plurals, which no schema tells."""
 
     def identity(self) -> bytes:
         """What decides which documents these are."""
-        return b"\n".join([self.requirements.read_bytes(), *(kind.encode() for kind in self.kinds)])
+        return b"\n".join(
+            [
+                self.requirements.read_bytes(),
+                *(f"{kind} {plural}".encode() for kind, plural in self.kinds.items()),
+            ]
+        )
 
     def read(self) -> list[Object]:
         """The documents, from the package, which uv downloads and compares with its hash.
@@ -36,14 +43,13 @@ class ServedSchemas:
             command = ["uv", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--target", folder]
             subprocess.run([*command, "-r", str(self.requirements)], check=True, timeout=_WITHIN)
             served = json.loads(gzip.decompress((Path(folder) / MAPPINGS).read_bytes()))
-        return [definition(served[kind.lower()]) for kind in self.kinds]
+        return [definition(served[kind.lower()], plural) for kind, plural in self.kinds.items()]
 
 
-def definition(schemas: list[Schema]) -> Object:
+def definition(schemas: list[Schema], plural: str) -> Object:
     """One definition of all versions of a kind; the first is stored."""
     named = [schema["x-kubernetes-group-version-kind"][0] for schema in schemas]
     group, kind = named[0]["group"], named[0]["kind"]
-    plural = f"{kind.lower()}s"
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

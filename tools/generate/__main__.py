@@ -11,6 +11,7 @@ from generate.outputs import (
     ROOT,
     custom_resource_definitions,
     flat_definition,
+    host_parts,
     plain_manifests,
 )
 
@@ -20,11 +21,11 @@ def main(arguments: list[str]) -> int:
     if arguments and not check:
         print("usage: python -m generate [--check]", file=sys.stderr)
         return 2
-    # The CRDs first: the manifests are rendered from a chart that contains them.
-    definitions = custom_resource_definitions()
-    stale = _stale(definitions) + _superfluous(definitions)
+    # The CRDs and the host's parts first: the manifests are rendered from a chart that contains them.
+    definitions, parts = custom_resource_definitions(), host_parts()
+    stale = _stale(definitions | parts) + _superfluous(definitions)
     if not check:
-        _write(definitions)
+        _write(definitions | parts)
         for file in _superfluous(definitions):
             file.unlink()
     rest = flat_definition() | plain_manifests() | reference_pages()

@@ -12,11 +12,14 @@ from typing import Final
 
 import click
 
+from generate.fencing_times import fencing_times_page
 from generate.guard_reference import guard_page
 from generate.power_table import power_table_page
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.main import COMMANDS, cli
+from nodemend.settings.agent_settings import SETTINGS as AGENT_SETTINGS
 from nodemend.settings.controller_settings import SETTINGS
+from nodemend.settings.setting import Setting
 from nodemend.telemetry.event_reasons import EVENT_REASONS
 from nodemend.telemetry.metric_names import METRIC_NAMES
 
@@ -32,6 +35,7 @@ def reference_pages() -> dict[Path, str]:
         "metrics.md": _metrics(),
         "events.md": _events(),
         "storm_guard.md": guard_page(),
+        "fencing_times.md": fencing_times_page(),
         "power_table.md": power_table_page(),
     }
     return {REFERENCE / name: "\n".join((_MARK, *lines)) + "\n" for name, lines in pages.items()}
@@ -82,10 +86,15 @@ def _option(option: click.Option, context: click.Context) -> str:
 def _settings() -> Iterator[str]:
     yield from ("# Settings of the controllers", "")
     yield "Each is a flag and a variable. A flag wins. An unknown `NODEMEND_` variable stops the program."
+    yield from ("", *_settings_table(SETTINGS))
+    yield from ("", "# Settings of the agent", "", *_settings_table(AGENT_SETTINGS))
+
+
+def _settings_table(settings: tuple[Setting[object], ...]) -> Iterator[str]:
     rows = (
-        (f"`{s.flag}`", f"`{s.variable}`", s.help, f"`{s.default}`" if s.default else "") for s in SETTINGS
+        (f"`{s.flag}`", f"`{s.variable}`", s.help, f"`{s.default}`" if s.default else "") for s in settings
     )
-    yield from ("", *_table(("flag", "variable", "means", "default"), rows))
+    yield from _table(("flag", "variable", "means", "default"), rows)
 
 
 def _metrics() -> Iterator[str]:
@@ -95,7 +104,7 @@ def _metrics() -> Iterator[str]:
 
 def _events() -> Iterator[str]:
     yield from ("# Events", "")
-    yield "They regard the Node, so that `kubectl describe node` shows them, or the Machine."
+    yield "They regard the Node, so that `kubectl describe node` shows them, or the Machine or the host."
     rows = ((f"`{r.word}`", r.type, r.meaning) for r in EVENT_REASONS)
     yield from ("", *_table(("reason", "type", "means"), rows))
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from controlplane.api import Api, ApiError
+from controlplane.api import Api, ApiError, Object
 from controlplane.run import ControlPlane
 from controlplane.waiting import wait_until
 from generate.outputs import install_documents
@@ -12,12 +12,16 @@ from generate.outputs import install_documents
 _NOT_INSTALLED: Final = ("Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy")
 
 
+def documents_of(*settings: str) -> list[Object]:
+    return [one for one in install_documents(*settings) if one["kind"] not in _NOT_INSTALLED]
+
+
 def install(plane: ControlPlane, *settings: str) -> None:
     """Ready when every kind of ours is served. Policies take a moment longer.
 
     `settings` are the chart's, as `key=value`, where the plain manifests do not do.
     """
-    documents = [one for one in install_documents(*settings) if one["kind"] not in _NOT_INSTALLED]
+    documents = documents_of(*settings)
     for document in documents:
         plane.api.create(document)
     kinds = [d for d in documents if d["kind"] == "CustomResourceDefinition"]

@@ -29,8 +29,13 @@ QUICK: Final = ("--lease-duration=10s", "--renew-deadline=6s", "--retry-period=1
 
 def start(plane: ControlPlane, name: str, *more: str, replica: int = 0) -> Process:
     """One replica, under the account that the manifests give it. It ends with the control plane."""
+    flags = flags_for(plane, name, *more, replica=replica)
+    return plane.run(f"{name}-{replica}", flags, program=program(name))
+
+
+def flags_for(plane: ControlPlane, name: str, *more: str, replica: int = 0) -> list[str]:
     kubeconfig = plane.service_account_kubeconfig(SYSTEM_NAMESPACE, name)
-    flags = [
+    return [
         f"--kubeconfig={kubeconfig}",
         f"--identity={name}-{replica}",
         "--probe-address=127.0.0.1",
@@ -41,7 +46,6 @@ def start(plane: ControlPlane, name: str, *more: str, replica: int = 0) -> Proce
         *QUICK,
         *more,
     ]
-    return plane.run(f"{name}-{replica}", flags, program=program(name))
 
 
 def mend(kubeconfig: Path, *arguments: str, within: float = 60.0) -> subprocess.CompletedProcess[str]:

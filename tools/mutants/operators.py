@@ -1,6 +1,7 @@
 """The ways to break code: each mutant is the same module with one place changed."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,16 +23,24 @@ _SWAPS: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change. `name` stays the same while the line and what was done to it do."""
+    """One change. `name` stays the same while what stands around the place it was made in changes."""
 
     module: str
     line: int
     change: str
     source: str
+    within: str = ""
+    """The function or the value that the place is in; empty for the module itself."""
+    number: int = 1
+    """Which of the places in there of which the same can be said, from the top."""
 
     @property
     def name(self) -> str:
-        return f"{self.module}:{self.line} {self.change}"
+        place = f"{self.module}:{self.within}" if self.within else self.module
+        return f"{place} {self.change}" + (f" #{self.number}" if self.number > 1 else "")
+
+    def __str__(self) -> str:
+        return f"{self.name} (line {self.line})"
 
 
 def unbroken(path: Path, module: str) -> Mutant:
@@ -40,20 +49,46 @@ def unbroken(path: Path, module: str) -> Mutant:
 
 
 def mutants_of(path: Path, module: str) -> Iterator[Mutant]:
-    source = path.read_text()
-    for index, node in enumerate(_places(ast.parse(source))):
-        for number, change in enumerate(_changes(node)):
+    source, seen = path.read_text(), Counter[tuple[str, str]]()
+    for index, (node, within) in enumerate(_places(ast.parse(source))):
+        for way, change in enumerate(_changes(node)):
             fresh = ast.parse(source)
-            _apply(fresh, _places(fresh)[index], number)
+            _apply(fresh, _places(fresh)[index][0], way)
             ast.fix_missing_locations(fresh)
-            yield Mutant(module, getattr(node, "lineno", 0), change, ast.unparse(fresh))
+            seen[within, change] += 1
+            yield Mutant(module, _position(node)[0], change, ast.unparse(fresh), within, seen[within, change])
 
 
-def _places(tree: ast.Module) -> list[ast.AST]:
-    """All nodes but those of decorators: whether a dataclass has slots decides nothing."""
-    decorators = [one for node in ast.walk(tree) for one in getattr(node, "decorator_list", ())]
-    skipped = {inner for decorator in decorators for inner in ast.walk(decorator)}
-    return [node for node in ast.walk(tree) if node not in skipped]
+def _position(node: ast.AST) -> tuple[int, int]:
+    """Line and column. A case has none of its own."""
+    at = node.pattern if isinstance(node, ast.match_case) else node
+    return getattr(at, "lineno", 0), getattr(at, "col_offset", 0)
+
+
+def _places(tree: ast.Module) -> list[tuple[ast.AST, str]]:
+    """All nodes from the top, each with what it is in."""
+    return sorted(_inside(tree, ""), key=lambda place: _position(place[0]))
+
+
+def _inside(node: ast.AST, within: str) -> Iterator[tuple[ast.AST, str]]:
+    """Nothing of decorators: whether a dataclass has slots decides nothing."""
+    decorators = getattr(node, "decorator_list", ())
+    for child in ast.iter_child_nodes(node):
+        if child not in decorators:
+            inner = ".".join(filter(None, (within, _name_of(child))))
+            yield child, inner
+            yield from _inside(child, inner)
+
+
+def _name_of(node: ast.AST) -> str:
+    """What a reader calls it; empty for whatever is no place of its own."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+            return name
+        case _:
+            return ""
 
 
 def _changes(node: ast.AST) -> list[str]:

@@ -23,13 +23,13 @@ READY_WITHIN: Final = 60.0
 
 
 def ready_from_image(wheel: Path, root: Path) -> dict[str, float]:
-    """Build the root, start both controllers from it, and wait for their readyz. Seconds each took."""
+    """Build the root, start every controller from it, and wait for their readyz. Seconds each took."""
     build_root(root, wheel)
     with ControlPlane(Settings(controller_manager=False, scheduler=False)) as plane:
-        install(plane)
+        install(plane, "selfFencing.enabled=true")
         return {
             name: _ready(root, name, plane.service_account_kubeconfig(SYSTEM_NAMESPACE, name))
-            for name in ("nodemend-checker", "nodemend-remediator")
+            for name in ("nodemend-checker", "nodemend-remediator", "nodemend-signer")
         }
 
 

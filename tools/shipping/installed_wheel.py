@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-COMMANDS: Final = ("kubectl-mend", "nodemend-checker", "nodemend-remediator")
+COMMANDS: Final = (
+    "kubectl-mend",
+    "nodemend-agent",
+    "nodemend-checker",
+    "nodemend-remediator",
+    "nodemend-signer",
+)
 STARTS: Final = 7
 
 

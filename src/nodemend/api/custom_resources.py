@@ -13,6 +13,7 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.power_cycle import Metal3Remediation, Metal3RemediationTemplate
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.self_remediation import SelfRemediation, SelfRemediationTemplate
 from nodemend.api.wire import Wire
 
 
@@ -114,6 +115,30 @@ CUSTOM_RESOURCES: Final = (
             Column(
                 "Instructions", ".spec.template.spec.instructions", "What the person shall do.", wide=True
             ),
+            _AGE,
+        ),
+    ),
+    CustomResource(
+        resource=group_versions.SELF_REMEDIATION,
+        type=SelfRemediation,
+        short_names=("srem",),
+        columns=(
+            Column("Phase", ".status.phase", "Where it stands."),
+            Column("Proven", ".status.provenSeconds", "Seconds proven so far.", "integer"),
+            Column("Of", ".status.safeTimeSeconds", "Seconds that prove that the boot is over.", "integer"),
+            Column("Evidence", ".status.evidence.class", "What the release rests on."),
+            Column("Released", ".status.released", "Its workloads have left the node.", "boolean"),
+            Column("Message", ".status.message", "What it waits for.", wide=True),
+            _AGE,
+        ),
+        selectable=(".status.phase",),
+    ),
+    CustomResource(
+        resource=group_versions.SELF_REMEDIATION_TEMPLATE,
+        type=SelfRemediationTemplate,
+        short_names=("sremt",),
+        columns=(
+            Column("Accepts", ".spec.template.spec.accept", "Which weaknesses of nodes it accepts."),
             _AGE,
         ),
     ),

@@ -25,11 +25,15 @@ class Resource(msgspec.Struct, frozen=True):
 NODE: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
 POD: Final = Resource("", "v1", "Pod", "pods")
 SECRET: Final = Resource("", "v1", "Secret", "secrets")
+CONFIG_MAP: Final = Resource("", "v1", "ConfigMap", "configmaps")
 NAMESPACE: Final = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
 LEASE: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases")
 EVENT: Final = Resource("events.k8s.io", "v1", "Event", "events")
 VOLUME_ATTACHMENT: Final = Resource(
     "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False
+)
+CERTIFICATE_SIGNING_REQUEST: Final = Resource(
+    "certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", namespaced=False
 )
 CUSTOM_RESOURCE_DEFINITION: Final = Resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
@@ -50,12 +54,21 @@ MANUAL_REMEDIATION_TEMPLATE: Final = Resource(
     OUR_GROUP, "v1alpha1", "ManualRemediationTemplate", "manualremediationtemplates"
 )
 
+SELF_REMEDIATION: Final = Resource(OUR_GROUP, "v1alpha1", "SelfRemediation", "selfremediations")
+SELF_REMEDIATION_TEMPLATE: Final = Resource(
+    OUR_GROUP, "v1alpha1", "SelfRemediationTemplate", "selfremediationtemplates"
+)
+
 METAL3_REMEDIATION: Final = Resource(
     "remediation.metal3.io", "v1alpha1", "Metal3Remediation", "metal3remediations"
 )
 METAL3_REMEDIATION_TEMPLATE: Final = Resource(
     "remediation.metal3.io", "v1alpha1", "Metal3RemediationTemplate", "metal3remediationtemplates"
 )
+CAPM3_REMEDIATION: Final = Resource(
+    "infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Remediation", "metal3remediations"
+)
+"""CAPM3's own, of the same name."""
 BARE_METAL_HOST: Final = Resource("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts")
 
 MACHINE_HEALTH_CHECK: Final = Resource(

@@ -16,6 +16,7 @@ class NodeTaint(Wire):
 
 class NodeSpec(Wire):
     taints: tuple[NodeTaint, ...] = ()
+    unschedulable: bool = False
     provider_id: str = msgspec.field(name="providerID", default="")
 
 
@@ -24,6 +25,7 @@ class NodeCondition(Wire):
     # Not an enum: a status that nobody has heard of must not make the Node unreadable.
     status: str
     reason: str = ""
+    last_transition_time: str | None = None
 
 
 class NodeInfo(Wire):

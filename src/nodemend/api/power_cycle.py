@@ -11,6 +11,7 @@ import msgspec
 from nodemend.api import power_cycle_rules
 from nodemend.api.conditions import Condition
 from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence
+from nodemend.api.node_deletion import NodeBackup, ReleaseBy
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Rule, Wire, about
 
@@ -53,6 +54,13 @@ class Metal3RemediationSpec(Wire):
         int,
         about("How long the node may take to come back, before an attempt has failed.", ge=60, le=86_400),
     ] = 600
+    release_by: Annotated[
+        ReleaseBy,
+        about(
+            "out-of-service-taint: the Node stays. node-deletion: for clusters that know no such taint; it "
+            "has to be allowed at the installation."
+        ),
+    ] = ReleaseBy.TAINT
 
 
 class HeldHost(Wire):
@@ -95,9 +103,23 @@ class Metal3RemediationStatus(Wire):
             max_length=64,
         ),
     ] = ""
+    off_asked_at: Annotated[
+        str,
+        about(
+            "When that was written, by our clock. Its operator must tell of a power-off that was ordered "
+            "later: else what shows it off may be an older truth that came late.",
+            max_length=64,
+        ),
+    ] = ""
     seen_off: Annotated[OffSighting | None, about("How it was first seen off after that.")] = None
     evidence: Annotated[Evidence | None, about("What the release rests on, recorded before it.")] = None
-    tainted: Annotated[bool, about("A release was asked for, and our taint may be on the node.")] = False
+    tainted: Annotated[
+        bool, about("A release was asked for: our taint may be on the node, or its Node may be deleted.")
+    ] = False
+    backup: Annotated[
+        NodeBackup | None,
+        about("What the Node had before it was deleted; the next of its name gets it back."),
+    ] = None
     released: Annotated[bool, about("In this attempt: its pods and volumes are gone from the node.")] = False
     pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0
     attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0

@@ -18,6 +18,15 @@ def parse_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def written_moment(text: str | None) -> datetime | None:
+    """None for what is no moment: nothing, or no time, or one without a time zone."""
+    try:
+        moment = parse_time(text or "")
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else None
+
+
 def _in_utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a moment without a time zone is ambiguous")

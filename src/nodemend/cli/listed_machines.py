@@ -10,7 +10,7 @@ from nodemend.cli.cluster import Cluster
 from nodemend.cli.listed_objects import NOW_IN_VIEW, as_cache
 from nodemend.cli.written_ages import remember_written, written_age
 from nodemend.controllers.machine_health_check.fleet import CheckBook, Fleet, MachineKey, Realm
-from nodemend.controllers.machine_health_check.gather import MachineObservations
+from nodemend.controllers.machine_health_check.machine_observations import MachineObservations
 from nodemend.controllers.machine_health_check.served_kinds import ServedKinds, find_served_kinds
 from nodemend.decide.facts import Absent, Unreadable
 from nodemend.kube.machine_check_record import MachineCheckWire, machine_check_records

@@ -14,6 +14,13 @@ COMMANDS: Final = {
     "check": ("nodemend.cli.check.command", "Verify the cluster, the installation and the configuration."),
     "status": ("nodemend.cli.status.command", "Show everything that is not simply healthy, on one screen."),
     "explain": ("nodemend.cli.explain.command", "Say why a node or a Machine is or is not remediated."),
+    "tree": ("nodemend.cli.tree.command", "Show everything that concerns the healing of a node."),
+    "timeline": (
+        "nodemend.cli.timeline.command",
+        "Tell what happened to a node, when, and on which evidence.",
+    ),
+    "probe": ("nodemend.cli.probe.command", "Say what could release a node if it fell silent now."),
+    "drill": ("nodemend.cli.drill.command", "Reset a node by its watchdog, and time it."),
     "simulate": ("nodemend.cli.simulate.command", "Say what would be done if nodes failed."),
     "confirm": ("nodemend.cli.confirm.command", "Vouch that a node is down, so that its workloads move."),
     "run": ("nodemend.cli.run.command", "Order the remediation of a node now, through the guard."),
@@ -21,6 +28,7 @@ COMMANDS: Final = {
     "pause": ("nodemend.cli.pause.command", "Stop new actions at once: everywhere, or for one check."),
     "resume": ("nodemend.cli.pause.resume_command", "End a pause."),
     "stop": ("nodemend.cli.stop.command", "End remediations at their next safe point."),
+    "wind-down": ("nodemend.cli.wind_down.command", "End everything safely, before an uninstall."),
     "version": ("nodemend.cli.version", "Print the version of this program."),
     "completion": ("nodemend.cli.completion", "Print a script that completes these commands in a shell."),
 }

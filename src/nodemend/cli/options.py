@@ -28,6 +28,7 @@ class Form(StrEnum):
     """What comes out."""
 
     TEXT = "text"
+    WIDE = "wide"
     JSON = "json"
     YAML = "yaml"
 
@@ -74,16 +75,25 @@ def cluster_options(function: F) -> Callable[..., Any]:
 
 
 def output_option(function: F) -> F:
+    return _output_option((Form.TEXT, Form.JSON, Form.YAML))(function)
+
+
+def wide_output_option(function: F) -> F:
+    """For a command whose text has a longer form."""
+    return _output_option(tuple(Form))(function)
+
+
+def _output_option(forms: tuple[Form, ...]) -> Callable[[F], F]:
     return click.option(
         "-o",
         "--output",
         "form",
-        type=click.Choice([form.value for form in Form]),
+        type=click.Choice([form.value for form in forms]),
         default=Form.TEXT.value,
         callback=lambda _context, _parameter, text: Form(text),
         show_default=True,
         help="The form of the output.",
-    )(function)
+    )
 
 
 def utc_option(function: F) -> F:

@@ -1,26 +1,64 @@
 """Finding the remediations that a command is about, of every kind that our remediator serves."""
 
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final, TypeVar, assert_never
 
-from nodemend.api import power_cycle
-from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, Resource
+from nodemend.api import power_cycle, self_remediation
+from nodemend.api.conditions import find
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION,
+    METAL3_REMEDIATION,
+    SELF_REMEDIATION,
+    Resource,
+)
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.power_cycle import Metal3Remediation
+from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.words import spell_list
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.fencing_holds import NoAgent, NothingResets, NoTimeProof, ProofContradicted
 from nodemend.kube.api_request import EVERYTHING, Selection
 
-Remediation = ManualRemediation | Metal3Remediation
+Remediation = ManualRemediation | Metal3Remediation | SelfRemediation
 
 R = TypeVar("R", ManualRemediation, Remediation)
 
-_OVER: Final = (Phase.SUCCEEDED, power_cycle.Phase.SUCCEEDED)
+_NONE: Final = Absent()
+_OVER: Final = (Phase.SUCCEEDED, power_cycle.Phase.SUCCEEDED, self_remediation.Phase.SUCCEEDED)
+_MAY_NEED_A_PERSON: Final = frozenset(
+    {NoAgent.__name__, NothingResets.__name__, NoTimeProof.__name__, ProofContradicted.__name__}
+)
+"""Of self-fencing, the holds that may last until somebody goes and looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All remediations, by kind: one kind may be there, or the caller's to see, without the others."""
+
+    manual: Seen[list[ManualRemediation]] = _NONE
+    power: Seen[list[Metal3Remediation]] = _NONE
+    by_itself: Seen[list[SelfRemediation]] = _NONE
+
+    @property
+    def visible(self) -> list[Remediation]:
+        by_hand = self.manual.value if isinstance(self.manual, Present) else []
+        by_power = self.power.value if isinstance(self.power, Present) else []
+        by_itself = self.by_itself.value if isinstance(self.by_itself, Present) else []
+        return [*by_hand, *by_power, *by_itself]
 
 
 def resource_of(remediation: Remediation) -> Resource:
-    return MANUAL_REMEDIATION if isinstance(remediation, ManualRemediation) else METAL3_REMEDIATION
+    match remediation:
+        case ManualRemediation():
+            return MANUAL_REMEDIATION
+        case Metal3Remediation():
+            return METAL3_REMEDIATION
+        case SelfRemediation():
+            return SELF_REMEDIATION
+        case _:
+            assert_never(remediation)
 
 
 def node_of(remediation: Remediation) -> str:
@@ -30,15 +68,23 @@ def node_of(remediation: Remediation) -> str:
     return remediation.metadata.name
 
 
+async def list_remediations(cluster: Cluster, of: Selection = EVERYTHING) -> Listing:
+    return Listing(
+        await cluster.all(MANUAL_REMEDIATION, ManualRemediation, of),
+        await cluster.all(METAL3_REMEDIATION, Metal3Remediation, of),
+        await cluster.all(SELF_REMEDIATION, SelfRemediation, of),
+    )
+
+
 async def all_remediations(cluster: Cluster, of: Selection = EVERYTHING) -> Seen[list[Remediation]]:
     """Absent when not even the kind is there that is always installed."""
-    by_hand = await cluster.all(MANUAL_REMEDIATION, ManualRemediation, of)
-    by_power = await cluster.all(METAL3_REMEDIATION, Metal3Remediation, of)
-    if not isinstance(by_hand, Present):
-        return by_hand
-    if isinstance(by_power, Unreadable):
-        return by_power
-    return Present([*by_hand.value, *(by_power.value if isinstance(by_power, Present) else ())])
+    listed = await list_remediations(cluster, of)
+    if not isinstance(listed.manual, Present):
+        return listed.manual
+    for others in (listed.power, listed.by_itself):
+        if isinstance(others, Unreadable):
+            return others
+    return Present(listed.visible)
 
 
 async def open_remediations(cluster: Cluster, namespace: str = "") -> list[Remediation]:
@@ -62,6 +108,14 @@ async def find_manual(cluster: Cluster, node: str, namespace: str = "") -> Manua
 
 def is_open(remediation: Remediation) -> bool:
     return remediation.status.phase not in _OVER or remediation.metadata.deleting
+
+
+def may_need_a_person(remediation: Remediation) -> bool:
+    """Whether a self-fencing is held by what it may never get past alone. Of the others their phase tells."""
+    if not isinstance(remediation, SelfRemediation) or not is_open(remediation):
+        return False
+    said = find(remediation.status.conditions, "Processing")
+    return said is not None and said.reason in _MAY_NEED_A_PERSON
 
 
 def _only(found: list[R], node: str, namespace: str) -> R:

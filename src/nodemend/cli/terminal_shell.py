@@ -4,6 +4,7 @@ The text is complete before any colour comes to it, so that colour never carries
 """
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
@@ -19,11 +20,14 @@ from nodemend.telemetry.printable import printable
 V = TypeVar("V")
 
 _LONGEST_LINE: Final = 20_000
+_WIDTH_ELSEWHERE: Final = 120
+"""Columns, where nobody looks at a terminal."""
 _PAINT: Final = (
     (r"^  ok  ", "green"),
     (r"^  warn", "yellow"),
     (r"^  FAIL", "bold red"),
     (r"\bHOLD\b|\bHeld\b", "bold yellow"),
+    (r"\bEVIDENCE E\d\b|\bRELEASE:", "bold magenta"),
     (r"\bUnhealthy\b|\bContradicted\b", "bold red"),
     (r"kubectl mend [^`\"']*", "cyan"),
     (r"^(Next|Warning):", "bold"),
@@ -33,7 +37,7 @@ _PAINT: Final = (
 
 def show(view: V, form: Form, render: Callable[[V], Iterable[str]]) -> None:
     """On standard output, in the form asked for."""
-    if form is Form.TEXT:
+    if form in (Form.TEXT, Form.WIDE):
         write_lines(render(view))
     else:
         click.echo(as_document(view, form))
@@ -51,7 +55,7 @@ def show_look(look: Look[V], form: Form, render: Callable[[V], Iterable[str]]) -
         write_note(f"Warning: {look.failure}")
     elif look.news:
         match form:
-            case Form.TEXT:
+            case Form.TEXT | Form.WIDE:
                 write_lines([*_head(look), "", *render(look.view), ""])
             case Form.JSON:
                 click.echo(as_line(look.view))
@@ -71,6 +75,11 @@ def write_lines(lines: Iterable[str]) -> None:
 def write_note(line: str) -> None:
     """On standard error, beside the output."""
     click.echo(printable(line, _LONGEST_LINE), err=True)
+
+
+def width() -> int:
+    """How many columns there are: of the terminal, or as COLUMNS says."""
+    return shutil.get_terminal_size((_WIDTH_ELSEWHERE, 0)).columns
 
 
 def _head(look: Look[V]) -> Iterable[str]:

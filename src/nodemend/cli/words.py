@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from textwrap import wrap
 
 
 def spell_seconds(seconds: float) -> str:
@@ -38,6 +39,11 @@ def spell_list(words: Sequence[str], last: str = "and") -> str:
 def first_sentence(text: str) -> str:
     sentence, _, rest = text.partition(". ")
     return f"{sentence}." if rest else sentence
+
+
+def fold(text: str, width: int, hanging: str = "") -> list[str]:
+    """In lines of at most so many letters. A name is broken only where it is longer than a line."""
+    return wrap(text, width, subsequent_indent=hanging, break_on_hyphens=False)
 
 
 def align(rows: Sequence[Sequence[str]], gap: str = "   ") -> list[str]:

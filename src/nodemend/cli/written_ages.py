@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from nodemend.api.timestamps import written_moment
 from nodemend.cli.listed_objects import NOW_IN_VIEW
 from nodemend.controllers.checking.condition_ages import ConditionAges
 
@@ -19,6 +20,12 @@ class Dated(Protocol):
 
     @property
     def last_transition_time(self) -> datetime | None: ...
+
+
+def age_of(text: str | None, now: datetime) -> float | None:
+    """In seconds. None where nothing tells."""
+    moment = written_moment(text)
+    return None if moment is None else written_age(moment, now)
 
 
 def written_age(time: datetime | None, now: datetime) -> float:

@@ -12,6 +12,7 @@ from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.controllers.checking.report_pace import REPORT_AT_MOST_EVERY
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.machine_health_check.annotated_machine import KINDS
 from nodemend.controllers.machine_health_check.asked_owners import list_asked
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Clusters
 from nodemend.controllers.machine_health_check.controller import (
@@ -19,9 +20,10 @@ from nodemend.controllers.machine_health_check.controller import (
     MachineRecorder,
 )
 from nodemend.controllers.machine_health_check.fleet import Fleet, cluster_of, says_other
-from nodemend.controllers.machine_health_check.gather import MachineObservations, needs_nodes
+from nodemend.controllers.machine_health_check.gather import needs_nodes
 from nodemend.controllers.machine_health_check.keys import HistoryKey, Key
 from nodemend.controllers.machine_health_check.kubeconfig_secrets import KubeconfigSecrets
+from nodemend.controllers.machine_health_check.machine_observations import MachineObservations
 from nodemend.controllers.machine_health_check.machine_watch import MachineWatch
 from nodemend.controllers.machine_health_check.machines_behind import MachinesBehind
 from nodemend.controllers.machine_health_check.view import MachineView
@@ -69,6 +71,11 @@ class MachineDuty:
     connector: Connector | None = None
     kubeconfig_suffix: str = "kubeconfig"
     """Of the Secrets by which these are connected to: CLUSTER-kubeconfig."""
+    annotation_template: str = ""
+    """The name of the template for Machines whose remediation an annotation asks for.
+
+    Empty where that is not heeded.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ class MachineChecking:
         self._remedies = shared.remedies
         self._seen = MachineObservations()
         self._loop: ReconcileLoop[Key] | None = None
-        self._fleet = Fleet()
+        self._fleet = Fleet(annotation=duty.annotation_template)
         self._watch = MachineWatch(runtime, transport, timings, self._fleet, self)
         self.workload = (
             WorkloadClusters(
@@ -130,6 +137,7 @@ class MachineChecking:
             shared.policies,
             shared.etcd_pods,
         )
+        self._want_kinds()
 
     @property
     def synced(self) -> bool:
@@ -256,6 +264,8 @@ class MachineChecking:
             and (template := check.rules.template) is not None
             and self._fleet.serves(key)
         }
+        if self._fleet.annotation:
+            asked |= {Asked(kind.api_version, kind.kind) for kind in KINDS}
         self._remedies.want(_ASKER, frozenset(asked))
 
     def _everything(self) -> Iterator[Key]:

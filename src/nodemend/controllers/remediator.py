@@ -1,17 +1,22 @@
 """The remediator: serves the remediations that checks ask for. One program, over its ports."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, Resource
+from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.power_cycle import Metal3Remediation
+from nodemend.api.self_remediation import SelfRemediation
+from nodemend.controllers.agents.sweep import AgentSweep
+from nodemend.controllers.capm3_remediation.service import Capm3Recorder, Capm3Service
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.manual_remediation.controller import ManualController, ManualRecorder, ManualWay
 from nodemend.controllers.power_cycle.controller import PowerController, PowerRecorder, PowerWay
 from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
 from nodemend.controllers.remediating.locks import LockSweep
+from nodemend.controllers.remediating.surroundings import Surroundings
+from nodemend.controllers.self_remediation.controller import SelfController, SelfRecorder, SelfWay
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
 from nodemend.kube.object_cache import Change, ObjectCache
@@ -43,20 +48,40 @@ class RemediatorObservers:
     loop: LoopObserver[Key]
     manual: ManualRecorder
     power: PowerRecorder
+    capm3: Capm3Recorder
+    fencing: SelfRecorder
 
 
-K = TypeVar("K", ManualRemediation, Metal3Remediation)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Powers:
+    """What whoever installed us allows beside releases on a person's word."""
+
+    power_cycle: bool = False
+    """Hosts are switched off and on."""
+    node_deletion: bool = False
+    """Nodes are deleted, where a remediation asks to release so."""
+    capm3_kinds: bool = False
+    """CAPM3's remediations are carried out by ours."""
+    self_fencing: bool = False
+    """Nodes are asked to reset themselves."""
+
+
+NO_POWERS: Final = Powers()
+
+K = TypeVar("K", ManualRemediation, Metal3Remediation, SelfRemediation)
 
 
 class Watched(NamedTuple):
     """One kind: what is known of it, and what keeps that true."""
 
     cache: ObjectCache[Any]
+    unreadable: Callable[[], Mapping[str, str]]
+    """By key, with why: what a newer version wrote, say. Left alone, and told of."""
     follow: Callable[[], Coroutine[Any, Any, None]]
 
 
 class Remediator:
-    """Every replica watches; the leader acts. Hosts are switched off only where `power_cycle` is set."""
+    """Every replica watches; the leader acts."""
 
     def __init__(
         self,
@@ -66,29 +91,37 @@ class Remediator:
         observers: RemediatorObservers,
         timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
         *,
-        power_cycle: bool = False,
+        powers: Powers = NO_POWERS,
     ) -> None:
         self._runtime = runtime
         self._transport = transport
         self._election = election
         self._observers = observers
         self._timings = timings
+        self._powers = powers
         self._loop: ReconcileLoop[Key] | None = None
+        self._power_cycles_stirred = False
+        """One came, changed or went since the hold sweep last asked: a short one is not missed by it."""
         self.kinds = {MANUAL_REMEDIATION.kind: self._watch(MANUAL_REMEDIATION, ManualRemediation)}
-        if power_cycle:
+        if powers.power_cycle:
             self.kinds[METAL3_REMEDIATION.kind] = self._watch(METAL3_REMEDIATION, Metal3Remediation)
+        if powers.self_fencing:
+            self.kinds[SELF_REMEDIATION.kind] = self._watch(SELF_REMEDIATION, SelfRemediation)
 
     def _watch(self, resource: Resource, type_: type[K]) -> Watched:
         reflector = Reflector(whole(resource, type_), chance=self._runtime.random, timings=self._timings)
 
         def changed(changes: Sequence[Change[K]]) -> None:
+            self._power_cycles_stirred |= resource is METAL3_REMEDIATION
             if self._loop is not None:
                 for change in changes:
                     namespace, _, name = change.key.partition("/")
                     self._loop.add(Key(resource.kind, namespace, name))
 
         return Watched(
-            reflector.cache, lambda: run_reflector(reflector, self._transport, self._runtime, changed)
+            reflector.cache,
+            lambda: reflector.unreadable,
+            lambda: run_reflector(reflector, self._transport, self._runtime, changed),
         )
 
     @property
@@ -111,11 +144,24 @@ class Remediator:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
         reader, namespace = Reader(client, self._runtime), self._election.lease.namespace
-        by_hand = ManualWay(reader, epoch=leadership.epoch, system_namespace=namespace)
-        by_power = PowerWay(reader, epoch=leadership.epoch, system_namespace=namespace)
+        around = Surroundings(reader, self_fencing=self._powers.self_fencing)
+        by_hand = ManualWay(reader, around, epoch=leadership.epoch, system_namespace=namespace)
+        by_power = PowerWay(
+            reader,
+            around,
+            epoch=leadership.epoch,
+            system_namespace=namespace,
+            may_delete_nodes=self._powers.node_deletion,
+        )
+        by_itself = SelfWay(reader, around, epoch=leadership.epoch, system_namespace=namespace)
         manual = ManualController(by_hand, reader, client, self._observers.manual)
         power = PowerController(by_power, reader, client, self._observers.power)
-        serving = {MANUAL_REMEDIATION.kind: manual.reconcile, METAL3_REMEDIATION.kind: power.reconcile}
+        fencing = SelfController(by_itself, reader, client, self._observers.fencing)
+        serving = {
+            MANUAL_REMEDIATION.kind: manual.reconcile,
+            METAL3_REMEDIATION.kind: power.reconcile,
+            SELF_REMEDIATION.kind: fencing.reconcile,
+        }
 
         async def reconcile(key: Key) -> Outcome:
             return await serving[key.kind]((key.namespace, key.name))
@@ -128,16 +174,27 @@ class Remediator:
             for key in self._everything():
                 loop.add(key)
             sweeps = {"lock sweep": sweep.run()}
-            if power_cycles := self.kinds.get(METAL3_REMEDIATION.kind):
-                any_open = lambda: len(power_cycles.cache) > 0  # noqa: E731 - one question
-                sweeps["hold sweep"] = HoldSweep(reader, client, self._observers.power, any_open).run()
+            if METAL3_REMEDIATION.kind in self.kinds:
+                hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
+                sweeps["hold sweep"] = hold_sweep.run()
+            if self._powers.self_fencing:
+                sweeps["agents"] = AgentSweep(reader, client).run()
+            if self._powers.power_cycle and self._powers.capm3_kinds:
+                sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
             await run_together(self._runtime, {"work": loop.run(), **sweeps})
         finally:
             self._loop = None
 
+    def _any_power_cycle(self) -> bool:
+        """Whether there is one, or was since this was last asked."""
+        stirred, self._power_cycles_stirred = self._power_cycles_stirred, False
+        known = self.kinds[METAL3_REMEDIATION.kind]
+        return stirred or bool(known.cache or known.unreadable())
+
     def _everything(self) -> list[Key]:
-        return [
-            Key(kind, found.metadata.namespace, found.metadata.name)
-            for kind, watched in self.kinds.items()
-            for found in watched.cache.all()
-        ]
+        """Also what cannot be read: each look at it fails, and is told."""
+        keys = []
+        for kind, watched in self.kinds.items():
+            keys += [Key(kind, one.metadata.namespace, one.metadata.name) for one in watched.cache.all()]
+            keys += [Key(kind, *key.split("/", 1)) for key in watched.unreadable()]
+        return keys

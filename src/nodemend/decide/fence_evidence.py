@@ -14,6 +14,7 @@ from nodemend.decide.host_holds import (
     HostOn,
     OffTooFresh,
     OffUndated,
+    OrderUntold,
     SpokeAfterOff,
 )
 from nodemend.decide.host_power import HostFacts, Power, doubt, power_of
@@ -32,6 +33,11 @@ class SeenOff:
     """The kubelet's last sign of life."""
 
 
+CLOCKS_DIFFER: Final = 10.0
+"""Seconds, by which the clock of a host's operator may be behind ours. No boot can have begun after an order
+that is so little older than our asking: machines need longer to go off, to come back and to join."""
+
+
 @dataclass(frozen=True, slots=True)
 class Watched:
     """A host as it was seen, and for how long it has been seen just so."""
@@ -40,17 +46,23 @@ class Watched:
     unchanged_for: float
     first: OffSighting | None
     """How it was first seen off, under a hold that was placed on a version in which it was on."""
+    ordered_after: Seen[float] = Absent()  # noqa: RUF009 - frozen
+    """Seconds from our asking to the last power-off of which its operator has told; absent if of none."""
 
 
 def first_sighting(watched: Watched, lease: Seen[LeaseFacts], node: NodeFacts) -> OffSighting | HoldReason:
     """How it is seen off for the first time, under a hold that was placed while it was on.
 
     It has to be seen so for a while before that: what its operator writes later then bears another second.
+    And its operator must have told of an order: else it may write down now what it has slept through, and
+    somebody may have switched the machine on since.
     """
     if (against := _against(watched, None)) and not isinstance(against, OffUndated):
         return against
     if watched.host.last_updated == "":
         return OffUndated(str(watched.host))
+    if untold := _untold(watched):
+        return untold
     match lease:
         case Unreadable(why):
             return CannotRead("the kubelet's Lease", why)
@@ -86,6 +98,30 @@ def weigh_off(
             return SeenOff(watched.host, found.renew_time)
 
 
+def speaks_against(watched: Watched, lease: Seen[LeaseFacts], recorded: Evidence) -> HoldReason | None:
+    """What has happened since evidence was recorded, where there is no Node to ask. Not knowing is not that.
+
+    A Lease may go with its Node. One that is there must be the one that was.
+    """
+    if against := _against(watched, recorded):
+        return against
+    first = watched.first
+    if isinstance(lease, Present) and first is not None and lease.value.renew_time != first.last_renew_time:
+        return SpokeAfterOff(str(watched.host), lease.value.renew_time)
+    return None
+
+
+def _untold(watched: Watched) -> HoldReason | None:
+    """Why it is not known to be off by an order that came after our hold."""
+    match watched.ordered_after:
+        case Unreadable(why):
+            return CannotRead("the events of its host", why)
+        case Present(seconds) if seconds >= -CLOCKS_DIFFER:
+            return None
+        case Present() | Absent():
+            return OrderUntold(str(watched.host))
+
+
 def _against(watched: Watched, recorded: Evidence | None) -> HoldReason | None:
     """What speaks against the host itself."""
     host = watched.host
@@ -104,14 +140,15 @@ def _against(watched: Watched, recorded: Evidence | None) -> HoldReason | None:
     return None
 
 
-def evidence_of(seen: SeenOff, node: NodeFacts) -> Evidence:
+def evidence_of(seen: SeenOff, node: NodeFacts, ties: tuple[str, ...]) -> Evidence:
+    """`ties` are what shows that the host is the node's own."""
     host = seen.host
     return Evidence(
         class_="E1",
         node_uid=node.uid,
         boot_id=node.boot_id,
         by=f"BareMetalHost {host}",
-        reason="its power went off while we held it off",
+        reason=f"its power went off while we held it off, and it is the node's machine by {', '.join(ties)}",
         last_renew_time=seen.renew_time,
         host=HostOff(namespace=host.namespace, name=host.name, uid=host.uid, last_updated=host.last_updated),
     )

@@ -55,13 +55,15 @@ class NodeGone:
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """Somebody asked for this very target; `by` is the annotation that says so."""
+    """Somebody asked for this very target, by an annotation, which may have to stand for a while."""
 
     by: str
+    age: float = 0.0
+    period: float = 0.0
 
     @property
     def remaining(self) -> float:
-        return 0.0
+        return max(0.0, self.period - self.age)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from typing import assert_never
 
 from nodemend.decide.explanation import Explanation, spell_count
 from nodemend.decide.guard_holds import (
+    AnnotationServed,
     ApiUnsettled,
     CheckDryRun,
     ControlPlaneBusy,
@@ -43,6 +44,11 @@ def explain_guard(reason: GuardHold) -> Explanation:
             return _explain_others(reason)
         case NobodyActs() | NotUnderstood():
             return _explain_check(reason)
+        case AnnotationServed(by):
+            return Explanation(
+                f"Another controller acts upon the annotation that asks for it: {by}.",
+                "Let one of the two serve it: stop that one, or switch this off here.",
+            )
         case _:
             assert_never(reason)
 

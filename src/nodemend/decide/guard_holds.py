@@ -144,6 +144,13 @@ class OrderVoid:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class AnnotationServed:
+    """Another controller acts upon the annotation that asks for it."""
+
+    by: str
+
+
 GuardHold = (
     DryRun
     | CheckDryRun
@@ -163,4 +170,5 @@ GuardHold = (
     | NobodyActs
     | NotUnderstood
     | OrderVoid
+    | AnnotationServed
 )

@@ -2,7 +2,10 @@
 
 from typing import assert_never
 
+from nodemend.decide.capm3_holds import NameTaken, NobodyAsks, ServedByCapm3, StrategyUnknown, explain_capm3
 from nodemend.decide.explanation import Explanation, spell_count
+from nodemend.decide.fencing_explanations import explain_fencing
+from nodemend.decide.fencing_holds import FencingHold
 from nodemend.decide.guard_explanations import explain_guard
 from nodemend.decide.guard_holds import GuardHold
 from nodemend.decide.holds import (
@@ -43,6 +46,10 @@ def explain(reason: HoldReason) -> Explanation:
             | NotBackYet()
         ):
             return _explain_node(reason)
+        case ServedByCapm3() | NameTaken() | StrategyUnknown() | NobodyAsks():
+            return explain_capm3(reason)
+        case _ if isinstance(reason, FencingHold):
+            return explain_fencing(reason)
         case _:
             return explain_guard(reason) if isinstance(reason, GuardHold) else explain_host(reason)
 
@@ -131,6 +138,11 @@ def _explain_node(
             return Explanation(
                 f"Still on the node: {spell_count(pods, 'pod')} and {spell_count(attachments, 'volume')}.",
                 "It goes on when they are gone.",
+            )
+        case NotBackYet(node, gone=True):
+            return Explanation(
+                f"Waiting for {node or 'its node'} to be Ready on a new boot.",
+                "Start the machine: its kubelet registers its Node.",
             )
         case NotBackYet(node):
             return Explanation(

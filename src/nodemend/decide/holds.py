@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from nodemend.decide.capm3_holds import Capm3Hold
+from nodemend.decide.fencing_holds import FencingHold
 from nodemend.decide.guard_holds import GuardHold
 from nodemend.decide.host_holds import HostHold
 
@@ -126,11 +128,15 @@ class WorkloadsLeaving:
 @dataclass(frozen=True, slots=True)
 class NotBackYet:
     node: str
+    gone: bool = False
+    """There is no Node of that name either."""
 
 
 HoldReason = (
     GuardHold
     | HostHold
+    | Capm3Hold
+    | FencingHold
     | ViewStale
     | CannotRead
     | CreationRefused

@@ -8,6 +8,7 @@ from nodemend.decide.host_holds import (
     AwaitingOn,
     BackingOff,
     BootOutlived,
+    CalledOff,
     HoldLost,
     HostDoubtful,
     HostGone,
@@ -15,12 +16,19 @@ from nodemend.decide.host_holds import (
     HostMissing,
     HostOn,
     HostUnproven,
+    NeverSeenOff,
+    NeverSeenOn,
     NobodyReplaces,
+    NodeDeletionOff,
+    NodeDeletionRefused,
     OffByOthers,
     OffTooFresh,
     OffUndated,
+    OrderUntold,
     OwnerReplacing,
     SpokeAfterOff,
+    SpokeAfterRelease,
+    TooMuchOnNode,
     WrongHost,
 )
 from nodemend.decide.host_power import (
@@ -49,13 +57,18 @@ def explain_host(reason: HostHold) -> Explanation:
             | AwaitingOff()
             | HostOn()
             | OffTooFresh()
+            | OrderUntold()
             | OffUndated()
             | HoldLost()
             | AwaitingOn()
         ):
             return _explain_power(reason)
-        case BackingOff() | OwnerReplacing() | NobodyReplaces():
+        case (
+            BackingOff() | OwnerReplacing() | NobodyReplaces() | NeverSeenOff() | NeverSeenOn() | CalledOff()
+        ):
             return _explain_attempts(reason)
+        case SpokeAfterRelease() | NodeDeletionOff() | NodeDeletionRefused() | TooMuchOnNode():
+            return _explain_deletion(reason)
         case _:
             assert_never(reason)
 
@@ -148,7 +161,14 @@ def _explain_doubt(host: str, doubt: Doubt) -> Explanation:
 
 
 def _explain_power(
-    reason: OffByOthers | AwaitingOff | HostOn | OffTooFresh | OffUndated | HoldLost | AwaitingOn,
+    reason: OffByOthers
+    | AwaitingOff
+    | HostOn
+    | OffTooFresh
+    | OrderUntold
+    | OffUndated
+    | HoldLost
+    | AwaitingOn,
 ) -> Explanation:
     match reason:
         case OffByOthers(host, owner, holders):
@@ -168,6 +188,12 @@ def _explain_power(
             return Explanation(f"{host} is on again, although we hold it off.", "It is switched off anew.")
         case OffTooFresh(host):
             return Explanation(f"{host} was seen off just now.", "It is looked at once more.")
+        case OrderUntold(host):
+            return Explanation(
+                f"{host} is off, but its operator has told of no power-off since we asked for one: it may "
+                "have been off before, and be on by now.",
+                "It goes on when an event PowerOff tells of one; else it is let on, and switched off anew.",
+            )
         case OffUndated(host):
             return Explanation(
                 f"{host} is off, but it may have been on since we saw it go off.",
@@ -186,8 +212,27 @@ def _explain_power(
             assert_never(reason)
 
 
-def _explain_attempts(reason: BackingOff | OwnerReplacing | NobodyReplaces) -> Explanation:
+def _explain_attempts(
+    reason: BackingOff | OwnerReplacing | NobodyReplaces | NeverSeenOff | NeverSeenOn | CalledOff,
+) -> Explanation:
     match reason:
+        case NeverSeenOff(host, limit):
+            return Explanation(
+                f"{host} was not seen off within {limit:.0f} s. "
+                "Its node may still run, so nothing is released.",
+                "Look at the errors of the host and at its BMC. Where you see to it yourself that it is off, "
+                "a ManualRemediation releases the node on your word.",
+            )
+        case NeverSeenOn(host, limit):
+            return Explanation(
+                f"{host} was not seen on again within {limit:.0f} s. What it ran is released.",
+                "Look at the errors of the host and at its BMC, and switch it on.",
+            )
+        case CalledOff():
+            return Explanation(
+                "The check that asked for it allows it no more time.",
+                "Another remedy may be at work on the node: look at the check.",
+            )
         case BackingOff(remaining, failed):
             return Explanation(
                 f"{spell_count(failed, 'attempt')} failed; the next begins in {remaining:.0f} s.",
@@ -202,6 +247,36 @@ def _explain_attempts(reason: BackingOff | OwnerReplacing | NobodyReplaces) -> E
             return Explanation(
                 f"Power cycles did not help, and the machine cannot be replaced: {why}.",
                 "Repair the machine by hand; delete this remediation to have it tried again.",
+            )
+        case _:
+            assert_never(reason)
+
+
+def _explain_deletion(
+    reason: SpokeAfterRelease | NodeDeletionOff | NodeDeletionRefused | TooMuchOnNode,
+) -> Explanation:
+    match reason:
+        case SpokeAfterRelease(host, by):
+            return Explanation(
+                f"The node speaks ({by}) although {host} was seen off, and its pods are being removed: "
+                "its workloads may run twice.",
+                "Switch the node off now; then find out which machine it runs on.",
+            )
+        case NodeDeletionOff():
+            return Explanation(
+                "It is asked to release by deleting the Node, and that is not allowed here.",
+                "Set powerCycle.mayDeleteNodes in the chart, or spec.releaseBy to out-of-service-taint.",
+            )
+        case NodeDeletionRefused(why):
+            return Explanation(
+                f"The API server does not let us delete the Node: {why}.",
+                "Look at the role and the policies of the remediator's account.",
+            )
+        case TooMuchOnNode(size, limit):
+            return Explanation(
+                f"What is written on the Node ({size} bytes of labels and annotations) is more than is kept "
+                f"while it is gone (at most {limit}, and 512 of each).",
+                "Remove what nobody needs, or choose another remedy for it.",
             )
         case _:
             assert_never(reason)

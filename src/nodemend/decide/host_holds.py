@@ -62,6 +62,27 @@ class AwaitingOff:
 
 
 @dataclass(frozen=True, slots=True)
+class NeverSeenOff:
+    """An attempt has failed: it was not seen off in time. Its node may still run."""
+
+    host: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class NeverSeenOn:
+    """An attempt has failed: it was not seen on again in time."""
+
+    host: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class CalledOff:
+    """Whoever asked for it allows it no more time."""
+
+
+@dataclass(frozen=True, slots=True)
 class HostOn:
     """It is on, although it was seen off under our hold."""
 
@@ -71,6 +92,13 @@ class HostOn:
 @dataclass(frozen=True, slots=True)
 class OffTooFresh:
     """It was seen off only just now; it is looked at twice."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrderUntold:
+    """It is off, and its operator has told of no power-off since we asked: it may have been off before."""
 
     host: str
 
@@ -88,6 +116,34 @@ class SpokeAfterOff:
 
     host: str
     said: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpokeAfterRelease:
+    """The node spoke after its Node was deleted: it runs, and its pods are removed by force."""
+
+    host: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDeletionOff:
+    """It is asked to delete the Node, and nobody has allowed us to."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDeletionRefused:
+    """The API server does not let us delete the Node."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class TooMuchOnNode:
+    """What others wrote on the Node is more than is kept while it is gone."""
+
+    size: int
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +199,18 @@ HostHold = (
     | HostDoubtful
     | OffByOthers
     | AwaitingOff
+    | NeverSeenOff
+    | NeverSeenOn
+    | CalledOff
     | HostOn
     | OffTooFresh
+    | OrderUntold
     | OffUndated
     | SpokeAfterOff
+    | SpokeAfterRelease
+    | NodeDeletionOff
+    | NodeDeletionRefused
+    | TooMuchOnNode
     | HoldLost
     | AwaitingOn
     | BackingOff

@@ -51,7 +51,7 @@ class Clues:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """`by` what."""
+    """`by` what, for whoever reads the evidence."""
 
     by: tuple[str, ...]
 
@@ -73,6 +73,15 @@ class Unproven:
 
 
 Identity = Matched | Mismatch | Unproven
+
+
+def ties_of(identity: Identity) -> tuple[str, ...]:
+    """What ties the node to the host; nothing where it is not its own."""
+    match identity:
+        case Matched(by):
+            return by
+        case Mismatch() | Unproven():
+            return ()
 
 
 def read_provider_id(text: str) -> ByName | ByUid | None:

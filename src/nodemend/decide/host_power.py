@@ -106,6 +106,8 @@ class HostFacts:
     powered_on: bool | None
     """As the status has it; None when there is none yet."""
     held_by_us: bool = False
+    voided_by_us: bool = False
+    """No hold of ours that is still under way can land any more."""
     held_by_others: tuple[str, ...] = ()
     """The keys of other clients' holds."""
     online: bool = True

@@ -47,6 +47,8 @@ class MachineFacts:
     conditions: tuple[ConditionSeen, ...] = ()
     asked_by: str = ""
     """The annotation by which somebody asks for its remediation."""
+    asked_externally_for: float | None = None
+    """For how many seconds another annotation has asked so, as far as we saw; None when it does not."""
     not_yet: str = ""
     """Why its cluster is not ready to be judged."""
     failed: str | None = None

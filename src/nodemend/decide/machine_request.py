@@ -5,6 +5,7 @@ from typing import assert_never
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.decide import machine_marks, remediation_request
+from nodemend.decide.annotated_machine import ByAnnotation, Clear, decide_annotated
 from nodemend.decide.guard_holds import NobodyActs
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_marks import Mark, Marks
@@ -38,7 +39,7 @@ class ByNobody:
     why: str
 
 
-Way = ByOwner | ByDeletion | ByTemplate | ByNobody
+Way = ByOwner | ByDeletion | ByTemplate | ByAnnotation | ByNobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Delete:
     """Delete the machine."""
 
 
-Request = Ask | Delete | Create | Withdraw | Leave | Hold
+Request = Ask | Delete | Create | Withdraw | Clear | Leave | Hold
 
 
 def decide_machine(health: NodeHealth, way: Way, shown: Marks, guarded: Go | Hold) -> Request:
@@ -59,6 +60,8 @@ def decide_machine(health: NodeHealth, way: Way, shown: Marks, guarded: Go | Hol
     match way:
         case ByTemplate(existing, healthy_delay):
             return _by_template(health, existing, guarded, healthy_delay)
+        case ByAnnotation():
+            return decide_annotated(health, way, guarded)
         case ByOwner():
             return _without_template(health, Leave() if shown.asks_owner else Ask(), guarded)
         case ByDeletion():
@@ -73,6 +76,8 @@ def is_at_work(way: Way, shown: Marks) -> bool:
     """Whether somebody has been asked, and has not ended."""
     if isinstance(way, ByTemplate):
         return way.existing is not None and way.existing.ours
+    if isinstance(way, ByAnnotation):
+        return way.answer is not None
     return shown.asks_owner
 
 

@@ -32,6 +32,7 @@ from nodemend.decide.remediation_life import (
     clear_out,
     drop_lock_then,
     is_marked,
+    leave_node,
     take_lock,
     void,
 )
@@ -167,22 +168,7 @@ def _recover(facts: ManualFacts, node: NodeFacts) -> Step:
 
 def _end(facts: ManualFacts) -> Step:
     """Deleted: leave nothing of ours behind, nothing half done, and nothing that could still land."""
-    status = facts.remediation.status
-    match facts.node:
-        case Unreadable(why):
-            return Hold(CannotRead("the Node", why))
-        case Present(node) if status.evidence is not None and node.uid == status.node_uid:
-            if OUR_TAINT in node.taints:
-                return Untaint(node)
-            if not status.released:
-                return void(facts, node, None)
-            if is_marked(facts):
-                return ClearVoidMark(node)
-        case Present(node) if is_marked(facts):
-            return ClearVoidMark(node)
-        case Present() | Absent():
-            pass
-    return drop_lock_then(facts, DropFinalizer())
+    return leave_node(facts) or drop_lock_then(facts, DropFinalizer())
 
 
 def _evidence(believed: Believed) -> Evidence:

@@ -4,7 +4,7 @@ from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation_steps import ReportSilence
-from nodemend.decide.remediation_conditions import Said, told
+from nodemend.decide.remediation_conditions import Said, names, told
 from nodemend.decide.remediation_steps import (
     Close,
     ForgetEvidence,
@@ -42,13 +42,8 @@ def after(
 
 
 def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
-    """Whether a write would tell nothing new: the kind of hold is named already, or all is over.
-
-    Numbers that change are not worth a write each.
-    """
-    return status.phase is Phase.SUCCEEDED or any(
-        condition.type == "Processing" and condition.reason == _why(hold) for condition in status.conditions
-    )
+    """Whether a write would tell nothing new: the kind of hold is named already, or all is over."""
+    return status.phase is Phase.SUCCEEDED or names(status.conditions, _why(hold))
 
 
 def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> ManualRemediationStatus:

@@ -7,10 +7,8 @@ ever), and "it was seen to go off after our hold" (without it an old reading is 
 `release` in a row is a wish: it still has to pass the release gate.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import product
 from typing import Final
 
 from nodemend.decide.host_power import Power
@@ -190,9 +188,3 @@ TABLE: Final = (
 def move_for(state: PowerState) -> Move:
     """What the row says that covers `state`. A test over all states holds that there is exactly one."""
     return next(row.move for row in TABLE if row.covers(state))
-
-
-def all_states() -> Iterator[PowerState]:
-    both = (False, True)
-    for node, need, power, hold, cycled, dated in product(both, both, Power, both, both, both):
-        yield PowerState(node, need, power, hold, cycled, dated)

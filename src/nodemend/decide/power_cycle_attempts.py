@@ -5,8 +5,9 @@ from typing import Final
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.power_cycle import Strategy
 from nodemend.decide.facts import NodeFacts, Present
-from nodemend.decide.holds import Hold, HoldReason, NotBackYet
+from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_holds import (
+    AwaitingOff,
     AwaitingOn,
     BackingOff,
     BootOutlived,
@@ -14,7 +15,10 @@ from nodemend.decide.host_holds import (
     HostDoubtful,
     HostGone,
     HostOn,
+    NeverSeenOff,
+    NeverSeenOn,
     SpokeAfterOff,
+    SpokeAfterRelease,
 )
 from nodemend.decide.host_power import HostFacts, NotManaged, doubt
 from nodemend.decide.power_cycle import Move, move_for
@@ -47,7 +51,19 @@ def fail_attempt(facts: PowerFacts, why: HoldReason) -> GiveUp:
     """
     spec, status = facts.remediation.spec, facts.remediation.status
     last = spec.strategy is Strategy.ESCALATE and status.retry_count >= spec.delete_after_retries
-    return GiveUp(why, for_good=isinstance(why, HostGone | SpokeAfterOff) or (last and not status.released))
+    hopeless = isinstance(why, HostGone | SpokeAfterOff | SpokeAfterRelease)
+    return GiveUp(_in_the_end(why), for_good=hopeless or (last and not status.released))
+
+
+def _in_the_end(why: HoldReason) -> HoldReason:
+    """What was waited for did not come: that is said otherwise than that it is waited for."""
+    match why:
+        case AwaitingOff(host, limit):
+            return NeverSeenOff(host, limit)
+        case AwaitingOn(host, limit):
+            return NeverSeenOn(host, limit)
+        case _:
+            return why
 
 
 def bring_back(facts: PowerFacts) -> Step:
@@ -102,7 +118,7 @@ def _not_back(facts: PowerFacts, host: HostFacts) -> HoldReason:
         case Present(NodeFacts(ready=ConditionStatus.TRUE, boot_id=boot)) if boot and boot == status.boot_id:
             return BootOutlived(str(host), boot)
         case _:
-            return NotBackYet(status.node_name or "the node")
+            return facts.not_back
 
 
 def _await(facts: PowerFacts, why: HoldReason) -> GiveUp | Hold:

@@ -1,16 +1,39 @@
 """The ends of a Metal3Remediation that is no longer wanted, or that did not help."""
 
+from dataclasses import replace
+from typing import Final
+
 from nodemend.api.power_cycle import Phase
 from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
 from nodemend.decide.holds import CannotRead, Hold
-from nodemend.decide.host_holds import AwaitingOn, NobodyReplaces, OwnerReplacing
+from nodemend.decide.host_holds import AwaitingOn, CalledOff, NobodyReplaces, OwnerReplacing
 from nodemend.decide.host_power import Power
+from nodemend.decide.node_deletion import after_the_node, awaits_a_node
 from nodemend.decide.power_cycle import Move, move_for
 from nodemend.decide.power_cycle_attempts import fail_attempt, not_held_off
 from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts, is_contradicted
-from nodemend.decide.power_cycle_steps import AskOwner, GiveBack, GiveUp, MarkHost, Step
-from nodemend.decide.remediation_life import OUR_TAINT, clear_out, drop_lock_then, is_marked, void
-from nodemend.decide.remediation_steps import ClearVoidMark, Close, DropFinalizer, Untaint
+from nodemend.decide.power_cycle_steps import (
+    AskOwner,
+    ClearVoidedHold,
+    GiveBack,
+    GiveUp,
+    MarkHost,
+    Step,
+    VoidHold,
+)
+from nodemend.decide.remediation_life import OUR_TAINT, clear_out, drop_lock_then, is_marked, mark_for, void
+from nodemend.decide.remediation_steps import (
+    ClearVoidMark,
+    Close,
+    DropFinalizer,
+    ForgetTaint,
+    MarkReleased,
+    ReportLeft,
+    Untaint,
+)
+
+NODE_AWAITED: Final = 86_400.0
+"""Seconds for which a remediation that is over waits for a Node that it deleted, and for nothing else."""
 
 
 def end(facts: PowerFacts) -> Step:
@@ -19,14 +42,84 @@ def end(facts: PowerFacts) -> Step:
     What was begun to be released is released first: pods that are being removed by force must not find their
     node running again.
     """
-    if (node := facts.target) and (undo := _undo(facts, node)):
-        return undo
+    if first := _settle(facts):
+        return first
     if (held := facts.held) and move_for(facts.state(need=False)) is Move.GIVE_BACK:
         return GiveBack(held)
+    if late := _void_late_hold(facts):
+        return late
     still_off = _still_off(facts)
     if still_off and facts.in_phase_for < facts.power_on_within:
         return Hold(AwaitingOn(still_off, facts.power_on_within))
-    return drop_lock_then(facts, DropFinalizer(still_off))
+    return drop_lock_then(facts, _last(facts, still_off))
+
+
+def _void_late_hold(facts: PowerFacts) -> VoidHold | ClearVoidedHold | None:
+    """A hold that was sent, and of which nothing was heard, must not switch a host off for nobody.
+
+    It can land on the one version that it was decided on, for as long as the host has that.
+    """
+    match facts.host:
+        case Present(host) if host.voided_by_us:
+            return ClearVoidedHold(host)
+        case Present(host) if host.version == facts.remediation.status.seen_on_version:
+            return VoidHold(host)
+        case _:
+            return None
+
+
+def call_off(facts: PowerFacts) -> Step:
+    """Whoever asked allows it no more time: it stops as at the end, but stays and says so."""
+    if first := _settle(facts):
+        return first
+    # Evidence is not forgotten while the taint may be on the node.
+    return ForgetTaint() if facts.remediation.status.tainted else GiveUp(CalledOff(), for_good=True)
+
+
+def _settle(facts: PowerFacts) -> Step | None:
+    """What has to happen before power comes back."""
+    if (node := facts.target) and (undo := _undo(facts, node)):
+        return undo
+    if _is_leaving(facts):
+        return after_the_node(facts)
+    return None
+
+
+def _last(facts: PowerFacts, still_off: str) -> DropFinalizer | Hold:
+    """A Node that was deleted gets back what it had, if it comes; no other object remembers that."""
+    status = facts.remediation.status
+    if status.backup is None or not awaits_a_node(facts):
+        return DropFinalizer(still_off)
+    if facts.in_phase_for < NODE_AWAITED and not _machine_goes(facts):
+        return Hold(facts.not_back)
+    return DropFinalizer(still_off, lost=status.backup.parts)
+
+
+def _machine_goes(facts: PowerFacts) -> bool:
+    """With its Machine its Node is gone for good."""
+    had_one = any(owner.kind == "Machine" for owner in facts.remediation.metadata.owner_references)
+    match facts.machine:
+        case Present(machine):
+            return machine.deleting
+        case Absent():
+            return had_one
+        case Unreadable():
+            return False
+
+
+def _is_leaving(facts: PowerFacts) -> bool:
+    """The Node is gone after evidence was recorded, perhaps by us: its pods are being removed by force."""
+    status = facts.remediation.status
+    return facts.target is None and status.evidence is not None and not status.released
+
+
+def let_leave(facts: PowerFacts, node: NodeFacts) -> Untaint | MarkReleased | ReportLeft | Hold:
+    """Our taint is on. Where its evidence turns out to be wrong it comes off, and the evidence is void.
+
+    At the next look all may seem well again, such as when a host is no longer paused.
+    """
+    step = clear_out(facts, node, contradicted=is_contradicted(facts, node))
+    return replace(step, mark=mark_for(facts)) if isinstance(step, Untaint) else step
 
 
 def _undo(facts: PowerFacts, node: NodeFacts) -> Step | None:
@@ -34,7 +127,7 @@ def _undo(facts: PowerFacts, node: NodeFacts) -> Step | None:
     status = facts.remediation.status
     if OUR_TAINT in node.taints and status.evidence is not None:
         ended = status.released or node.boot_id != status.evidence.boot_id
-        return Untaint(node) if ended else clear_out(facts, node, contradicted=is_contradicted(facts, node))
+        return Untaint(node) if ended else let_leave(facts, node)
     if status.evidence is not None and not status.released and node.boot_id == status.evidence.boot_id:
         return void(facts, node, None)
     return ClearVoidMark(node) if is_marked(facts) else None

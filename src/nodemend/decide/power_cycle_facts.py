@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from nodemend.api.conditions import ConditionStatus
+from nodemend.api.node_deletion import NodeBackup
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Seen
 from nodemend.decide.fence_evidence import SeenOff, Watched, weigh_off
-from nodemend.decide.holds import CannotRead, NoKubeletLease
+from nodemend.decide.guard_facts import ControlPlane
+from nodemend.decide.holds import CannotRead, NoKubeletLease, NotBackYet
 from nodemend.decide.host_identity import Identity
 from nodemend.decide.host_power import HostFacts, Power, power_of
 from nodemend.decide.power_cycle import PowerState
@@ -33,10 +35,14 @@ class PowerFacts:
     epoch: int
     node: Seen[NodeFacts]
     void_mark: str = ""
+    belongings: NodeBackup | None = None
+    """What others have written on the Node, where there is one."""
     lease: Seen[LeaseFacts]
     lock: Seen[HeldBy]
     policy: Seen[PolicyFacts]
     others: Seen[int]
+    control_plane: Seen[ControlPlane] = Absent()  # noqa: RUF009 - frozen
+    """Absent where the node is none of its members, and once its host is held."""
     left: Seen[Left]
     host: Seen[HostFacts]
     host_missing: str = ""
@@ -46,6 +52,16 @@ class PowerFacts:
     in_phase_for: float = 0.0
     """How long this attempt has been in this phase, as far as we saw."""
     host_unchanged_for: float = 0.0
+    ordered_after: Seen[float] = Absent()  # noqa: RUF009 - frozen
+    """As in `Watched`. Asked only while it decides: where the host is off, and was not seen so before."""
+    unasked: str = ""
+    """Why nobody asks for it, where it stands in for one of CAPM3's."""
+    may_delete_nodes: bool = False
+    """Whoever installed us allowed it."""
+    deletion_refused: str = ""
+    """What the API server said when it would not let the Node be deleted."""
+    restore_refused: str = ""
+    """What it said when it would not let the new one have what the old one had."""
 
     @property
     def target(self) -> NodeFacts | None:
@@ -91,6 +107,10 @@ class PowerFacts:
             case _:
                 return False
 
+    @property
+    def not_back(self) -> NotBackYet:
+        return NotBackYet(self.remediation.status.node_name, gone=isinstance(self.node, Absent))
+
     def state(self, *, need: bool) -> PowerState:
         """Its place in the power table."""
         status = self.remediation.status
@@ -104,7 +124,8 @@ class PowerFacts:
         )
 
     def watched(self, host: HostFacts) -> Watched:
-        return Watched(host, self.host_unchanged_for, self.remediation.status.seen_off)
+        seen_off = self.remediation.status.seen_off
+        return Watched(host, self.host_unchanged_for, seen_off, self.ordered_after)
 
 
 def is_contradicted(facts: PowerFacts, node: NodeFacts) -> bool:

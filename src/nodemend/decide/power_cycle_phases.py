@@ -4,17 +4,19 @@ Every step is at most one write. A crash between any two leaves a state that thi
 
     AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> WantOff -> PlaceHold -> (hold until it is seen off)
       -> NoteOff -> (hold until the kubelet is silent) -> RecordEvidence
-      -> Release -> (hold until pods and volumes are gone) -> MarkReleased
+      -> Release, or BackUp and DeleteNode -> (hold until pods and volumes are gone) -> MarkReleased
       -> Untaint -> ForgetTaint -> GiveBack -> (hold until Ready on a new boot) -> Close -> DropLock
 
 An attempt that failed ends in GiveUp, and the next begins with BeginAgain. Which move the host's power needs
 stands in the table of decide/power_cycle; when it is due, and what has to come before it, stands here.
 """
 
+from nodemend.api import keys
 from nodemend.api.power_cycle import HeldHost, OffSighting, Phase
-from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
+from nodemend.decide.capm3_holds import NobodyAsks
+from nodemend.decide.facts import NodeFacts, Present, Unreadable
 from nodemend.decide.fence_evidence import SeenOff, evidence_of, first_sighting, weigh_off
-from nodemend.decide.holds import BootUnknown, CannotRead, Hold, HoldReason, WorkloadsLeaving
+from nodemend.decide.holds import BootUnknown, CannotRead, Hold, HoldReason
 from nodemend.decide.host_holds import (
     AwaitingOff,
     HoldLost,
@@ -28,18 +30,24 @@ from nodemend.decide.host_holds import (
     SpokeAfterOff,
     WrongHost,
 )
-from nodemend.decide.host_identity import Matched, Mismatch, Unproven
+from nodemend.decide.host_identity import Matched, Mismatch, Unproven, ties_of
 from nodemend.decide.host_power import HostFacts, NotManaged, doubt
+from nodemend.decide.node_deletion import (
+    after_the_node,
+    awaits_a_node,
+    give_back_belongings,
+    hindrance,
+    use,
+)
 from nodemend.decide.power_cycle import Move, move_for
 from nodemend.decide.power_cycle_attempts import back_off, bring_back, close, fail_attempt
-from nodemend.decide.power_cycle_ends import end, hand_over
-from nodemend.decide.power_cycle_facts import PowerFacts, is_contradicted
+from nodemend.decide.power_cycle_ends import call_off, end, hand_over, let_leave
+from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import GiveBack, NoteOff, PlaceHold, RecordTarget, Step, WantOff
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.remediation_life import (
     OUR_TAINT,
     begin,
-    clear_out,
     drop_lock_then,
     is_marked,
     take_lock,
@@ -49,13 +57,11 @@ from nodemend.decide.remediation_steps import (
     ClearVoidMark,
     Done,
     ForgetEvidence,
-    Left,
     MarkReleased,
     RecordEvidence,
-    Release,
     Untaint,
 )
-from nodemend.decide.storm_guard import brake
+from nodemend.decide.storm_guard import brake, spare_quorum
 
 
 def decide(facts: PowerFacts) -> Step:
@@ -66,18 +72,27 @@ def decide(facts: PowerFacts) -> Step:
         return Hold(CannotRead("the Node", facts.node.why))
     if isinstance(facts.host, Unreadable):
         return Hold(CannotRead("the BareMetalHost", facts.host.why))
+    if belongings := give_back_belongings(facts):
+        return belongings
     if facts.remediation.metadata.deleting:
         return end(facts)
     match status.phase:
         case Phase.SUCCEEDED | Phase.FAILED:
-            held = facts.held
-            return GiveBack(held) if held else drop_lock_then(facts, Done())
+            return _stay_over(facts)
         case Phase.DELETING_MACHINE:
             return hand_over(facts)
+        case _ if keys.TIMED_OUT in facts.remediation.metadata.annotations:
+            return call_off(facts)
         case Phase.BACKING_OFF:
             return back_off(facts)
         case _:
             return bring_back(facts) if status.released else _pursue(facts)
+
+
+def _stay_over(facts: PowerFacts) -> Step:
+    held = facts.held
+    waiting = Hold(facts.not_back) if awaits_a_node(facts) else Done()
+    return GiveBack(held) if held else drop_lock_then(facts, waiting)
 
 
 def _pursue(facts: PowerFacts) -> Step:
@@ -87,13 +102,13 @@ def _pursue(facts: PowerFacts) -> Step:
         return close(facts)
     if status.evidence is not None:
         if node is None:
-            return _after_the_node(facts)
+            return after_the_node(facts)
         if node.boot_id not in ("", status.evidence.boot_id):
             # E2: that boot has ended, and its kubelet ends the old pods. Its report raised the Node's
             # version, so that no release write of ours which is still under way can land.
             return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
         if OUR_TAINT in node.taints:
-            return clear_out(facts, node, contradicted=is_contradicted(facts, node))
+            return let_leave(facts, node)
     match facts.host:
         case Present(host) if status.host is None or status.host.uid == host.uid:
             return _with_host(facts, host, node)
@@ -102,19 +117,6 @@ def _pursue(facts: PowerFacts) -> Step:
             return void(facts, node, gone) if node and status.evidence else fail_attempt(facts, gone)
         case _:
             return Hold(HostMissing(facts.host_missing))
-
-
-def _after_the_node(facts: PowerFacts) -> MarkReleased | Hold:
-    """There is no Node: the collector has its pods. One that comes back by its name must not find any."""
-    if not isinstance(facts.node, Absent):
-        return MarkReleased()
-    match facts.left:
-        case Present(Left(pods, attachments)) if pods or attachments:
-            return Hold(WorkloadsLeaving(pods, attachments))
-        case Unreadable(why) if facts.remediation.status.node_name:
-            return Hold(CannotRead("the node's pods and volumes", why))
-        case _:
-            return MarkReleased()
 
 
 def _with_host(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
@@ -149,9 +151,9 @@ def _move(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
         case Move.RELEASE if node is not None:
             return _release(facts, host, node)
         case Move.COUNT_CYCLED:
-            return _after_the_node(facts)
+            return after_the_node(facts)
         case Move.GIVE_BACK:
-            return _fail(facts, node, OffUndated(str(host)))
+            return _fail(facts, node, hindrance(facts) or OffUndated(str(host)))
         case move:
             raise AssertionError(f"{move} is no move for somebody who needs it and has not had it")
 
@@ -162,11 +164,18 @@ def _place_hold(facts: PowerFacts, host: HostFacts) -> Step:
         return _wait(facts, facts.target, HoldLost(str(host)))
     if not host.online:
         return _wait(facts, facts.target, OffByOthers(str(host), owner=True, holders=host.held_by_others))
+    if facts.unasked:
+        return _wait(facts, facts.target, NobodyAsks(facts.unasked))
     asked_for = status.phase is Phase.POWER_OFF
     # Who has begun is counted by the others. If those held it up, two could wait for one another for ever.
     guarded = brake(facts.policy, Present(0) if asked_for else facts.others)
     if isinstance(guarded, Hold):
         return guarded
+    if hindered := hindrance(facts):
+        return _wait(facts, facts.target, hindered)
+    # Asked when it began, too; but other members may have failed since, and an attempt may be a later one.
+    if at_risk := spare_quorum(facts.control_plane):
+        return at_risk
     return PlaceHold(host) if asked_for and status.seen_on_version == host.version else WantOff(host.version)
 
 
@@ -206,11 +215,15 @@ def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
         return _wait(facts, node, proof)
     guarded = brake(facts.policy, Present(0))
     if recorded is None:
-        return guarded if isinstance(guarded, Hold) else RecordEvidence(evidence_of(proof, node))
+        found = evidence_of(proof, node, ties_of(facts.identity))
+        return guarded if isinstance(guarded, Hold) else RecordEvidence(found)
+    if hindered := hindrance(facts):
+        return _wait(facts, node, hindered)
     gate = open_gate(node, recorded, proof, guarded, facts.epoch)
     if isinstance(gate, ReleaseTicket):
-        # A mark that stands already would let the next fall pass without a write to the Node.
-        return ClearVoidMark(node) if is_marked(facts) else Release(gate)
+        # Evidence is recorded only where no mark stands. One beside it voids it, whatever is seen now: who
+        # wrote it had reason enough, and died before the evidence was forgotten.
+        return ForgetEvidence(OffUndated(str(host))) if is_marked(facts) else use(facts, gate)
     return gate
 
 

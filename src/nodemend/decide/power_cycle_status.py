@@ -6,8 +6,17 @@ from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_holds import HostDoubtful
-from nodemend.decide.power_cycle_steps import BeginAgain, GiveUp, HandOver, NoteOff, RecordTarget, WantOff
-from nodemend.decide.remediation_conditions import Said, told
+from nodemend.decide.power_cycle_steps import (
+    BackUp,
+    BeginAgain,
+    ForgetBackup,
+    GiveUp,
+    HandOver,
+    NoteOff,
+    RecordTarget,
+    WantOff,
+)
+from nodemend.decide.remediation_conditions import Said, names, told
 from nodemend.decide.remediation_steps import (
     Close,
     ForgetEvidence,
@@ -24,6 +33,8 @@ StatusStep = (
     | WantOff
     | NoteOff
     | RecordEvidence
+    | BackUp
+    | ForgetBackup
     | ReportLeft
     | MarkReleased
     | ForgetTaint
@@ -36,13 +47,15 @@ StatusStep = (
 )
 
 OVER: Final = (Phase.SUCCEEDED, Phase.FAILED)
+_NOT_SEEN: Final = {"seen_on_version": "", "off_asked_at": "", "seen_off": None}
+"""It has to be seen on, and to be seen to go off, from the beginning."""
 
 
 def after(
     status: Metal3RemediationStatus, step: StatusStep, *, epoch: int, generation: int, now: str
 ) -> Metal3RemediationStatus:
-    """The status that makes `step` true, with its conditions. `now` is for people only."""
-    changed = _changed(status, step, epoch).but(observed_generation=generation)
+    """The status that makes `step` true, with its conditions. `now` is printed, by the clock on the wall."""
+    changed = _changed(status, step, epoch, now).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
     said = _conditions(changed, _why(step))
@@ -51,12 +64,12 @@ def after(
 
 def tells(status: Metal3RemediationStatus, hold: Hold) -> bool:
     """Whether a write would tell nothing new: the kind of hold is named already, or all is over."""
-    return status.phase in OVER or any(
-        condition.type == "Processing" and condition.reason == _why(hold) for condition in status.conditions
-    )
+    return status.phase in OVER or names(status.conditions, _why(hold))
 
 
-def _changed(status: Metal3RemediationStatus, step: StatusStep, epoch: int) -> Metal3RemediationStatus:
+def _changed(
+    status: Metal3RemediationStatus, step: StatusStep, epoch: int, now: str
+) -> Metal3RemediationStatus:
     match step:
         case Stamp():
             return status.but(epoch=epoch)
@@ -67,34 +80,47 @@ def _changed(status: Metal3RemediationStatus, step: StatusStep, epoch: int) -> M
                 node_uid=node_uid,
                 boot_id=boot_id,
                 host=host,
-                seen_on_version="",
-                seen_off=None,
+                **_NOT_SEEN,
             )
         case WantOff(version):
-            return status.but(phase=Phase.POWER_OFF, seen_on_version=version, seen_off=None, message="")
-        case NoteOff(sighting):
-            return status.but(seen_off=sighting)
+            seen_on = {**_NOT_SEEN, "seen_on_version": version, "off_asked_at": now}
+            return status.but(phase=Phase.POWER_OFF, message="", **seen_on)
         case RecordEvidence(evidence):
             return status.but(evidence=evidence, tainted=True, phase=Phase.RELEASE, message="")
-        case ReportLeft(left):
-            return status.but(pods_left=left.pods, attachments_left=left.attachments)
-        case ForgetTaint():
-            return status.but(tainted=False)
         case ForgetEvidence(why):
             # It has to be seen to go off anew, so it has to be seen on first.
             message = str(explain(why)) if why else ""
             return status.but(
                 evidence=None,
                 tainted=False,
+                backup=None,
                 phase=Phase.POWER_OFF,
-                seen_on_version="",
-                seen_off=None,
                 message=message,
+                **_NOT_SEEN,
             )
         case Hold(reason):
             return status.but(message=str(explain(reason)))
+        case NoteOff() | BackUp() | ForgetBackup() | ReportLeft() | ForgetTaint():
+            return _noted(status, step)
         case MarkReleased() | GiveUp() | BeginAgain() | HandOver() | Close():
             return _turned(status, step)
+
+
+def _noted(
+    status: Metal3RemediationStatus, step: NoteOff | BackUp | ForgetBackup | ReportLeft | ForgetTaint
+) -> Metal3RemediationStatus:
+    """Steps that write one thing down."""
+    match step:
+        case NoteOff(sighting):
+            return status.but(seen_off=sighting)
+        case BackUp(kept):
+            return status.but(backup=kept)
+        case ForgetBackup():
+            return status.but(backup=None)
+        case ReportLeft(left):
+            return status.but(pods_left=left.pods, attachments_left=left.attachments)
+        case ForgetTaint():
+            return status.but(tainted=False)
 
 
 def _turned(
@@ -120,16 +146,15 @@ def _turned(
                 evidence=None,
                 tainted=False,
                 released=False,
-                seen_on_version="",
-                seen_off=None,
                 message="",
+                **_NOT_SEEN,
             )
         case HandOver():
             return status.but(phase=Phase.DELETING_MACHINE, message="")
         case Close(node_gone):
             gone = "Its Machine is gone, as its owner was asked to replace it."
             message = gone if node_gone else "The node is back on a new boot."
-            return status.but(phase=Phase.SUCCEEDED, message=message)
+            return status.but(phase=Phase.SUCCEEDED, backup=None, message=message)
 
 
 def _why(step: StatusStep) -> str:

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
+from nodemend.api.node_deletion import NodeBackup
 from nodemend.api.power_cycle import HeldHost, OffSighting
+from nodemend.decide.facts import NodeFacts
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_power import HostFacts
+from nodemend.decide.release_gate import ReleaseTicket
 from nodemend.decide.remediation_steps import (
     AddFinalizer,
     ClearVoidMark,
@@ -57,8 +60,51 @@ class NoteOff:
 
 
 @dataclass(frozen=True, slots=True)
+class BackUp:
+    """Write down what others wrote on the Node, before it is deleted."""
+
+    kept: NodeBackup
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteNode:
+    """Release by deletion: the collector takes its pods."""
+
+    ticket: ReleaseTicket
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """The new Node gets what the deleted one had and it lacks."""
+
+    node: NodeFacts
+    missing: NodeBackup
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetBackup:
+    """`refused` is what the API server said, where it does not let the Node have it back."""
+
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GiveBack:
     """Our hold comes off; the host goes on if nobody else holds it."""
+
+    host: HostFacts
+
+
+@dataclass(frozen=True, slots=True)
+class VoidHold:
+    """A hold of ours that is still under way cannot land any more: its host gets another version."""
+
+    host: HostFacts
+
+
+@dataclass(frozen=True, slots=True)
+class ClearVoidedHold:
+    """What that left on the host comes off."""
 
     host: HostFacts
 
@@ -103,6 +149,10 @@ Step = (
     | NoteOff
     | RecordEvidence
     | Release
+    | BackUp
+    | DeleteNode
+    | Restore
+    | ForgetBackup
     | ReportLeft
     | MarkReleased
     | Untaint
@@ -111,6 +161,8 @@ Step = (
     | ForgetEvidence
     | ClearVoidMark
     | GiveBack
+    | VoidHold
+    | ClearVoidedHold
     | GiveUp
     | BeginAgain
     | HandOver

@@ -8,6 +8,7 @@ from nodemend.decide.fence_evidence import SeenOff
 from nodemend.decide.holds import EvidenceForOther, Hold, HoldReason
 from nodemend.decide.human_word import Believed
 from nodemend.decide.storm_guard import Go
+from nodemend.decide.time_proof import Over
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,12 @@ class ReleaseTicket:
     evidence: Evidence
 
 
+Borne = Believed | SeenOff | Over
+"""What bears evidence out: a person's word, a host that is seen off, a boot that is over."""
+
+
 def open_gate(
-    node: NodeFacts, recorded: Evidence, now: Believed | SeenOff | HoldReason, guarded: Go | Hold, epoch: int
+    node: NodeFacts, recorded: Evidence, now: Borne | HoldReason, guarded: Go | Hold, epoch: int
 ) -> ReleaseTicket | Hold:
     """A ticket if the recorded evidence is still borne out now, and the guard agrees.
 
@@ -35,7 +40,7 @@ def open_gate(
     """
     if isinstance(guarded, Hold):
         return guarded
-    if not isinstance(now, Believed | SeenOff):
+    if not isinstance(now, Borne):
         return Hold(now)
     if recorded.node_uid != node.uid:
         return Hold(EvidenceForOther("node", recorded.node_uid, node.uid))

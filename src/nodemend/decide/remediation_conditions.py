@@ -17,6 +17,11 @@ class Said(NamedTuple):
     message: str = ""
 
 
+def names(shown: tuple[Condition, ...], reason: str) -> bool:
+    """Whether what it waits for is named already. Numbers that change are not worth a write each."""
+    return any(one.type == "Processing" and one.reason == reason for one in shown)
+
+
 def told(
     shown: tuple[Condition, ...], said: Iterable[Said], *, generation: int, now: str
 ) -> tuple[Condition, ...]:

@@ -19,6 +19,7 @@ from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import CannotRead, Deposed, Hold, HoldReason, WorkloadsLeaving
 from nodemend.decide.remediation_steps import (
     AddFinalizer,
+    ClearVoidMark,
     Done,
     DropFinalizer,
     DropLock,
@@ -79,6 +80,27 @@ class LifeFacts(Protocol):
     def left(self) -> Seen[Left]: ...
 
 
+class Releasing(Standing, Protocol):
+    @property
+    def node_uid(self) -> str: ...
+    @property
+    def released(self) -> bool: ...
+
+
+class ReleasingRemediation(Remediation, Protocol):
+    @property
+    def status(self) -> Releasing: ...
+
+
+class EndingFacts(LifeFacts, Protocol):
+    """Of a remediation that releases once, and ends."""
+
+    @property
+    def remediation(self) -> ReleasingRemediation: ...
+    @property
+    def node(self) -> Seen[NodeFacts]: ...
+
+
 def begin(facts: LifeFacts) -> AddFinalizer | Stamp | Done | Hold | None:
     """What comes before anything else; None when it is done."""
     metadata, status = facts.remediation.metadata, facts.remediation.status
@@ -102,7 +124,9 @@ def take_lock(facts: LifeFacts) -> TakeLock | Hold | None:
             return None
 
 
-def drop_lock_then(facts: LifeFacts, last: Done | DropFinalizer) -> DropLock | Done | DropFinalizer | Hold:
+def drop_lock_then(
+    facts: LifeFacts, last: Done | DropFinalizer | Hold
+) -> DropLock | Done | DropFinalizer | Hold:
     match facts.lock:
         case Unreadable(why):
             return Hold(CannotRead("the lock on the node", why))
@@ -130,11 +154,33 @@ def clear_out(
             return Hold(WorkloadsLeaving(left.pods, left.attachments))
 
 
+def leave_node(facts: EndingFacts) -> Untaint | VoidOnNode | ForgetEvidence | ClearVoidMark | Hold | None:
+    """At the end: nothing of ours on the Node, and nothing that could still land. None when that is so."""
+    status = facts.remediation.status
+    match facts.node:
+        case Unreadable(why):
+            return Hold(CannotRead("the Node", why))
+        case Present(node) if status.evidence is not None and node.uid == status.node_uid:
+            if OUR_TAINT in node.taints:
+                return Untaint(node)
+            if not status.released:
+                return void(facts, node, None)
+            return ClearVoidMark(node) if is_marked(facts) else None
+        case Present(node) if is_marked(facts):
+            return ClearVoidMark(node)
+        case Present() | Absent():
+            return None
+
+
 def void(facts: LifeFacts, node: NodeFacts, why: HoldReason | None) -> VoidOnNode | ForgetEvidence:
-    # The mark names this version of this remediation: evidence recorded later is not voided by it.
-    metadata = facts.remediation.metadata
-    mark = f"{metadata.uid}.{metadata.resource_version}"
+    mark = mark_for(facts)
     return ForgetEvidence(why) if facts.void_mark == mark else VoidOnNode(node, mark)
+
+
+def mark_for(facts: LifeFacts) -> str:
+    """It names this version of this remediation: evidence recorded later is not voided by it."""
+    metadata = facts.remediation.metadata
+    return f"{metadata.uid}.{metadata.resource_version}"
 
 
 def is_marked(facts: LifeFacts) -> bool:

@@ -28,8 +28,11 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class RecordTarget:
+    """`name` is the node's, where the remediation may have another."""
+
     node_uid: str
     boot_id: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,14 @@ class MarkReleased:
 
 @dataclass(frozen=True, slots=True)
 class Untaint:
-    """Take our taint off. `contradicted` when the boot that was vouched for is alive."""
+    """Take our taint off. `contradicted` when the boot that was vouched for is alive.
+
+    `mark` voids the evidence on the Node in the same write, as VoidOnNode does; empty where it need not be.
+    """
 
     node: NodeFacts
     contradicted: bool = False
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +109,11 @@ class DropLock:
 
 @dataclass(frozen=True, slots=True)
 class DropFinalizer:
-    """The end. `still_off` names a host that had not come back on by then."""
+    """The end. `still_off` names a host that had not come back on by then, `lost` what a Node that was
+    deleted had and no other got back."""
 
     still_off: str = ""
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

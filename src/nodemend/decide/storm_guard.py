@@ -11,7 +11,7 @@ from typing import Final, assert_never
 from nodemend.api.remediation_policy import Mode
 from nodemend.decide import limits
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen, Unreadable
-from nodemend.decide.guard_facts import Blind, Census, GuardFacts, Sight
+from nodemend.decide.guard_facts import Blind, Census, ControlPlane, GuardFacts, Sight
 from nodemend.decide.guard_holds import (
     ApiUnsettled,
     CheckDryRun,
@@ -76,6 +76,18 @@ def brake(policy: Seen[PolicyFacts], others: Seen[int], total: int = 0) -> Go | 
         case Present(allowed):
             found = _stopped(allowed) or _crowded(others, allowed, total)
             return Hold(found) if found is not None else Go()
+
+
+def spare_quorum(around: Seen[ControlPlane]) -> Hold | None:
+    """Why a member of the control plane must not be switched off now; Absent for a node that is none."""
+    match around:
+        case Unreadable(why):
+            return Hold(CannotRead("the control plane", why))
+        case Absent():
+            return None
+        case Present(members):
+            at_risk = _loses_quorum(members)
+            return Hold(at_risk) if at_risk else None
 
 
 def most_at_once(policy: PolicyFacts, total: int) -> int:
@@ -162,8 +174,10 @@ def _ask_control_plane(facts: GuardFacts, _policy: PolicyFacts) -> HoldReason | 
     around = facts.control_plane
     if around is None:
         return None
-    if around.busy:
-        return ControlPlaneBusy(around.busy)
+    return ControlPlaneBusy(around.busy) if around.busy else _loses_quorum(around)
+
+
+def _loses_quorum(around: ControlPlane) -> QuorumAtRisk | None:
     # Taking this one away must leave a majority of all that there are, or etcd stops for everybody.
     if around.others_ready * 2 <= around.total:
         return QuorumAtRisk(around.others_ready, around.total)

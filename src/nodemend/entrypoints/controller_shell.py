@@ -1,9 +1,7 @@
 """What every controller program has around it: a log, metrics, probes, credentials, signals, an exit code."""
 
-import asyncio
 import logging
 import os
-import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from nodemend import __version__
 from nodemend.entrypoints.probes_shell import Listening, serve_probes
+from nodemend.entrypoints.signals_shell import until_told_to_stop
 from nodemend.kube.asyncio_shell import AsyncioRuntime, run
 from nodemend.kube.counted_transport import CountedTransport
 from nodemend.kube.credentials import CredentialsError
@@ -106,7 +105,7 @@ async def _serve(
                 name: program.run(),
                 "events": events.run(),
                 "probes": serve_probes(settings, health, registry, lambda at: _tell(log, at)),
-                "signals": _until_told_to_stop(log),
+                "signals": until_told_to_stop(log),
             },
         )
     finally:
@@ -120,15 +119,3 @@ def _outcomes(events: EventRecorder) -> dict[str, int]:
 
 def _tell(log: Log, at: Listening) -> None:
     log.info("listening", probes=at.probes, metrics=at.metrics)
-
-
-async def _until_told_to_stop(log: Log) -> None:
-    told = asyncio.get_running_loop().create_future()
-
-    def stop(name: str) -> None:
-        if not told.done():
-            told.set_result(name)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop, number.name)
-    log.info("told to stop", signal=await told)

@@ -64,7 +64,10 @@ def _duty(around: Surroundings) -> MachineDuty:
         WorkloadClusterRecorder(log),
     )
     connector = around.connector if around.settings.workload_clusters else None
-    return MachineDuty(observers, connector, around.settings.workload_kubeconfig_suffix)
+    settings = around.settings
+    return MachineDuty(
+        observers, connector, settings.workload_kubeconfig_suffix, settings.external_remediation_template
+    )
 
 
 def _run(settings: ControllerSettings) -> int:

@@ -2,10 +2,12 @@
 
 from typing import Final
 
-from nodemend.api import manual_remediation, power_cycle
+from nodemend.api import manual_remediation, power_cycle, self_remediation
+from nodemend.controllers.capm3_remediation.recorder import Capm3RemediationRecorder
 from nodemend.controllers.manual_remediation.recorder import ManualRemediationRecorder
 from nodemend.controllers.power_cycle.recorder import PowerCycleRecorder
-from nodemend.controllers.remediator import Remediator, RemediatorObservers, Watched
+from nodemend.controllers.remediator import Powers, Remediator, RemediatorObservers, Watched
+from nodemend.controllers.self_remediation.recorder import SelfRemediationRecorder
 from nodemend.entrypoints.controller_shell import Surroundings, run_controller
 from nodemend.settings.command_shell import controller_command
 from nodemend.settings.controller_settings import ControllerSettings
@@ -13,7 +15,11 @@ from nodemend.telemetry.election_telemetry import ElectionTelemetry
 from nodemend.telemetry.loop_telemetry import LoopTelemetry
 
 NAME: Final = "nodemend-remediator"
-_OVER: Final = (manual_remediation.Phase.SUCCEEDED, power_cycle.Phase.SUCCEEDED)
+_OVER: Final = (
+    manual_remediation.Phase.SUCCEEDED,
+    power_cycle.Phase.SUCCEEDED,
+    self_remediation.Phase.SUCCEEDED,
+)
 
 
 def build(around: Surroundings) -> Remediator:
@@ -27,8 +33,15 @@ def build(around: Surroundings) -> Remediator:
             LoopTelemetry("remediator", log, metrics),
             ManualRemediationRecorder(log, metrics, around.events.record, around.runtime),
             PowerCycleRecorder(log, metrics, around.events.record, around.runtime),
+            Capm3RemediationRecorder(log, around.events.record),
+            SelfRemediationRecorder(log, metrics, around.events.record, around.runtime),
         ),
-        power_cycle=around.settings.power_cycle,
+        powers=Powers(
+            power_cycle=around.settings.power_cycle,
+            node_deletion=around.settings.node_deletion,
+            capm3_kinds=around.settings.capm3_kinds,
+            self_fencing=around.settings.self_fencing,
+        ),
     )
     for kind, watched in remediator.kinds.items():
         _follow(around, kind, watched)
@@ -39,8 +52,17 @@ def build(around: Surroundings) -> Remediator:
 def _follow(around: Surroundings, kind: str, watched: Watched) -> None:
     readings, found = around.metrics.readings, watched.cache
     readings.follow_cache(f"{kind.lower()}s", lambda: found.age(around.runtime.monotonic()))
+    readings.follow_unreadable(f"{kind.lower()}s", lambda: len(watched.unreadable()))
     readings.follow_remediations(
         kind, lambda: [one.status.phase for one in found.all() if one.status.phase not in _OVER]
+    )
+    readings.follow_failed(
+        kind,
+        lambda: [
+            (one.metadata.namespace, one.metadata.name)
+            for one in found.all()
+            if one.status.phase is power_cycle.Phase.FAILED
+        ],
     )
 
 

@@ -22,7 +22,6 @@ from nodemend.kube.credentials import (
 )
 from nodemend.kube.exec_plugin import ExecPlugin, PluginCredential, PluginFailure, written_input
 from nodemend.kube.http_shell import Presented, Unpresentable
-from nodemend.kube.kubeconfig import Source, choose
 from nodemend.kube.plugin_shell import PluginRunner
 from nodemend.kube.ports import Runtime
 
@@ -205,18 +204,21 @@ def find_connection(environment: Mapping[str, str], kubeconfig: str = "", contex
     Raises CredentialsError, with a message for a person.
     """
     if kubeconfig:
-        return choose(_read_sources([kubeconfig], must_exist=True), context)
+        return _chosen([kubeconfig], context, must_exist=True)
     if paths := [path for path in environment.get("KUBECONFIG", "").split(":") if path]:
-        return choose(_read_sources(paths, must_exist=False), context)
+        return _chosen(paths, context, must_exist=False)
     if environment.get("KUBERNETES_SERVICE_HOST") and not context:
         host, port = environment["KUBERNETES_SERVICE_HOST"], environment.get("KUBERNETES_SERVICE_PORT", "")
         return in_cluster(host, port)
     home = Path(environment.get("HOME") or "/") / ".kube" / "config"
-    return choose(_read_sources([str(home)], must_exist=False), context)
+    return _chosen([str(home)], context, must_exist=False)
 
 
-def _read_sources(paths: list[str], *, must_exist: bool) -> list[Source]:
-    """The files that exist, in order; as kubectl, a list may name some that do not."""
+def _chosen(paths: list[str], context: str, *, must_exist: bool) -> Connection:
+    """By the files that exist, in order; as kubectl, a list may name some that do not."""
+    # An agent has none, and no megabyte for YAML.
+    from nodemend.kube.kubeconfig import Source, choose  # noqa: PLC0415
+
     sources = []
     for path in paths:
         try:
@@ -229,4 +231,4 @@ def _read_sources(paths: list[str], *, must_exist: bool) -> list[Source]:
             raise CredentialsError(f"kubeconfig {path} cannot be read: {error}") from error
     if not sources:
         raise CredentialsError(f"no kubeconfig: none of {', '.join(paths)} exists, and this is no pod")
-    return sources
+    return choose(sources, context)

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.group_versions import Resource
 from nodemend.decide.machine_marks import Mark, Marks
@@ -69,6 +70,12 @@ class MachineRecord(msgspec.Struct, frozen=True, gc=False):
     asked_by: str
     """The annotation that asks for its remediation; empty for none."""
     deleting: bool
+    asked_externally: str | None = None
+    """The value of the annotation that asks for its remediation from outside; None where there is none."""
+    marked_by_other: str = ""
+    """The annotation by which another controller says that it is at work on that; empty for none."""
+    hosted: bool = False
+    """Whether it is a host of metal3: that can be switched off and on."""
 
     @property
     def key(self) -> str:
@@ -90,10 +97,15 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
+class _Kind(msgspec.Struct, frozen=True, gc=False):
+    kind: str = ""
+
+
 class _Spec(msgspec.Struct, frozen=True, gc=False):
     cluster_name: str = msgspec.field(name="clusterName", default="")
     provider_id: str | None = msgspec.field(name="providerID", default=None)
     failure_domain: str | None = msgspec.field(name="failureDomain", default=None)
+    infrastructure: _Kind | None = msgspec.field(name="infrastructureRef", default=None)
 
 
 class _Named(msgspec.Struct, frozen=True, gc=False):
@@ -169,6 +181,17 @@ def as_machine(
         left_alone_by=next((key for key in (PAUSED, SKIP) if key in annotations), ""),
         asked_by=REMEDIATE if REMEDIATE in annotations else "",
         deleting=metadata.deletion_timestamp is not None,
+        asked_externally=annotations.get(keys.EXTERNAL_REMEDIATION),
+        marked_by_other=next((key for key in keys.MARKS_OF_THE_ACTUATOR if key in annotations), ""),
+        hosted=_is_hosted(wire),
+    )
+
+
+def _is_hosted(wire: MachineWire) -> bool:
+    """OpenShift's Machines name their host themselves; behind Cluster API's stands a Metal3Machine."""
+    named = wire.spec.infrastructure
+    return keys.HOST_OF_MACHINE in wire.metadata.annotations or (
+        named is not None and named.kind == "Metal3Machine"
     )
 
 

@@ -5,10 +5,10 @@ from typing import Final
 import msgspec
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, Resource
+from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
 from nodemend.kube.projection import Projection
 
-_FENCING: Final = (MANUAL_REMEDIATION, METAL3_REMEDIATION)
+_FENCING: Final = (MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION)
 
 
 class _Condition(msgspec.Struct, frozen=True, gc=False):

@@ -1,14 +1,12 @@
 """The settings of a controller. Flags win over variables, variables over defaults."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from nodemend.api import keys
 from nodemend.kube.leader_timing import LeaseTiming, TimingError
 from nodemend.settings.setting import (
-    PREFIX,
     Setting,
     SettingsError,
     Switch,
@@ -19,9 +17,8 @@ from nodemend.settings.setting import (
     parse_seconds,
     parse_word,
 )
-from nodemend.telemetry.log_format import LogForm, LogLevel
-
-T = TypeVar("T")
+from nodemend.settings.source import Address, Source, refuse_unknown
+from nodemend.telemetry.log_lines import LogForm, LogLevel
 
 NAMESPACE: Final = Setting(
     "system-namespace",
@@ -81,12 +78,52 @@ WORKLOAD_KUBECONFIG_SUFFIX: Final = Setting(
     " Cluster API; others may hold the kubeconfig of a lesser account.",
 )
 
+EXTERNAL_REMEDIATION: Final = Setting(
+    "external-remediation-annotation",
+    choice_of(Switch),
+    "off",
+    "Whether the checker heeds the annotation host.metal3.io/external-remediation on Machines that no check"
+    " of ours has: on or off. It needs --machine-health-checks on, and the right to take it off.",
+)
+EXTERNAL_REMEDIATION_TEMPLATE: Final = Setting(
+    "external-remediation-template",
+    parse_word,
+    "external-remediation",
+    "The name of the Metal3RemediationTemplate, or of the SelfRemediationTemplate for a Machine without a"
+    " host, in the Machine's own namespace, from which the remediations are made that this annotation asks"
+    " for.",
+)
+
 POWER_CYCLE: Final = Setting(
     "power-cycle",
     choice_of(Switch),
     "off",
     "Whether the remediator serves Metal3Remediations, and so switches hosts off and on through metal3: on or"
     " off. The checker has no use for it.",
+)
+
+NODE_DELETION: Final = Setting(
+    "node-deletion",
+    choice_of(Switch),
+    "off",
+    "Whether the remediator deletes the Nodes of Metal3Remediations that ask for it, for clusters that know"
+    " no out-of-service taint: on or off. It needs --power-cycle on, and the right to delete Nodes.",
+)
+
+CAPM3_KINDS: Final = Setting(
+    "capm3-kinds",
+    choice_of(Switch),
+    "off",
+    "Whether the remediator serves CAPM3's own Metal3Remediations (infrastructure.cluster.x-k8s.io) as well,"
+    " where CAPM3 does not: on or off. It needs --power-cycle on.",
+)
+
+SELF_FENCING: Final = Setting(
+    "self-fencing",
+    choice_of(Switch),
+    "off",
+    "Whether the remediator serves SelfRemediations, and so asks nodes to reset themselves by their watchdog:"
+    " on or off. It needs agents on the nodes. The checker has no use for it.",
 )
 
 MEDIK8S_LEASES: Final = Setting(
@@ -116,16 +153,13 @@ SETTINGS: Final[tuple[Setting[object], ...]] = (
     WORKLOAD_CLUSTERS,
     MEDIK8S_LEASES,
     WORKLOAD_KUBECONFIG_SUFFIX,
+    EXTERNAL_REMEDIATION,
+    EXTERNAL_REMEDIATION_TEMPLATE,
     POWER_CYCLE,
+    NODE_DELETION,
+    CAPM3_KINDS,
+    SELF_FENCING,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen; an empty host is every address, port 0 any free one."""
-
-    host: str
-    port: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +178,12 @@ class ControllerSettings:
     medik8s_leases: str
     """Empty where they are not read."""
     workload_kubeconfig_suffix: str
+    external_remediation_template: str
+    """Empty where the annotation that asks for remediations is not heeded."""
     power_cycle: bool
+    node_deletion: bool
+    capm3_kinds: bool
+    self_fencing: bool
 
 
 def read_settings(
@@ -155,8 +194,8 @@ def read_settings(
     Raises SettingsError for a value that is wrong by itself or beside another, and for a NODEMEND_ variable
     that nobody knows: a misspelt setting must not silently be the default.
     """
-    refuse_unknown(environment)
-    source = _Source(flags, environment)
+    refuse_unknown(environment, SETTINGS)
+    source = Source(flags, environment)
     settings = ControllerSettings(
         identity=source.read(IDENTITY, environment.get("POD_NAME") or host_name),
         system_namespace=source.read(NAMESPACE, environment.get("POD_NAMESPACE") or keys.SYSTEM_NAMESPACE),
@@ -171,56 +210,38 @@ def read_settings(
         workload_clusters=source.read(WORKLOAD_CLUSTERS) is Switch.ON,
         medik8s_leases=source.read(MEDIK8S_LEASES),
         workload_kubeconfig_suffix=source.read(WORKLOAD_KUBECONFIG_SUFFIX),
+        external_remediation_template=_external_remediation(source),
         power_cycle=source.read(POWER_CYCLE) is Switch.ON,
+        node_deletion=source.read(NODE_DELETION) is Switch.ON,
+        capm3_kinds=source.read(CAPM3_KINDS) is Switch.ON,
+        self_fencing=source.read(SELF_FENCING) is Switch.ON,
     )
     _refuse_clash(settings.probes, settings.metrics)
     if settings.workload_clusters and not settings.machine_health_checks:
         raise SettingsError(
             "--workload-clusters is on, but --machine-health-checks is off: nobody would ask."
         )
+    _refuse_without_power_cycle(settings)
+    if settings.external_remediation_template and not settings.machine_health_checks:
+        raise SettingsError(
+            "--external-remediation-annotation is on, but --machine-health-checks is off:"
+            " Machines are not seen."
+        )
     return settings
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    flags: Mapping[str, str | None]
-    environment: Mapping[str, str]
-
-    def read(self, setting: Setting[T], default: str = "") -> T:
-        said, where = self.flags.get(setting.key), setting.flag
-        if said is None:
-            said, where = self.environment.get(setting.variable), setting.variable
-        if said is None:
-            said, where = default or setting.default, f"the default of {setting.flag}"
-        try:
-            return setting.parse(said)
-        except ValueError as error:
-            raise SettingsError(f"{where} is {said!r}: {error}.") from error
+def _refuse_without_power_cycle(settings: ControllerSettings) -> None:
+    for flag, on in (("--node-deletion", settings.node_deletion), ("--capm3-kinds", settings.capm3_kinds)):
+        if on and not settings.power_cycle:
+            raise SettingsError(f"{flag} is on, but --power-cycle is off: nobody would act.")
 
 
-def refuse_unknown(environment: Mapping[str, str]) -> None:
-    known = {setting.variable for setting in SETTINGS}
-    for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known and not _names_a_service(name, environment):
-            raise SettingsError(f"{name} is set, but there is no such setting.{_nearest(name)}")
+def _external_remediation(source: Source) -> str:
+    template = source.read(EXTERNAL_REMEDIATION_TEMPLATE)
+    return template if source.read(EXTERNAL_REMEDIATION) is Switch.ON else ""
 
 
-def _nearest(variable: str) -> str:
-    # What all have in common says nothing about which was meant.
-    names = [setting.variable.removeprefix(PREFIX) for setting in SETTINGS]
-    near = difflib.get_close_matches(variable.removeprefix(PREFIX), names, n=1)
-    return f" Did you mean {PREFIX}{near[0]}?" if near else ""
-
-
-def _names_a_service(variable: str, environment: Mapping[str, str]) -> bool:
-    """Kubelets tell pods of the Services beside them by variables, which may begin as ours do."""
-    host = "_SERVICE_HOST"
-    services = (name.removesuffix(host) for name in environment if name.endswith(host))
-    endings = (f"{service}_" for service in services)
-    return any(variable.startswith((f"{ending}SERVICE_", f"{ending}PORT")) for ending in endings)
-
-
-def _lease(source: _Source) -> LeaseTiming:
+def _lease(source: Source) -> LeaseTiming:
     try:
         return LeaseTiming(
             lease_duration=int(source.read(LEASE_DURATION)),

@@ -59,6 +59,18 @@ REMEDIATION_STARTED: Final = EventReason(
 REMEDIATION_WITHDRAWN: Final = EventReason(
     "RemediationWithdrawn", EventType.NORMAL, "Withdraw", "The health check needs its remediation no longer."
 )
+ASKING_SETTLED: Final = EventReason(
+    "AskingSettled",
+    EventType.NORMAL,
+    "Close",
+    "Regards a Machine: host.metal3.io/external-remediation was taken off it, as its node is well.",
+)
+ASKING_UNHEEDED: Final = EventReason(
+    "AskingUnheeded",
+    EventType.WARNING,
+    "Hold",
+    "Regards a Machine: host.metal3.io/external-remediation asks in vain; the note says why.",
+)
 REMEDIATION_ESCALATED: Final = EventReason(
     "RemediationEscalated",
     EventType.WARNING,
@@ -120,6 +132,30 @@ POWER_NOT_BACK: Final = EventReason(
     "Close",
     "The remediation has ended, and the host that it had switched off has not been seen on again.",
 )
+NODE_RESTORED: Final = EventReason(
+    "NodeRestored",
+    EventType.NORMAL,
+    "Recover",
+    "A Node was deleted to release its workloads, and is there again; it got back what the note names.",
+)
+NODE_NOT_RESTORED: Final = EventReason(
+    "NodeNotRestored",
+    EventType.WARNING,
+    "Recover",
+    "A Node was deleted to release its workloads, and what the note names was not given back to another.",
+)
+STAND_IN_MADE: Final = EventReason(
+    "StandInMade",
+    EventType.NORMAL,
+    "Request",
+    "Regards one of CAPM3's remediations: one of ours, of the same name, carries it out.",
+)
+STAND_IN_WITHDRAWN: Final = EventReason(
+    "StandInWithdrawn",
+    EventType.NORMAL,
+    "Withdraw",
+    "Regards one of CAPM3's remediations: ours, which carried it out, is taken back. The note says why.",
+)
 HOLD_LEFT_BEHIND: Final = EventReason(
     "HoldLeftBehind",
     EventType.WARNING,
@@ -146,6 +182,21 @@ MACHINE_HANDED_OVER: Final = EventReason(
     EventType.WARNING,
     "Escalate",
     "Power cycles did not help; the machine's owner was asked to replace it. Its host stays off.",
+)
+SELF_FENCING_ASKED: Final = EventReason(
+    "SelfFencingAsked", EventType.WARNING, "Fence", "The node's Lease with us asks it to reset itself."
+)
+BOOT_PROVEN_OVER: Final = EventReason(
+    "BootProvenOver",
+    EventType.NORMAL,
+    "Fence",
+    "Enough time has passed under the marker: the watchdog has reset the node, wherever it is.",
+)
+NEW_BOOT_SEEN: Final = EventReason(
+    "NewBootSeen", EventType.NORMAL, "Fence", "The node reports a new boot: the one that was marked is over."
+)
+MARKER_TAKEN_OFF: Final = EventReason(
+    "MarkerTakenOff", EventType.NORMAL, "Recover", "Nothing asks for the node's end any more."
 )
 EVIDENCE_VOIDED: Final = EventReason(
     "EvidenceVoided",
@@ -192,6 +243,8 @@ EVENT_REASONS: Final = (
     ORDER_LAPSED,
     REMEDIATION_STARTED,
     REMEDIATION_WITHDRAWN,
+    ASKING_SETTLED,
+    ASKING_UNHEEDED,
     REMEDIATION_ESCALATED,
     REMEDIATION_HELD,
     STILL_HELD,
@@ -204,11 +257,19 @@ EVENT_REASONS: Final = (
     POWER_OFF_CONFIRMED,
     POWER_ON_REQUESTED,
     POWER_NOT_BACK,
+    NODE_RESTORED,
+    NODE_NOT_RESTORED,
+    STAND_IN_MADE,
+    STAND_IN_WITHDRAWN,
     HOLD_LEFT_BEHIND,
     POWER_CYCLE_FAILED,
     REMEDIATION_FAILED,
     HOST_MARKED_UNHEALTHY,
     MACHINE_HANDED_OVER,
+    SELF_FENCING_ASKED,
+    BOOT_PROVEN_OVER,
+    NEW_BOOT_SEEN,
+    MARKER_TAKEN_OFF,
     EVIDENCE_VOIDED,
     RELEASE_STARTED,
     WORKLOADS_RELEASED,

@@ -30,10 +30,21 @@ LEADER: Final = MetricName("nodemend_leader", MetricKind.GAUGE, "1 while this re
 EPOCH: Final = MetricName(
     "nodemend_epoch", MetricKind.GAUGE, "The epoch of this replica's last leadership; 0 before the first."
 )
+CAN_SIGN: Final = MetricName(
+    "nodemend_can_sign",
+    MetricKind.GAUGE,
+    "1 while this replica can sign agents' certificates: it leads, and its authority is published. Else 0.",
+)
 CACHE_STALENESS: Final = MetricName(
     "nodemend_cache_staleness_seconds",
     MetricKind.GAUGE,
     "Seconds since the view of a resource was last known to be true; +Inf before its first complete list.",
+    ("resource",),
+)
+UNREADABLE: Final = MetricName(
+    "nodemend_unreadable_objects",
+    MetricKind.GAUGE,
+    "Objects that say what this version does not know, and that are therefore left alone.",
     ("resource",),
 )
 NODES: Final = MetricName(
@@ -56,6 +67,48 @@ REMEDIATION_HELD_SINCE: Final = MetricName(
     MetricKind.GAUGE,
     "When this leader first saw the remediation held for this reason. There only while it is held.",
     ("kind", "namespace", "name", "reason"),
+)
+REMEDIATION_FAILED: Final = MetricName(
+    "nodemend_remediation_failed",
+    MetricKind.GAUGE,
+    "1 for each remediation that has failed for good and is still there: a person is needed.",
+    ("kind", "namespace", "name"),
+)
+PHASE_DURATION: Final = MetricName(
+    "nodemend_phase_duration_seconds",
+    MetricKind.HISTOGRAM,
+    "How long remediations were in a phase, if this leader saw it whole; done, or failed with the attempt.",
+    ("kind", "phase", "result"),
+)
+POWER_SWITCHES: Final = MetricName(
+    "nodemend_power_switches_total",
+    MetricKind.COUNTER,
+    "Hosts asked to go off (our hold was placed) or on (it was taken off again).",
+    ("to",),
+)
+POWER_CYCLE_FAILURES: Final = MetricName(
+    "nodemend_power_cycle_failures_total",
+    MetricKind.COUNTER,
+    "Attempts at a power cycle that have failed, by what at; whether it was given up for good.",
+    ("reason", "for_good"),
+)
+HOST_HELD_SINCE: Final = MetricName(
+    "nodemend_host_held_since_timestamp_seconds",
+    MetricKind.GAUGE,
+    "When this leader first saw our hold on the host, and for which remediation; none where that is gone.",
+    ("namespace", "host", "remediation"),
+)
+HOST_UNHEALTHY: Final = MetricName(
+    "nodemend_host_unhealthy",
+    MetricKind.GAUGE,
+    "1 for each host that we marked unhealthy, until somebody takes the mark off.",
+    ("namespace", "host"),
+)
+HOLDS_LEFT_BEHIND: Final = MetricName(
+    "nodemend_holds_left_behind_total",
+    MetricKind.COUNTER,
+    "Sightings of a hold of ours whose remediation is gone: it was taken off (given_back), or kept.",
+    ("outcome",),
 )
 GUARD_CLOSED: Final = MetricName(
     "nodemend_guard_closed",
@@ -140,11 +193,20 @@ METRIC_NAMES: Final = (
     BUILD_INFO,
     LEADER,
     EPOCH,
+    CAN_SIGN,
     CACHE_STALENESS,
+    UNREADABLE,
     NODES,
     RECOVERIES,
     REMEDIATIONS_IN_FLIGHT,
     REMEDIATION_HELD_SINCE,
+    REMEDIATION_FAILED,
+    PHASE_DURATION,
+    POWER_SWITCHES,
+    POWER_CYCLE_FAILURES,
+    HOST_HELD_SINCE,
+    HOST_UNHEALTHY,
+    HOLDS_LEFT_BEHIND,
     GUARD_CLOSED,
     GUARD_USED,
     GUARD_LIMIT,

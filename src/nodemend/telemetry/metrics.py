@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 from nodemend.api.remediation_policy import Mode
 from nodemend.telemetry import metric_names as names
 from nodemend.telemetry.hold_book import HoldBook
+from nodemend.telemetry.host_book import HostBook
 from nodemend.telemetry.metric_names import MetricName
 
 _BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
@@ -34,11 +35,16 @@ class Metrics:
         self.started = _counter(names.REMEDIATIONS_STARTED, registry)
         self.seconds_to_start = _histogram(names.TIME_TO_START, registry, _LONG_BUCKETS)
         self.decisions = _counter(names.DECISIONS, registry)
+        self.phase_seconds = _histogram(names.PHASE_DURATION, registry, _LONG_BUCKETS)
+        self.power_switches = _counter(names.POWER_SWITCHES, registry)
+        self.power_cycle_failures = _counter(names.POWER_CYCLE_FAILURES, registry)
+        self.holds_left_behind = _counter(names.HOLDS_LEFT_BEHIND, registry)
         self.api_requests = _counter(names.API_REQUESTS, registry)
         self.reconciles = _counter(names.RECONCILE_OUTCOMES, registry)
         self.reconcile_seconds = _histogram(names.RECONCILE_DURATION, registry)
         self.holds = HoldBook()
-        self.readings = Readings(self.holds, monotonic)
+        self.hosts = HostBook()
+        self.readings = Readings(self.holds, self.hosts, monotonic)
         registry.register(self.readings)
         _gauge(names.BUILD_INFO, registry).labels(program, version).set(1)
 
@@ -46,28 +52,40 @@ class Metrics:
         self.api_requests.labels(verb, resource, outcome).inc()
 
     def forget_work(self) -> None:
-        """This replica leads no longer: what it knew of nodes and holds is for the next leader to tell."""
+        """This replica leads no longer: what it knew of nodes and hosts is for the next leader to tell."""
         guards = (self.guard_closed, self.guard_used, self.guard_limit)
         for gauge in (self.nodes, self.recoveries, *guards):
             gauge.clear()
         self.holds.clear()
+        self.hosts.clear()
 
 
 class Readings(Collector):
     """Values that others keep, asked for at each scrape. None of the sources may wait or fail."""
 
-    def __init__(self, holds: HoldBook, monotonic: Callable[[], float]) -> None:
+    def __init__(self, holds: HoldBook, hosts: HostBook, monotonic: Callable[[], float]) -> None:
         self._holds = holds
+        self._hosts = hosts
         self._monotonic = monotonic
         self._ages: dict[str, Callable[[], float]] = {}
+        self._unreadable: dict[str, Callable[[], int]] = {}
         self._depths: dict[str, Callable[[], int]] = {}
         self._phases: dict[str, Callable[[], Iterable[str]]] = {}
+        self._failed: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {}
         self._policy: Callable[[], tuple[Mode, bool]] | None = None
         self._events: Callable[[], Mapping[str, int]] | None = None
         self._clusters: Callable[[], Mapping[str, int]] | None = None
+        self._signs: Callable[[], bool] | None = None
+
+    def follow_signer(self, signs: Callable[[], bool]) -> None:
+        """`signs` says whether certificates can be signed now."""
+        self._signs = signs
 
     def follow_cache(self, resource: str, age: Callable[[], float]) -> None:
         self._ages[resource] = age
+
+    def follow_unreadable(self, resource: str, count: Callable[[], int]) -> None:
+        self._unreadable[resource] = count
 
     def follow_queue(self, controller: str, depth: Callable[[], int]) -> None:
         self._depths[controller] = depth
@@ -75,6 +93,10 @@ class Readings(Collector):
     def follow_remediations(self, kind: str, phases: Callable[[], Iterable[str]]) -> None:
         """`phases` gives the phase of each remediation of this kind that is not over."""
         self._phases[kind] = phases
+
+    def follow_failed(self, kind: str, failed: Callable[[], Iterable[tuple[str, str]]]) -> None:
+        """`failed` gives namespace and name of each remediation of this kind that has failed for good."""
+        self._failed[kind] = failed
 
     def follow_policy(self, read: Callable[[], tuple[Mode, bool]]) -> None:
         """`read` gives the mode in force and whether there is a pause."""
@@ -93,15 +115,20 @@ class Readings(Collector):
 
     def collect(self) -> Iterable[Metric]:
         yield _family(names.CACHE_STALENESS, {(resource,): age() for resource, age in self._ages.items()})
+        yield _family(names.UNREADABLE, {(name,): float(count()) for name, count in self._unreadable.items()})
         yield _family(names.QUEUE_DEPTH, {(name,): float(depth()) for name, depth in self._depths.items()})
         yield _family(names.REMEDIATIONS_IN_FLIGHT, self._in_flight())
         yield _family(names.REMEDIATION_HELD_SINCE, self._held_since())
+        yield _family(names.REMEDIATION_FAILED, self._has_failed())
+        yield from self._host_families()
         if self._policy is not None:
             mode, paused = self._policy()
             yield _family(names.PAUSED, {(): float(paused)})
             yield _family(names.MODE, {(known.value,): float(known is mode) for known in Mode})
         if self._events is not None:
             yield self._event_family(self._events())
+        if self._signs is not None:
+            yield _family(names.CAN_SIGN, {(): float(self._signs())})
         if self._clusters is not None:
             states = self._clusters().items()
             yield _family(names.WORKLOAD_CLUSTERS, {(state,): float(count) for state, count in states})
@@ -115,6 +142,19 @@ class Readings(Collector):
             (held.kind, held.namespace, held.name, standing.reason): standing.since
             for held, standing in self._holds.all(self._monotonic())
         }
+
+    def _has_failed(self) -> dict[tuple[str, ...], float]:
+        return {(kind, *name): 1.0 for kind, failed in self._failed.items() for name in failed()}
+
+    def _host_families(self) -> Iterable[Metric]:
+        held: dict[tuple[str, ...], float] = {
+            (one.host.namespace, one.host.name, one.remediation): since for one, since in self._hosts.held()
+        }
+        unhealthy: dict[tuple[str, ...], float] = {
+            (host.namespace, host.name): 1.0 for host in self._hosts.unhealthy()
+        }
+        yield _family(names.HOST_HELD_SINCE, held)
+        yield _family(names.HOST_UNHEALTHY, unhealthy)
 
     @staticmethod
     def _event_family(outcomes: Mapping[str, int]) -> Metric:

@@ -53,7 +53,11 @@ class Invariants:
         self._must_hold(self._recoveries.saw(request, answer, self._late_writes()))
         if request.method is Method.POST and request.path.endswith("/fixes"):
             self._saw_beginning(msgspec.json.decode(answer.body)["metadata"]["name"])
-        elif request.method is Method.PATCH and "/machines/" in request.path:
+        elif (
+            request.method is Method.PATCH
+            and "/machines/" in request.path
+            and request.path.endswith("/status")
+        ):
             self._saw_marks(request, msgspec.json.decode(answer.body))
         elif request.method is Method.DELETE and "/fixes/" in request.path:
             self.withdrawn += 1

@@ -60,13 +60,17 @@ class Crew:
 PAIR: Final = Crew()
 
 
-async def _check(runtime: Runtime, transport: Transport, name: str, *, medik8s_leases: str) -> None:
+async def _check(
+    runtime: Runtime, transport: Transport, name: str, *, medik8s_leases: str, annotation_template: str
+) -> None:
     await Checker(
         runtime,
         transport,
         election("nodemend-checker", name, keys.SYSTEM_NAMESPACE),
         CheckerObservers(Unobserved(), Silent(), Silent()),
-        machines=MachineDuty(MachineObservers(Silent(), Silent(), Silent())),
+        machines=MachineDuty(
+            MachineObservers(Silent(), Silent(), Silent()), annotation_template=annotation_template
+        ),
         medik8s_leases=medik8s_leases,
     ).run()
 
@@ -75,7 +79,7 @@ class ChecksWorld:
     """`policy` is what the RemediationPolicy says beside its mode.
 
     `medik8s_leases` is the namespace of the Leases that the checkers respect; none by default. `account` is
-    their way into the API server.
+    their way into the API server. With `annotation_template` an annotation may ask for remediations.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class ChecksWorld:
         *,
         crew: Crew = PAIR,
         medik8s_leases: str = "",
+        annotation_template: str = "",
         account: type[Account] = Account,
         keep_trace: bool = False,
     ) -> None:
@@ -102,7 +107,7 @@ class ChecksWorld:
             pool: tuple(f"{pool}-{number}" for number in range(1, count + 1)) for pool, count in POOLS.items()
         }
         self._make(policy)
-        program = partial(_check, medik8s_leases=medik8s_leases)
+        program = partial(_check, medik8s_leases=medik8s_leases, annotation_template=annotation_template)
         self.replicas = [
             Replica(self.scheduler, f"checker-{number}", program, self.checker, quality)
             for number in range(1, crew.replicas + 1)

@@ -28,6 +28,8 @@ class Flow:
     """What the world has from its first moment."""
     policy: Mapping[str, Any] = field(default_factory=dict)
     medik8s_leases: str = ""
+    annotation_template: str = ""
+    """From which is made what an annotation asks for; empty where that is not heeded."""
     kinds: tuple[Resource, ...] = ()
     """Served beside the usual."""
     from_the_start: bool = False

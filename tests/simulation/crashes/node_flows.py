@@ -95,14 +95,17 @@ def _orders(world: ChecksWorld) -> int:
     return len(world.api.list(REMEDIATION_ORDER))
 
 
-def _run(world: ChecksWorld) -> Iterator[Wanted]:
-    _order(world)
+def _run(world: ChecksWorld, *, past_guard: bool = False) -> Iterator[Wanted]:
+    """Whoever finds the order gone and nothing begun gives it anew: it was lost with who took it up."""
+    _order(world, past_guard=past_guard)
+    yield lambda: not _orders(world)
+    if not fixes(world):
+        _order(world, past_guard=past_guard)
     yield lambda: fixes(world) == [SICK] and not _orders(world)
 
 
 def _override(world: ChecksWorld) -> Iterator[Wanted]:
-    _order(world, past_guard=True)
-    yield lambda: fixes(world) == [SICK] and not _orders(world)
+    yield from _run(world, past_guard=True)
 
 
 def _order_for_a_healthy_node(world: ChecksWorld) -> Iterator[Wanted]:

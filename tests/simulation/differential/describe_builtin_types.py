@@ -23,6 +23,7 @@ ROOTS = (
     "io.k8s.api.core.v1.ServiceAccount",
     "io.k8s.api.core.v1.PersistentVolume",
     "io.k8s.api.core.v1.PersistentVolumeClaim",
+    "io.k8s.api.certificates.v1.CertificateSigningRequest",
     "io.k8s.api.coordination.v1.Lease",
     "io.k8s.api.events.v1.Event",
     "io.k8s.api.storage.v1.VolumeAttachment",
@@ -31,6 +32,7 @@ ROOTS = (
 )
 GO_PACKAGES = {
     "io.k8s.api.core.v1": "api@*/core/v1/types.go",
+    "io.k8s.api.certificates.v1": "api@*/certificates/v1/types.go",
     "io.k8s.api.coordination.v1": "api@*/coordination/v1/types.go",
     "io.k8s.api.events.v1": "api@*/events/v1/types.go",
     "io.k8s.api.storage.v1": "api@*/storage/v1/types.go",

@@ -8,6 +8,12 @@ from tests.simulation.differential.samples import BAD_METADATA, Document, Sample
 
 GROUP: Final = "remediation.metal3.io/v1alpha1"
 HOST: Final = {"namespace": "metal", "name": "rack-7"}
+BACKUP: Final = {
+    "labels": {"rack": "7"},
+    "annotations": {"team": "storage"},
+    "taints": [{"key": "gpu", "effect": "NoSchedule", "value": "a100"}],
+    "unschedulable": True,
+}
 
 
 def _spec(random: Random) -> Document:
@@ -16,6 +22,7 @@ def _spec(random: Random) -> Document:
             {},
             {"strategy": random.choice(("escalate", "retry"))},
             {"deleteAfterRetries": random.choice((0, 10)), "powerOffTimeoutSeconds": 120},
+            {"releaseBy": random.choice(("out-of-service-taint", "node-deletion"))},
         )
     )
 
@@ -71,6 +78,7 @@ def _status(random: Random) -> Document:
                 {"evidence": None, "tainted": False},
                 {"tainted": random.choice((True, False))},
                 {"released": random.choice((True, False))},
+                {"backup": random.choice((BACKUP, {"labels": {"rack": "8"}}, {}, None))},
                 {"retryCount": random.choice((0, 1, 1, 2, 3))},
                 {"phase": random.choice(("pending", "power-off", "release", "power-on", "failed"))},
             )
@@ -83,6 +91,7 @@ def _bad(random: Random) -> Document:
         (
             {"spec": {"strategy": "hope"}},
             {"spec": {"deleteAfterRetries": -1}},
+            {"spec": {"releaseBy": "prayer"}},
             {"spec": {"powerOffTimeoutSeconds": 5}},
             {"spec": {"powerOnTimeoutSeconds": "600"}},
             {"metadata": random.choice(BAD_METADATA)},
@@ -100,6 +109,9 @@ def _bad_status(random: Random) -> Document:
                 {"host": {"name": "rack-7"}},
                 {"evidence": {"class": "E9", "nodeUID": "u1", "bootID": "b1"}},
                 {"tainted": "yes"},
+                {"backup": {"labels": {"rack": 7}}},
+                {"backup": {"taints": [{"key": "gpu"}]}},
+                {"backup": {"labels": {"rack": "x" * 64}}},
             )
         )
     }

@@ -4,16 +4,24 @@ The numbers are those of SAFETY.md.
 """
 
 from collections import Counter
+from typing import Any
 
 import msgspec
 
 from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
+from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, POD, VOLUME_ATTACHMENT
 from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
+from nodemend.kube.api_request import Method, Request, Selection
 from nodemend.testing.cluster.world import World
+from tests.simulation.power.members import Members
+from tests.simulation.power.reported_boots import ReportedBoots
 from tests.simulation.settling import InvariantBrokenError
-from tests.simulation.walking_path.invariants import Invariants
+from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, POLICY_READ_WITHIN, Invariants, is_ours
+
+Object = dict[str, Any]
+
+READ_WITHIN = POLICY_READ_WITHIN + LATEST_ARRIVAL
+"""Seconds: whatever a write was decided on was so at some moment within these before it."""
 
 
 class PowerInvariants(Invariants):
@@ -23,10 +31,23 @@ class PowerInvariants(Invariants):
         super().__init__()
         self.holds = 0
         self._placed: Counter[str] = Counter()
+        self._boots: ReportedBoots
+        self._members: Members
 
     def watch(self, world: World) -> None:
         super().watch(world)
+        self._boots = ReportedBoots(world)
+        self._members = Members(world)
+        world.engine.removed = self._saw_removal
         world.remediator.witnesses.append(self._saw_host)
+        world.remediator.witnesses.append(self._saw_status)
+
+    def _saw_removal(self, pod: Object) -> None:
+        """I1: what is removed by force runs nowhere."""
+        machine = self.world.machines[pod["spec"]["nodeName"]]
+        if pod["metadata"]["uid"] in machine.running:
+            name = pod["metadata"]["name"]
+            raise InvariantBrokenError(f"I1: {name} is removed by force while {machine.name} runs it")
 
     def _saw_host(self, _user: str, request: Request, answer: Answer) -> None:
         if "/baremetalhosts/" not in request.path:
@@ -40,11 +61,13 @@ class PowerInvariants(Invariants):
         for key, value in metadata.get("annotations", {}).items():
             if key.startswith(keys.OUR_HOLD_PREFIX) and value is not None:
                 self._saw_hold(key, metadata["resourceVersion"], msgspec.json.decode(answer.body))
+            elif key.startswith(keys.OUR_HOLD_PREFIX):
+                self._saw_give_back(request.path.rpartition("/")[2])
 
-    def _saw_hold(self, key: str, version: str, host: dict[str, object]) -> None:
+    def _saw_hold(self, key: str, version: str, host: Object) -> None:
         """I4, I5, I11: by one who is at work, allowed, and once for each time that the host was seen on."""
         self.holds += 1
-        uid, name = key.removeprefix(keys.OUR_HOLD_PREFIX), str(host["metadata"]["name"])  # type: ignore[index]
+        uid, name = key.removeprefix(keys.OUR_HOLD_PREFIX), str(host["metadata"]["name"])
         living = [
             one
             for one in self.world.admin_api.list(METAL3_REMEDIATION)
@@ -54,17 +77,57 @@ class PowerInvariants(Invariants):
             raise InvariantBrokenError(f"I4: {name} is held by {uid}, which did not say so before")
         self._holds_the_lock(living[0])
         self._was_allowed(name)
+        self._members.may_be_held(name, within=READ_WITHIN)
+        self._is_the_boot(living[0]["status"])
         self._placed[f"{uid}/{version}"] += 1
         if self._placed[f"{uid}/{version}"] > 1:
             raise InvariantBrokenError(f"I11: {name} was switched off twice for {uid}")
 
+    def _is_the_boot(self, status: Object) -> None:
+        """I9: none but the boot that the status names is switched off, as far as its node had told."""
+        node, boot = status.get("nodeName", ""), status.get("bootID", "")
+        told = self._boots.within(node, READ_WITHIN)
+        if node and boot not in told:
+            raise InvariantBrokenError(f"I9: {node} is switched off for {boot}, and told {sorted(told)}")
+
+    def _saw_give_back(self, host: str) -> None:
+        """I1: power comes back after our taint is off, or what comes back is taken for what was released."""
+        node = self.world.admin_api.get(NODE, host)
+        if node is not None and any(map(is_ours, node["spec"].get("taints", ()))):
+            raise InvariantBrokenError(f"I1: {host} is given back under our taint")
+
+    def _saw_status(self, _user: str, request: Request, answer: Answer) -> None:
+        """I2: released is what is gone, as long as that boot has not told of another."""
+        if "/metal3remediations/" not in request.path or not request.path.endswith("/status"):
+            return
+        if (msgspec.json.decode(request.body).get("status") or {}).get("released") is not True:
+            return
+        status = msgspec.json.decode(answer.body)["status"]
+        name, evidence = status.get("nodeName", ""), status.get("evidence") or {}
+        node = self.world.admin_api.get(NODE, name) if name else None
+        same_boot = node is not None and node["status"]["nodeInfo"]["bootID"] == evidence.get("bootID")
+        if same_boot and (left := self._left_on(name)):
+            raise InvariantBrokenError(f"I2: {name} counts as released with {left} on it")
+
+    def _left_on(self, node: str) -> list[str]:
+        pods = self.world.admin_api.list(POD, Selection(fields=f"spec.nodeName={node}"))
+        volumes = self.world.admin_api.list(VOLUME_ATTACHMENT)
+        bound = [one["metadata"]["name"] for one in volumes if one["spec"]["nodeName"] == node]
+        return [*(pod["metadata"]["name"] for pod in pods), *bound]
+
     def settled(self) -> None:
-        """I7 and I8: every host is on again, and no hold of ours is left."""
+        """I7 and I8: every host is on again, and no hold of ours is left.
+
+        Nothing is settled while an operator of hosts believes otherwise: Ironic goes by its own record, and
+        switches a machine off that it believes to be off, long after the faults have ceased.
+        """
         super().settled()
         for host in self.world.admin_api.list(BARE_METAL_HOST):
             name, annotations = host["metadata"]["name"], host["metadata"].get("annotations", {})
             if any(key.startswith(keys.OUR_HOLD_PREFIX) for key in annotations):
                 raise InvariantBrokenError(f"I8: our hold is left on {name}")
+            if not host.get("status", {}).get("poweredOn"):
+                raise InvariantBrokenError(f"I7: the operator of hosts does not see {name} on")
         off = [machine.name for machine in self.world.machines.values() if not machine.powered]
         if off:
             raise InvariantBrokenError(f"I7: {off} are left off")

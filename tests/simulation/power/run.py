@@ -3,16 +3,27 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from nodemend.api.group_versions import NODE
 from nodemend.testing.cluster.world import World
+from nodemend.testing.metal3.furnishing import BY_DELETION, SPEC, furnish, shaped
 from nodemend.testing.scheduler import Scheduler
 from tests.simulation.power.faults import HostFaults
 from tests.simulation.power.invariants import PowerInvariants
-from tests.simulation.power.world import furnish, shaped
+from tests.simulation.power.members import ROLE
 from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
 from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
 
 SETTLED_BY = FAULTS_CEASE + 6000.0
 """After errors an operator of hosts waits for up to half an hour by itself, and so do we."""
+CONTROL_PLANE = ("node-1", "node-2", "node-3")
+CONTROL_PLANE_SHARE = 0.25
+"""Of seeds in which those are the control plane."""
+HANDS_SHARE = 0.7
+"""Of seeds in which people switch machines; in the others Kubernetes is late to know of Nodes."""
+
+
+DELETING_SHARE = 0.25
+"""Of the seeds: in these, workloads are released by deleting the Node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +44,28 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     # A power cycle takes some 25 writes: with a crash at every third it would never come to its end.
     weather = replace(Weather.draw(chance), crash_every=chance.choice((0, 8, 20, 40)))
     invariants = PowerInvariants()
+    deletes = Scheduler(seed).chance("release").random() < DELETING_SHARE
     world = World(
         seed,
-        shaped(machines=4, workloads=4, quality=weather.quality, policy=weather.policy),
+        shaped(
+            machines=4,
+            workloads=4,
+            quality=weather.quality,
+            policy=weather.policy,
+            node_deletion=deletes,
+        ),
         invariants.started,
         keep_trace=keep_trace,
     )
-    crossed = Scheduler(seed).chance("cables").random() < 0.15
-    rack = furnish(world, crossed=crossed)
+    draw = Scheduler(seed).chance("kind of world")
+    rack = furnish(world, BY_DELETION if deletes else SPEC, crossed=draw.random() < 0.15)
+    if draw.random() < CONTROL_PLANE_SHARE:
+        for name in CONTROL_PLANE:
+            world.admin_api.patch(NODE, name, {"metadata": {"labels": {ROLE: ""}}})
+    hands = draw.random() < HANDS_SHARE
     invariants.watch(world)
-    faults, host_faults = Faults(world, weather, invariants.note_policy), HostFaults(world, rack)
+    faults = Faults(world, weather, invariants.note_policy, hands=hands)
+    host_faults = HostFaults(world, rack, hands=hands)
     faults.plan()
     host_faults.plan()
     broken = ""

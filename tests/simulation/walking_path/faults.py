@@ -51,8 +51,12 @@ _STRICT: Final = {"maxUnhealthy": 2, "settleTime": "2m", "minInterval": "10s", "
 class Faults:
     """Makes them happen."""
 
-    def __init__(self, world: World, weather: Weather, policy_changed: Callable[[], None]) -> None:
+    def __init__(
+        self, world: World, weather: Weather, policy_changed: Callable[[], None], *, hands: bool = True
+    ) -> None:
+        """Without `hands` nobody pulls a plug, nor switches a machine on before all faults cease."""
         self.counts: Counter[str] = Counter()
+        self._hands = hands
         self._world = world
         self._weather = weather
         self._policy_changed = policy_changed
@@ -89,7 +93,7 @@ class Faults:
         replica.link.crash_plan = plan
 
     def _break(self, machine: Machine) -> None:
-        kind = self._chance.choice(("power", "hang", "cut"))
+        kind = self._chance.choice(("power", "hang", "cut") if self._hands else ("hang", "cut"))
         self.counts[f"machine {kind}"] += 1
         self._world.scheduler.note(f"fault: {kind} of {machine.name}")
         heals_after = self._chance.choice((30.0, 120.0, 400.0, 2000.0))
@@ -104,7 +108,8 @@ class Faults:
     def _heal(self, machine: Machine) -> None:
         """Only what nobody has taken in hand: a machine that a person switched off is theirs to switch on."""
         machine.hung, machine.connected = False, True
-        if self._nobody_attends(machine):
+        ceased = self._world.scheduler.now >= FAULTS_CEASE
+        if (self._hands or ceased) and self._nobody_attends(machine):
             machine.power_on()
 
     def _nobody_attends(self, machine: Machine) -> bool:

@@ -35,6 +35,8 @@ class Invariants:
 
     def __init__(self) -> None:
         self.releases = 0
+        self.deletions = 0
+        """So many of them by deleting the Node."""
         self.starts: Counter[str] = Counter()
         self.followed = 0
         self._orders: Counter[str] = Counter()
@@ -79,7 +81,13 @@ class Invariants:
             node = msgspec.json.decode(answer.body)
             body = msgspec.json.decode(request.body)
             if _asks_for_our_taint(body) and _our_taint_is_on(node):
-                self._saw_release(node)
+                metadata, boot = node["metadata"], node["status"]["nodeInfo"]["bootID"]
+                self._saw_release(metadata["name"], metadata["uid"], boot)
+        if request.method is Method.DELETE and request.path.startswith("/api/v1/nodes/"):
+            self.deletions += 1
+            named = msgspec.json.decode(request.body)["preconditions"]
+            # Its boot went with it. That version alone could be deleted, and I3 holds that it was named.
+            self._saw_release(request.path.rpartition("/")[2], named["uid"], None)
 
     def _saw_beginning(self, remediation: dict[str, Any]) -> None:
         """I5 at the beginning too, order or not; and I11: one order, one remediation."""
@@ -104,9 +112,8 @@ class Invariants:
         if not conditions.get("uid") or not conditions.get("resourceVersion"):
             raise InvariantBrokenError(f"I3: {request.method} {request.path} without preconditions")
 
-    def _saw_release(self, node: dict[str, Any]) -> None:
+    def _saw_release(self, name: str, uid: str, boot: str | None) -> None:
         self.releases += 1
-        uid, boot = node["metadata"]["uid"], node["status"]["nodeInfo"]["bootID"]
         claims = [
             (kind, remediation)
             for kind in EVIDENCE
@@ -116,18 +123,19 @@ class Invariants:
             and not remediation["status"].get("released")
         ]
         if len(claims) != 1:
-            raise InvariantBrokenError(f"I4: {len(claims)} remediations release {node['metadata']['name']}")
+            raise InvariantBrokenError(f"I4: {len(claims)} remediations release {name}")
         [(kind, claim)] = claims
         evidence = claim["status"]["evidence"]
         named = (evidence["class"], evidence["nodeUID"], evidence["bootID"])
-        if named != (EVIDENCE[kind], uid, boot):
+        if named != (EVIDENCE[kind], uid, boot or evidence["bootID"]):
             raise InvariantBrokenError(f"I2: released boot {boot} on evidence {evidence}")
         self._holds_the_lock(claim)
-        self._was_allowed(node["metadata"]["name"])
+        self._was_allowed(name)
         self._only_once(claim)
 
     def _holds_the_lock(self, remediation: dict[str, Any]) -> None:
-        name = f"node-{remediation['status']['nodeUID']}"
+        status = remediation["status"]
+        name = f"node-{status.get('nodeUID') or status['host']['uid']}"
         lock = self.world.admin_api.get(LEASE, name, keys.SYSTEM_NAMESPACE)
         if lock is None or lock["spec"].get("holderIdentity") != remediation["metadata"]["uid"]:
             raise InvariantBrokenError(f"I4: {remediation['metadata']['name']} releases without the lock")
@@ -191,14 +199,14 @@ class Invariants:
 
 
 def _our_taint_is_on(node: dict[str, Any]) -> bool:
-    return any(_is_ours(taint) for taint in node["spec"].get("taints", ()))
+    return any(is_ours(taint) for taint in node["spec"].get("taints", ()))
 
 
 def _asks_for_our_taint(body: dict[str, Any]) -> bool:
-    return any(_is_ours(taint) for taint in (body.get("spec") or {}).get("taints") or ())
+    return any(is_ours(taint) for taint in (body.get("spec") or {}).get("taints") or ())
 
 
-def _is_ours(taint: dict[str, Any]) -> bool:
+def is_ours(taint: dict[str, Any]) -> bool:
     return (taint["key"], taint.get("value")) == (keys.OUT_OF_SERVICE, keys.OUR_TAINT_VALUE)
 
 

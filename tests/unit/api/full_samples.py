@@ -12,6 +12,8 @@ NEVER: Final = {
     "MachineHealthCheck": "spec.externalRemediationTemplate",
 }
 """What the schema has, because a type has it, but a rule forbids here."""
+ONLY: Final = {"SelfRemediation": ("status.evidence.class", "E2")}
+"""What a rule wants to be otherwise than in the example that a type has for all kinds."""
 
 
 def full_sample(kind: str) -> dict[str, Any]:
@@ -21,6 +23,9 @@ def full_sample(kind: str) -> dict[str, Any]:
     if path := NEVER.get(kind):
         above, _, last = path.rpartition(".")
         del at(wanted, above)[last]
+    if rule := ONLY.get(kind):
+        above, _, last = rule[0].rpartition(".")
+        at(wanted, above)[last] = rule[1]
     return wanted
 
 

@@ -76,7 +76,7 @@ def test_only_kinds_with_a_status_have_the_subresource() -> None:
         if "subresources" in definition["spec"]["versions"][0]
     }
 
-    without = {"ManualRemediationTemplate", "Metal3RemediationTemplate", "RemediationOrder"}
+    without = {kind for kind in KINDS if kind.endswith("Template")} | {"RemediationOrder"}
     assert with_status == set(KINDS) - without
 
 

@@ -44,6 +44,9 @@ class Front:
         self._user = user
         self._verbs = frozenset(verbs)
 
+    def forbid(self, method: Method, plural: str) -> None:
+        self._account.forbidden.add((method, plural))
+
     def handle(self, request: Request) -> Answer:
         known = self._known(request)
         if known is None:
@@ -84,22 +87,36 @@ class SimulatedCaller:
         self._world = world
         self._front = Front(world, user, verbs, hidden)
         self._commands = 0
+        self._link: Link | None = None
 
-    def run(self, act: Callable[[Cluster], Coroutine[Any, Any, T]]) -> T:
-        """What it returns or raises."""
+    def cut(self) -> None:
+        """The command that runs hears nothing more from the API server."""
+        assert self._link is not None
+        self._link.cut()
+
+    def heal(self) -> None:
+        assert self._link is not None
+        self._link.heal()
+
+    def forbid_deletion(self, plural: str) -> None:
+        self._front.forbid(Method.DELETE, plural)
+
+    def run(self, act: Callable[[Cluster], Coroutine[Any, Any, T]], within: float = 60.0) -> T:
+        """What it returns or raises, within so many seconds."""
         self._commands += 1
         scheduler = self._world.scheduler
         process = SimulatedProcess(scheduler, f"command {self._commands}", HostClock())
-        transport = SimulatedTransport(Link(process, self._front, GOOD_LINK))
-        cluster = Cluster(ApiClient(transport, process), process, "nodemend-system")
+        self._link = Link(process, self._front, GOOD_LINK)
+        client = ApiClient(SimulatedTransport(self._link), process)
+        cluster = Cluster(client, process, "nodemend-system")
         ended: list[T] = []
 
         async def work() -> None:
             ended.append(await act(cluster))
 
         task = process.spawn(work(), "command")
-        scheduler.run(scheduler.now + 60.0, stop=lambda: task.done)
-        assert task.done, "the command did not end within a minute"
+        scheduler.run(scheduler.now + within, stop=lambda: task.done)
+        assert task.done, f"the command did not end within {within:.0f} s"
         if task.error is not None:
             raise task.error
         return ended[0]

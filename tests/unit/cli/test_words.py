@@ -4,7 +4,15 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from nodemend.cli.words import align, first_sentence, spell_list, spell_moment, spell_names, spell_seconds
+from nodemend.cli.words import (
+    align,
+    first_sentence,
+    fold,
+    spell_list,
+    spell_moment,
+    spell_names,
+    spell_seconds,
+)
 from nodemend.decide.explanation import spell_count
 
 
@@ -71,3 +79,12 @@ def test_columns_stand_below_one_another_and_no_line_ends_in_blanks() -> None:
         "a         because it is so",
         "edge-07",
     ]
+
+
+def test_lines_break_between_words_and_never_within_a_name() -> None:
+    assert fold("by node-controller-manager of edge-07", 25) == [
+        "by",
+        "node-controller-manager",
+        "of edge-07",
+    ]
+    assert fold("x" * 30, 25) == ["x" * 25, "x" * 5]

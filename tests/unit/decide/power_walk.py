@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from nodemend.api.conditions import ConditionStatus
+from nodemend.api.node_deletion import NodeBackup
 from nodemend.api.power_cycle import Metal3RemediationSpec, Metal3RemediationStatus, Phase
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Unreadable
 from nodemend.decide.holds import Hold
@@ -20,7 +21,18 @@ from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts
 from nodemend.decide.power_cycle_phases import decide
 from nodemend.decide.power_cycle_status import StatusStep, after, tells
-from nodemend.decide.power_cycle_steps import AskOwner, GiveBack, MarkHost, PlaceHold, Step
+from nodemend.decide.power_cycle_steps import (
+    AskOwner,
+    ClearVoidedHold,
+    DeleteNode,
+    ForgetBackup,
+    GiveBack,
+    MarkHost,
+    PlaceHold,
+    Restore,
+    Step,
+    VoidHold,
+)
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import (
     AddFinalizer,
@@ -38,11 +50,15 @@ from nodemend.testing.api_server.power_cycle_rules import ON_UPDATE
 from tests.unit.decide.power_worlds import ESCALATING, HOST, remediation
 from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_NODE
 
+NodeStep = Release | DeleteNode | Untaint | VoidOnNode | ClearVoidMark | Restore
 LOOK_AGAIN: Final = 5.0
+COLLECTED_AFTER: Final = 45.0
 A_WRITE: Final = 0.2
 BOOT_TAKES: Final = 30.0
 LEASE_LASTS: Final = 40.0
 NEW: Final = Metal3RemediationStatus()
+BELONGINGS: Final = NodeBackup(labels={"rack": "7"}, annotations={"team": "storage"})
+BARE: Final = NodeBackup()
 FIRST_HOST: Final = replace(HOST, version="1")
 FIRST_NODE: Final = replace(SILENT_NODE, version="1")
 
@@ -79,6 +95,10 @@ class World:
     host: HostFacts | None = FIRST_HOST
     node: NodeFacts | None = FIRST_NODE
     mark: str = ""
+    has: NodeBackup = BELONGINGS
+    """What others have written on the Node."""
+    deleted: bool = False
+    """Its Node, by us; until another has what it had."""
     pods: int = 2
     renewed: float = 0.0
     lease_readable: bool = True
@@ -112,6 +132,8 @@ class World:
             epoch=self.epoch,
             node=Present(self.node) if self.node else Absent(),
             void_mark=self.mark,
+            belongings=self.has if self.node else None,
+            may_delete_nodes=True,
             lease=Present(lease) if self.lease_readable else Unreadable("500"),
             lock=Present(HeldBy(ours=True, holder="us")) if self.locked else Absent(),
             policy=Present(self.policy),
@@ -122,6 +144,7 @@ class World:
             machine=Present(MachineFacts("Machine m/n1", asked=self.asked_owner)),
             in_phase_for=self._unchanged_for("phase", phase),
             host_unchanged_for=self._unchanged_for("host", self.host.version if self.host else ""),
+            ordered_after=Present(1.0),
         )
 
     def _unchanged_for(self, what: str, value: object) -> float:
@@ -149,9 +172,15 @@ class World:
         """What the API server does with it; a conflict changes nothing."""
         self.told.append(write.step)
         match write.step:
-            case Release() | Untaint() | VoidOnNode() | ClearVoidMark() as step:
+            case Release() | DeleteNode() | Untaint() | VoidOnNode() | ClearVoidMark() | Restore() as step:
                 self._write_node(step)
-            case PlaceHold(host) | GiveBack(host) | MarkHost(host) as step:
+            case (
+                PlaceHold(host)
+                | GiveBack(host)
+                | VoidHold(host)
+                | ClearVoidedHold(host)
+                | MarkHost(host) as step
+            ):
                 if self.host and self.host.version == host.version:
                     self._write_host(step)
             case TakeLock() | DropLock() as step:
@@ -177,17 +206,27 @@ class World:
         now = {"spec": None, "status": msgspec.to_builtins(self.status)}
         assert [name for name, holds, _ in ON_UPDATE if not holds(now, before)] == []
         self.version += 1
+        if isinstance(step, ForgetBackup) and self.has == BELONGINGS:
+            self.deleted = False
 
-    def _write_node(self, step: Release | Untaint | VoidOnNode | ClearVoidMark) -> None:
-        version = step.ticket.node_version if isinstance(step, Release) else step.node.version
-        if self.node is None or self.node.version != version:
+    def _write_node(self, step: NodeStep) -> None:
+        if isinstance(step, Release | DeleteNode):
+            named = (step.ticket.node_uid, step.ticket.node_version)
+        else:
+            named = (step.node.uid, step.node.version)
+        if self.node is None or (self.node.uid, self.node.version) != named:
             return
         match step:
             case Release():
-                if self.power or self.host is None or not self.host.held_by_us:
-                    raise UnsafeError(f"released at {self.now} while {self.host} runs, or may")
+                self._must_be_off()
                 self._node(taints=(OUR_TAINT,))
                 self._leaves_at = self.now + LOOK_AGAIN
+            case DeleteNode():
+                self._must_be_off()
+                assert self.status.backup == self.has, "deleted, and not backed up"
+                self.lose_node()
+                self.deleted = True
+                self._leaves_at = self.now + COLLECTED_AFTER
             case Untaint():
                 self._node(taints=())
             case VoidOnNode(_, mark):
@@ -196,16 +235,36 @@ class World:
             case ClearVoidMark():
                 self.mark = ""
                 self._node()
+            case Restore(_, missing):
+                self.has = missing
+                self._node()
 
-    def _write_host(self, step: PlaceHold | GiveBack | MarkHost) -> None:
-        if isinstance(step, MarkHost):
-            self.touch(marked_unhealthy=True)
-        else:
-            self.touch(held_by_us=isinstance(step, PlaceHold))
+    def _must_be_off(self) -> None:
+        if self.power or self.host is None or not self.host.held_by_us:
+            raise UnsafeError(f"released at {self.now} while {self.host} runs, or may")
+
+    def lose_node(self) -> None:
+        """With all that was written on it."""
+        self.node, self.mark, self.has = None, "", BARE
+
+    def _write_host(self, step: PlaceHold | GiveBack | VoidHold | ClearVoidedHold | MarkHost) -> None:
+        if isinstance(step, GiveBack) and self.deleted and self.node is None and self.pods:
+            raise UnsafeError(f"let on at {self.now}, while its pods are being collected")
+        match step:
+            case MarkHost():
+                self.touch(marked_unhealthy=True)
+            case VoidHold() | ClearVoidedHold():
+                self.touch(voided_by_us=isinstance(step, VoidHold))
+            case PlaceHold() | GiveBack():
+                self.touch(held_by_us=isinstance(step, PlaceHold))
 
     def _node(self, **changes: object) -> None:
         if self.node is not None:
             self.node = replace(self.node, version=str(int(self.node.version) + 1), **changes)  # type: ignore[arg-type]
+
+    def node_writes(self) -> None:
+        """Somebody writes on the Node."""
+        self._node()
 
     def touch(self, **changes: object) -> None:
         """Somebody writes to the host's spec or annotations."""
@@ -279,7 +338,7 @@ class World:
 
     def _report(self, boot: str, ready: ConditionStatus) -> None:
         if self.node is None:
-            self.node = NodeFacts("n1", f"uid-{self.now}", "1", boot, ready)
+            self.node, self.has = NodeFacts("n1", f"uid-{self.now}", "1", boot, ready), BARE
         elif (self.node.boot_id, self.node.ready) != (boot, ready):
             self._node(boot_id=boot, ready=ready)
 
@@ -296,8 +355,13 @@ def left_behind(world: World) -> list[str]:
         found.append("our mark")
     if world.host and world.host.held_by_us:
         found.append("our hold")
+    if world.host and world.host.voided_by_us:
+        found.append("what voids our hold")
     if world.locked:
         found.append("our lock")
+    lost = [step for step in world.told if isinstance(step, DropFinalizer) and step.lost]
+    if world.deleted and world.node and world.has != BELONGINGS and not lost:
+        found.append("a Node without what it had")
     told = any(isinstance(step, DropFinalizer) and step.still_off for step in world.told)
     if not world.power and not told and world.status.phase is not Phase.FAILED:
         found.append("a machine that is off, and nobody was told")

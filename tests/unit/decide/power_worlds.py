@@ -46,13 +46,13 @@ PROOF = Evidence(
     node_uid="uid-1",
     boot_id="boot-1",
     by="BareMetalHost metal3/h1",
-    reason="its power went off while we held it off",
+    reason="its power went off while we held it off, and it is the node's machine by provider ID",
     last_renew_time="12:00:00",
     host=HostOff(namespace="metal3", name="h1", uid="host-1", last_updated="12:01"),
 )
 FRESH = Metal3RemediationStatus(epoch=7)
 BOUND = FRESH.but(node_name="n1", node_uid="uid-1", boot_id="boot-1", host=HELD_HOST)
-ASKED = BOUND.but(phase=Phase.POWER_OFF, seen_on_version="10")
+ASKED = BOUND.but(phase=Phase.POWER_OFF, seen_on_version="10", off_asked_at="2026-01-01T11:55:00Z")
 SEEN = OffSighting(last_updated="12:01", last_renew_time="12:00:00")
 NOTED = ASKED.but(seen_off=SEEN)
 RELEASING = NOTED.but(phase=Phase.RELEASE, evidence=PROOF, tainted=True)
@@ -102,5 +102,6 @@ def facts(
         machine=Present(MACHINE),
         in_phase_for=5.0,
         host_unchanged_for=60.0,
+        ordered_after=Present(1.0),
     )
     return replace(usual, **changes)

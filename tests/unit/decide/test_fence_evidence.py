@@ -11,6 +11,7 @@ from nodemend.api.power_cycle import OffSighting
 from nodemend.decide import holds, host_holds, host_power
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, Present, Seen, Unreadable
 from nodemend.decide.fence_evidence import (
+    CLOCKS_DIFFER,
     SEEN_OFF_FOR,
     SeenOff,
     Watched,
@@ -99,9 +100,10 @@ def look(
     *,
     unchanged_for: float = 60.0,
     lease: Seen[LeaseFacts] = Present(SILENT_LEASE),  # noqa: B008 - frozen
+    ordered_after: Seen[float] = Present(1.0),  # noqa: B008 - frozen
 ) -> OffSighting | HoldReason:
     """For the first time."""
-    return first_sighting(Watched(host, unchanged_for, None), lease, SILENT_NODE)
+    return first_sighting(Watched(host, unchanged_for, None, ordered_after), lease, SILENT_NODE)
 
 
 def test_a_first_sighting_says_when_both_last_moved() -> None:
@@ -123,6 +125,28 @@ def test_without_a_date_or_a_lease_nothing_is_seen() -> None:
     assert look(replace(OFF, last_updated="")) == host_holds.OffUndated("metal3/h1")
     assert look(lease=Absent()) == holds.NoKubeletLease("n1")
     assert look(lease=Unreadable("500")) == holds.CannotRead("the kubelet's Lease", "500")
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (Absent(), host_holds.OrderUntold("metal3/h1")),
+        (Present(-CLOCKS_DIFFER - 1.0), host_holds.OrderUntold("metal3/h1")),
+        (Unreadable("403"), holds.CannotRead("the events of its host", "403")),
+    ],
+    ids=["never", "before we asked", "nobody knows"],
+)
+def test_an_order_that_is_not_told_may_be_an_older_one(told: Seen[float], why: HoldReason) -> None:
+    assert look(ordered_after=told) == why
+
+
+def test_clocks_may_differ_by_less_than_a_machine_needs_to_go_and_come_back() -> None:
+    assert CLOCKS_DIFFER == 10.0
+    assert look(ordered_after=Present(-CLOCKS_DIFFER)) == SEEN
+
+
+def test_an_order_is_asked_for_only_once() -> None:
+    assert weigh() == SeenOff(OFF, "12:00:00")
 
 
 def test_silence_is_first_seen_by_ourselves() -> None:
@@ -156,7 +180,7 @@ def test_what_was_recorded_falls_with_any_later_sign_of_life_however_old() -> No
 def test_evidence_names_the_boot_the_host_and_both_last_signs() -> None:
     seen = weigh()
     assert isinstance(seen, SeenOff)
-    assert evidence_of(seen, SILENT_NODE) == PROOF
+    assert evidence_of(seen, SILENT_NODE, ("provider ID",)) == PROOF
 
 
 def test_a_kubelet_that_spoke_after_its_host_was_off_runs_on_another() -> None:

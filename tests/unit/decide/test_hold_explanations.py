@@ -4,9 +4,10 @@ from typing import get_args
 
 import pytest
 
-from nodemend.decide import guard_holds, holds
+from nodemend.decide import capm3_holds, guard_holds, holds
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import HoldReason
+from tests.unit.decide.test_fencing_explanations import EXAMPLES as FENCING_EXAMPLES
 from tests.unit.decide.test_host_explanations import EXAMPLES as HOST_EXAMPLES
 
 EXAMPLES: list[tuple[HoldReason, str]] = [
@@ -31,6 +32,10 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     (
         guard_holds.NotUnderstood("workers", "'a' is no limit"),
         "The check workers says what nobody can follow: 'a' is no limit.",
+    ),
+    (
+        guard_holds.AnnotationServed("somebody has the Lease a/b"),
+        "Another controller acts upon the annotation that asks for it: somebody has the Lease a/b.",
     ),
     (
         guard_holds.TooManyUnhealthy("zone-a", 3, 6, "40%", 2),
@@ -91,8 +96,20 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     ),
     (holds.WorkloadsLeaving(2, 1), "Still on the node: 2 pods and 1 volume."),
     (holds.NotBackYet("n1"), "Waiting for n1 to be Ready on a new boot."),
+    (holds.NotBackYet("", gone=True), "Waiting for its node to be Ready on a new boot."),
     (holds.EvidenceForOther("boot", "a", "b"), "The evidence names boot a, but this is b."),
+    (capm3_holds.ServedByCapm3("its finalizer is on it"), "CAPM3 serves it: its finalizer is on it."),
+    (
+        capm3_holds.NameTaken("m1"),
+        "Another Metal3Remediation m1, of remediation.metal3.io, is there already.",
+    ),
+    (
+        capm3_holds.NobodyAsks("it is gone"),
+        "The remediation of CAPM3's that it stands in for is not there: it is gone.",
+    ),
+    (capm3_holds.StrategyUnknown("it is odd"), "What it asks for cannot be done: it is odd."),
     *HOST_EXAMPLES,
+    *FENCING_EXAMPLES,
 ]
 
 

@@ -11,6 +11,7 @@ from nodemend.decide.host_holds import (
     AwaitingOn,
     BackingOff,
     BootOutlived,
+    CalledOff,
     HoldLost,
     HostDoubtful,
     HostGone,
@@ -18,12 +19,19 @@ from nodemend.decide.host_holds import (
     HostMissing,
     HostOn,
     HostUnproven,
+    NeverSeenOff,
+    NeverSeenOn,
     NobodyReplaces,
+    NodeDeletionOff,
+    NodeDeletionRefused,
     OffByOthers,
     OffTooFresh,
     OffUndated,
+    OrderUntold,
     OwnerReplacing,
     SpokeAfterOff,
+    SpokeAfterRelease,
+    TooMuchOnNode,
     WrongHost,
 )
 
@@ -56,9 +64,35 @@ EXAMPLES: list[tuple[HostHold, str]] = [
         OffByOthers(HOST, owner=False, holders=()),
         f"{HOST} is off, and not by us: nothing tells since when, or whether it still is.",
     ),
+    (
+        SpokeAfterRelease(HOST, "boot b1"),
+        (
+            f"The node speaks (boot b1) although {HOST} was seen off, and its pods are being removed: its "
+            "workloads may run twice."
+        ),
+    ),
+    (
+        NodeDeletionOff(),
+        "It is asked to release by deleting the Node, and that is not allowed here.",
+    ),
+    (NodeDeletionRefused("no right"), "The API server does not let us delete the Node: no right."),
+    (
+        TooMuchOnNode(70_000, 65_536),
+        (
+            "What is written on the Node (70000 bytes of labels and annotations) is more than is kept while "
+            "it is gone (at most 65536, and 512 of each)."
+        ),
+    ),
     (AwaitingOff(HOST, 300), f"Waiting for {HOST} to be seen off; there are 300 s for that."),
     (HostOn(HOST), f"{HOST} is on again, although we hold it off."),
     (OffTooFresh(HOST), f"{HOST} was seen off just now."),
+    (
+        OrderUntold(HOST),
+        (
+            f"{HOST} is off, but its operator has told of no power-off since we asked for one: it may have "
+            "been off before, and be on by now."
+        ),
+    ),
     (OffUndated(HOST), f"{HOST} is off, but it may have been on since we saw it go off."),
     (
         SpokeAfterOff(HOST, "12:05"),
@@ -66,6 +100,12 @@ EXAMPLES: list[tuple[HostHold, str]] = [
     ),
     (HoldLost(HOST), f"Our hold is no longer on {HOST}: somebody took it off."),
     (AwaitingOn(HOST, 600), f"Waiting for {HOST} to be on again; there are 600 s for that."),
+    (
+        NeverSeenOff(HOST, 300),
+        f"{HOST} was not seen off within 300 s. Its node may still run, so nothing is released.",
+    ),
+    (NeverSeenOn(HOST, 600), f"{HOST} was not seen on again within 600 s. What it ran is released."),
+    (CalledOff(), "The check that asked for it allows it no more time."),
     (BackingOff(30, 1), "1 attempt failed; the next begins in 30 s."),
     (BackingOff(60, 2), "2 attempts failed; the next begins in 60 s."),
     (

@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 
 from nodemend.decide.host_power import Power
-from nodemend.decide.power_cycle import TABLE, Move, PowerState, all_states, move_for
+from nodemend.decide.power_cycle import TABLE, Move, PowerState, move_for
+from tests.power_table.states import all_states
 
 STATES = tuple(all_states())
 

@@ -76,7 +76,7 @@ BRINGING_BACK: list[tuple[str, PowerFacts, Step]] = [
     (
         "a node that never was",
         facts(NODELESS_OFF, BACK_ON, node=Absent()),
-        Hold(holds.NotBackYet("the node")),
+        Hold(holds.NotBackYet("", gone=True)),
     ),
     (
         "the very boot speaks again",
@@ -91,7 +91,7 @@ BRINGING_BACK: list[tuple[str, PowerFacts, Step]] = [
     (
         "a Ready one that names no boot is not it",
         facts(NODELESS_OFF, BACK_ON, node=Present(replace(OUTLIVED, boot_id=""))),
-        Hold(holds.NotBackYet("the node")),
+        Hold(holds.NotBackYet("")),
     ),
     ("it is back", facts(POWERING_ON, BACK_ON, node=Present(BACK)), Close(node_gone=False)),
     (
@@ -116,9 +116,14 @@ BRINGING_BACK: list[tuple[str, PowerFacts, Step]] = [
         GiveUp(host_holds.HostGone("it had"), for_good=True),
     ),
     (
+        "it did not go off in time",
+        facts(ASKED, HELD, in_phase_for=LATE),
+        GiveUp(host_holds.NeverSeenOff(H, 300.0), for_good=False),
+    ),
+    (
         "power did not come in time",
         facts(POWERING_ON, LET_GO, in_phase_for=LATE),
-        GiveUp(host_holds.AwaitingOn(H, 600.0), for_good=False),
+        GiveUp(host_holds.NeverSeenOn(H, 600.0), for_good=False),
     ),
     (
         "the node did not come in time",

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from nodemend.api import keys
 from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
 from nodemend.decide import holds, host_holds
 from nodemend.decide.facts import Absent, Present, Unreadable
@@ -11,7 +12,15 @@ from nodemend.decide.holds import Hold
 from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts
 from nodemend.decide.power_cycle_phases import decide
-from nodemend.decide.power_cycle_steps import AskOwner, GiveBack, GiveUp, MarkHost, Step
+from nodemend.decide.power_cycle_steps import (
+    AskOwner,
+    ClearVoidedHold,
+    GiveBack,
+    GiveUp,
+    MarkHost,
+    Step,
+    VoidHold,
+)
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
@@ -19,6 +28,7 @@ from nodemend.decide.remediation_steps import (
     DropFinalizer,
     DropLock,
     ForgetEvidence,
+    ForgetTaint,
     Left,
     MarkReleased,
     ReportLeft,
@@ -52,6 +62,7 @@ from tests.unit.decide.power_worlds import (
 )
 from tests.unit.decide.worlds import SILENT_NODE
 
+VOIDED = replace(HOST, version="11", voided_by_us=True)
 H = "metal3/h1"
 LATE = 600.0
 TAINTED = Present(TAINTED_NODE)
@@ -62,6 +73,38 @@ def ending(
     status: Metal3RemediationStatus, host: HostFacts | Absent | Unreadable = HOST, **changes: object
 ) -> PowerFacts:
     return facts(status, host, deleting=True, **changes)
+
+
+def called_off(status: Metal3RemediationStatus, host: HostFacts = HOST, **changes: object) -> PowerFacts:
+    """Whoever asked allows it no more time."""
+    world = facts(status, host, **changes)
+    metadata = world.remediation.metadata.but(annotations={keys.TIMED_OUT: "2026-01-01T00:00:00Z"})
+    return replace(world, remediation=world.remediation.but(metadata=metadata))
+
+
+STOPPED = GiveUp(host_holds.CalledOff(), for_good=True)
+CALLED_OFF: list[tuple[str, PowerFacts, Step]] = [
+    ("before anything", called_off(BOUND), STOPPED),
+    ("asked for, not off yet", called_off(ASKED, HELD), STOPPED),
+    ("off, nothing recorded", called_off(ASKED, OFF), STOPPED),
+    ("a release may be under way", called_off(RELEASING, OFF), VoidOnNode(SILENT_NODE, MARK)),
+    ("what is begun is finished first", called_off(RELEASING, OFF, node=TAINTED), ReportLeft(Left(2, 1))),
+    ("however long that takes", called_off(LEAVING, OFF, node=TAINTED), Hold(holds.WorkloadsLeaving(2, 1))),
+    ("released, taint on", called_off(RELEASED, OFF, node=TAINTED), Untaint(TAINTED_NODE)),
+    ("released, taint off", called_off(RELEASED, OFF), ForgetTaint()),
+    ("released, taint forgotten", called_off(RELEASED.but(tainted=False), OFF), STOPPED),
+    ("between two attempts", called_off(BACKING_OFF, BACK_ON), STOPPED),
+    ("then power comes back", called_off(FAILED, OFF), GiveBack(OFF)),
+    ("and the lock goes", called_off(FAILED, BACK_ON), DropLock()),
+    ("whose owner was asked is his", called_off(HANDING_OVER, OFF), MarkHost(OFF)),
+]
+
+
+@pytest.mark.parametrize(
+    ("world", "expected"), [pytest.param(world, step, id=name) for name, world, step in CALLED_OFF]
+)
+def test_whoever_asked_allows_it_no_more_time(world: PowerFacts, expected: Step) -> None:
+    assert decide(world) == expected
 
 
 ENDS: list[tuple[str, PowerFacts, Step]] = [
@@ -85,6 +128,9 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
         Hold(holds.CannotRead("the BareMetalHost", "500")),
     ),
     ("asked for, not off yet", ending(ASKED, HELD), GiveBack(HELD)),
+    ("a hold may be under way", ending(ASKED, HOST), VoidHold(HOST)),
+    ("it cannot land any more", ending(ASKED, VOIDED), ClearVoidedHold(VOIDED)),
+    ("and that is taken off", ending(ASKED, replace(HOST, version="12")), DropLock()),
     ("off, nothing recorded", ending(ASKED, OFF), GiveBack(OFF)),
     ("off, and there is no Node", ending(ASKED, OFF, node=Absent()), GiveBack(OFF)),
     (
@@ -105,7 +151,7 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
     (
         "alive under our taint",
         ending(LEAVING, OFF, node=TAINTED, lease=Present(RENEWED)),
-        Untaint(TAINTED_NODE, contradicted=True),
+        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
     ),
     (
         "a new boot under our taint",
@@ -119,11 +165,47 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
         GiveBack(OFF),
     ),
     (
-        "another Node took the name",
-        ending(RELEASING, OFF, node=Present(replace(OTHER_NODE, taints=TAINTED_NODE.taints))),
-        GiveBack(OFF),
+        "another Node took the name: by its boot, what had to end has ended",
+        ending(RELEASING, OFF, node=Present(replace(OTHER_NODE, boot_id="boot-2"))),
+        MarkReleased(),
     ),
-    ("the Node is gone", ending(RELEASING, OFF, node=Absent()), GiveBack(OFF)),
+    (
+        "or has not, and that is told",
+        ending(RELEASING, OFF, node=Present(replace(OTHER_NODE, taints=TAINTED_NODE.taints))),
+        ForgetTaint(),
+    ),
+    (
+        "once nothing rests on the evidence",
+        ending(RELEASING.but(tainted=False), OFF, node=Present(OTHER_NODE)),
+        GiveUp(host_holds.SpokeAfterRelease(H, "boot boot-1, by a new Node"), for_good=True),
+    ),
+    (
+        "the Node is gone: its pods are removed by force",
+        ending(RELEASING, OFF, node=Absent()),
+        ReportLeft(Left(2, 1)),
+    ),
+    (
+        "and must not find it running",
+        ending(LEAVING, OFF, node=Absent()),
+        Hold(holds.WorkloadsLeaving(2, 1)),
+    ),
+    (
+        "until none is left",
+        ending(LEAVING, OFF, node=Absent(), left=Present(Left(0, 0))),
+        MarkReleased(),
+    ),
+    (
+        "the Node is gone, and its kubelet speaks: that is told",
+        ending(
+            LEAVING.but(tainted=False),
+            OFF,
+            node=Absent(),
+            left=Present(Left(0, 0)),
+            lease=Present(RENEWED),
+        ),
+        GiveUp(host_holds.SpokeAfterRelease(H, "its Lease, renewed at 12:05:00"), for_good=True),
+    ),
+    ("the Node is gone, and so are they", ending(RELEASED, OFF, node=Absent()), GiveBack(OFF)),
     ("power is awaited", ending(ASKED, LET_GO), Hold(host_holds.AwaitingOn(H, 600.0))),
     ("it is on again", ending(ASKED, BACK_ON), DropLock()),
     ("it is on again, and unlocked", ending(ASKED, BACK_ON, lock=Absent()), DropFinalizer()),

@@ -6,9 +6,10 @@ import pytest
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.power_cycle import Phase
-from nodemend.decide import guard_holds, holds, host_holds, host_power
+from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
+from nodemend.decide import capm3_holds, guard_holds, holds, host_holds, host_power
 from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.holds import Hold
 from nodemend.decide.host_identity import Mismatch, Unproven
 from nodemend.decide.power_cycle_facts import PowerFacts
@@ -232,6 +233,12 @@ HELD_UP: list[tuple[str, PowerFacts, Step]] = [
         facts(BOUND, replace(HOST, powered_on=None)),
         Hold(host_holds.HostDoubtful(H, host_power.PowerUntold())),
     ),
+    ("nobody asks any more", facts(BOUND, unasked="it is gone"), Hold(capm3_holds.NobodyAsks("it is gone"))),
+    (
+        "nobody asks any more, and it was to be held",
+        facts(ASKED, unasked="it is gone"),
+        Hold(capm3_holds.NobodyAsks("it is gone")),
+    ),
     ("no policy", facts(BOUND, policy=Absent()), NO_POLICY),
     ("no policy before the hold", facts(ASKED, policy=Absent()), NO_POLICY),
     ("no policy before the evidence", facts(NOTED, OFF, policy=Absent(), in_phase_for=LATE), NO_POLICY),
@@ -294,9 +301,9 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     ),
     ("another's mark stays", facts(NOTED, OFF, void_mark="rem-2.54"), RecordEvidence(PROOF)),
     (
-        "a mark of ours goes before a release, so that the next fall is written anew",
+        "evidence beside a mark was voided: somebody died before it was forgotten",
         facts(RELEASING, OFF, void_mark=MARK),
-        ClearVoidMark(SILENT_NODE),
+        ForgetEvidence(host_holds.OffUndated(H)),
     ),
     (
         "paused since: evidence is voided on the Node first",
@@ -370,17 +377,17 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "alive under our taint: off at once",
         facts(LEAVING, OFF, node=Present(TAINTED_NODE), lease=Present(RENEWED)),
-        Untaint(TAINTED_NODE, contradicted=True),
+        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
     ),
     (
         "switched on under our taint: off at once",
         facts(LEAVING, HELD, node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE, contradicted=True),
+        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
     ),
     (
         "its host gone under our taint: off at once",
         facts(LEAVING, host=Absent(), node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE, contradicted=True),
+        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
     ),
     (
         "a new boot under our taint: off at once",
@@ -394,8 +401,13 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
         MarkReleased(),
     ),
     (
-        "but its pods are waited for",
+        "but its pods are counted",
         facts(RELEASING, OFF, node=Absent()),
+        ReportLeft(Left(2, 1)),
+    ),
+    (
+        "and waited for",
+        facts(LEAVING, OFF, node=Absent()),
         Hold(holds.WorkloadsLeaving(2, 1)),
     ),
     (
@@ -403,7 +415,11 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
         facts(RELEASING, OFF, node=Absent(), left=Unreadable("500")),
         Hold(holds.CannotRead("the node's pods and volumes", "500")),
     ),
-    ("nor has another of its name", facts(RELEASING, OFF, node=Present(OTHER_NODE)), MarkReleased()),
+    (
+        "nor has another of its name, on another boot",
+        facts(RELEASING, OFF, node=Present(replace(OTHER_NODE, boot_id="boot-2"))),
+        MarkReleased(),
+    ),
     (
         "a Node that vanished before its host was off",
         facts(ASKED, HELD, node=Absent(), lease=Absent()),
@@ -459,6 +475,18 @@ def test_whoever_is_under_way_is_not_stopped_by_others_that_are(world: PowerFact
     assert decide(replace(world, others=Present(1), in_phase_for=86_400.0)) != Hold(
         guard_holds.TooManyAtOnce(1, 1)
     )
+
+
+@pytest.mark.parametrize("status", [BOUND, ASKED], ids=["before it is asked for", "before our hold"])
+def test_a_member_of_the_control_plane_is_switched_off_only_with_a_majority_left(
+    status: Metal3RemediationStatus,
+) -> None:
+    two_of_three, one_of_three = ControlPlane(3, 2, busy=""), ControlPlane(3, 1, busy="")
+    at_risk = decide(facts(status, control_plane=Present(one_of_three)))
+    assert at_risk == Hold(guard_holds.QuorumAtRisk(1, 3))
+    unread = decide(facts(status, control_plane=Unreadable("500")))
+    assert unread == Hold(holds.CannotRead("the control plane", "500"))
+    assert decide(facts(status, control_plane=Present(two_of_three))) == decide(facts(status))
 
 
 def test_a_node_that_is_back_on_a_new_boot_is_not_switched_off() -> None:

@@ -62,11 +62,15 @@ CHANGES: list[tuple[Metal3RemediationStatus, StatusStep, dict[str, Any]]] = [
             "seen_on_version": "",
         },
     ),
-    (ASKED, RecordTarget("n1", "uid-1", "boot-2", HELD_HOST), {"boot_id": "boot-2", "seen_on_version": ""}),
+    (
+        ASKED,
+        RecordTarget("n1", "uid-1", "boot-2", HELD_HOST),
+        {"boot_id": "boot-2", "seen_on_version": "", "off_asked_at": "", "seen_off": None},
+    ),
     (
         BOUND.but(message="x"),
         WantOff("10"),
-        {"phase": Phase.POWER_OFF, "seen_on_version": "10", "message": ""},
+        {"phase": Phase.POWER_OFF, "seen_on_version": "10", "off_asked_at": NOW, "message": ""},
     ),
     (
         ASKED.but(message="x"),

@@ -399,6 +399,18 @@ def test_a_boot_that_began_after_its_host_was_off_is_not_believed_to_be_off() ->
     assert left_behind(world) == []
 
 
+def test_a_hold_under_way_cannot_land_when_it_is_over() -> None:
+    """Nobody would mind the host, which is another's business by then."""
+    world = live(World(), stop=WantOff)
+    write = world.think()
+    assert isinstance(write.step, PlaceHold)
+    world.deleting = True
+    await_(world, lambda: world.gone)
+    world.land(write)
+    assert left_behind(world) == []
+    assert world.power
+
+
 def late_release(world: World) -> Write:
     """The release, decided and sent, and not there yet."""
     for _ in range(3):
@@ -424,6 +436,7 @@ def test_nor_because_an_earlier_mark_still_stood() -> None:
     pause(world)
     world.go_on()
     heal(world)
+    live(world, stop=RecordEvidence)  # Anew: what was voided is not released on.
     write = late_release(world)
     take_hold_off(world)
     await_(world, lambda: world.power)
@@ -440,6 +453,17 @@ def test_nor_after_the_host_went_away() -> None:
     world.land(write)
     assert world.node
     assert not world.node.taints
+
+
+def test_nothing_is_released_on_evidence_that_was_voided_though_all_seems_well_again() -> None:
+    world = live(World(), stop=RecordEvidence)
+    pause(world)
+    world.go_on()
+    heal(world)
+    with pytest.raises(AssertionError, match="nothing is released"):
+        late_release(world)
+    live(world)
+    assert left_behind(world) == []
 
 
 def test_a_detour_through_detached_between_two_looks_is_noticed() -> None:

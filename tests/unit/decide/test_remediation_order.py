@@ -103,6 +103,7 @@ def test_an_override_passes_measures_and_nothing_else() -> None:
         guard_holds.OrderVoid,
         guard_holds.NobodyActs,
         guard_holds.NotUnderstood,
+        guard_holds.AnnotationServed,
     }
     assert set(get_args(GuardHold)) == holds_all_the_same | set(MEASURES)
 

@@ -3,8 +3,9 @@
 import pytest
 
 from nodemend.kube.leader_timing import LeaseTiming
-from nodemend.settings.controller_settings import SETTINGS, Address, ControllerSettings, read_settings
+from nodemend.settings.controller_settings import SETTINGS, ControllerSettings, read_settings
 from nodemend.settings.setting import Setting, SettingsError
+from nodemend.settings.source import Address
 from nodemend.telemetry.log_format import LogForm, LogLevel
 
 TIMES = "The times of the leader election do not fit together"
@@ -25,7 +26,11 @@ def test_the_defaults_are_those_of_the_chart() -> None:
         workload_clusters=False,
         medik8s_leases="",
         workload_kubeconfig_suffix="kubeconfig",
+        external_remediation_template="",
         power_cycle=False,
+        node_deletion=False,
+        capm3_kinds=False,
+        self_fencing=False,
         lease=LeaseTiming(),
     )
 
@@ -68,11 +73,23 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
         "workload-clusters": "on",
         "medik8s-leases": "medik8s-leases",
         "workload-kubeconfig-suffix": "nodemend",
+        "external-remediation-annotation": "on",
+        "external-remediation-template": "reboot",
         "power-cycle": "on",
+        "node-deletion": "on",
+        "capm3-kinds": "on",
+        "self-fencing": "on",
     }
     text = texts[setting.name]
-    # One of them makes no sense without another.
-    beside = {"NODEMEND_MACHINE_HEALTH_CHECKS": "on"} if setting.name == "workload-clusters" else {}
+    # Some of them make no sense without others.
+    machines = {"NODEMEND_MACHINE_HEALTH_CHECKS": "on"}
+    beside = {
+        "workload-clusters": machines,
+        "external-remediation-annotation": machines,
+        "external-remediation-template": machines | {"NODEMEND_EXTERNAL_REMEDIATION_ANNOTATION": "on"},
+        "node-deletion": {"NODEMEND_POWER_CYCLE": "on"},
+        "capm3-kinds": {"NODEMEND_POWER_CYCLE": "on"},
+    }.get(setting.name, {})
     by_flag = read_settings({setting.key: text}, beside, "h")
     by_variable = read_settings({}, {**beside, setting.variable: text}, "h")
 
@@ -86,6 +103,24 @@ def test_every_setting_can_be_given_either_way(setting: Setting[object]) -> None
             {"workload_clusters": "on"},
             {},
             "--workload-clusters is on, but --machine-health-checks is off: nobody would ask.",
+        ),
+        (
+            {"node_deletion": "on"},
+            {},
+            "--node-deletion is on, but --power-cycle is off: nobody would act.",
+        ),
+        (
+            {"capm3_kinds": "on"},
+            {},
+            "--capm3-kinds is on, but --power-cycle is off: nobody would act.",
+        ),
+        (
+            {"external_remediation_annotation": "on"},
+            {},
+            (
+                "--external-remediation-annotation is on, but --machine-health-checks is off:"
+                " Machines are not seen."
+            ),
         ),
         (
             {"probe_port": "many"},

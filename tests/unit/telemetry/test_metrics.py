@@ -88,6 +88,7 @@ def test_every_metric_of_the_table_is_exported_under_its_name_and_kind() -> None
     metrics.readings.follow_policy(lambda: (Mode.DRY_RUN, False))
     metrics.readings.follow_events(lambda: {"written": 3})
     metrics.readings.follow_clusters(lambda: {"seen": 2})
+    metrics.readings.follow_signer(lambda: True)
     text = generate_latest(registry).decode()
 
     for metric in METRIC_NAMES:

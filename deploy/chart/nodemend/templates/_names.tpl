@@ -6,6 +6,23 @@ system:serviceaccount:{{ .Release.Namespace }}:nodemend-checker
 system:serviceaccount:{{ .Release.Namespace }}:nodemend-remediator
 {{- end -}}
 
+{{- define "nodemend.signer" -}}
+system:serviceaccount:{{ .Release.Namespace }}:nodemend-signer
+{{- end -}}
+
+{{- /* The controllers that are installed. */ -}}
+{{- define "nodemend.components" -}}
+checker remediator{{ if .Values.selfFencing.enabled }} signer{{ end }}
+{{- end -}}
+
+{{- /* Where agents run, and where each node has its Lease with us; and as whom the API server knows them. */ -}}
+{{- define "nodemend.agents" -}}
+nodemend-agents
+{{- end -}}
+{{- define "nodemend.agent" -}}
+system:serviceaccount:{{ include "nodemend.agents" . }}:nodemend-agent
+{{- end -}}
+
 {{- /* Labels of every object; those of one component, if the argument names one: (list $ "checker"). */ -}}
 {{- define "nodemend.labels" -}}
 app.kubernetes.io/name: nodemend
@@ -30,6 +47,15 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 {{- end -}}
 
+{{- /* Why it is paused, if it is: a pause outlives an uninstall. */ -}}
+{{- define "nodemend.presentPause" -}}
+{{- if .Capabilities.APIVersions.Has "nodemend.io/v1alpha1/RemediationPolicy" -}}
+{{- with lookup "nodemend.io/v1alpha1" "RemediationPolicy" "" "cluster" -}}
+{{ dig "spec" "pause" "reason" "" . }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What people need to see of Machines, where their checks are served: rules of a role. */}}
 {{- define "nodemend.seeMachines" -}}
 {{- if .Values.machineHealthChecks.enabled -}}
@@ -45,4 +71,26 @@ app.kubernetes.io/component: {{ index . 1 }}
   resourceNames: [machinehealthchecks.cluster.x-k8s.io]
   verbs: [get]
 {{- end -}}
+{{- end }}
+
+{{/* What people need to see for `kubectl mend tree` and `timeline` besides: rules of a role. Pods are not among it: what
+they are given in their environment may be secret. */}}
+{{- define "nodemend.seeStories" -}}
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [list]
+- apiGroups: [storage.k8s.io]
+  resources: [volumeattachments]
+  verbs: [list]
+{{- if .Values.powerCycle.enabled }}
+- apiGroups: [metal3.io]
+  resources: [baremetalhosts]
+  verbs: [get, list]
+- apiGroups: [cluster.x-k8s.io, machine.openshift.io]
+  resources: [machines]
+  verbs: [get]
+- apiGroups: [infrastructure.cluster.x-k8s.io]
+  resources: [metal3machines]
+  verbs: [get]
+{{- end }}
 {{- end }}

@@ -8,8 +8,10 @@ from nodemend.api.custom_resources import CUSTOM_RESOURCES
 from nodemend.api.group_versions import OUR_GROUP
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.cli.check.assess_checks import assess_checks
+from nodemend.cli.check.assess_fencing import GROUP, assess_fencing, is_used
 from nodemend.cli.check.assess_remediations import assess_remediations
 from nodemend.cli.check.facts import CallerFacts, CheckFacts, ClusterFacts
+from nodemend.cli.check.fencing_view import FencingView, fencing_rows, sum_up
 from nodemend.cli.check.view import CheckView, Finding, Group, check_view, fail, ok, warn
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.words import spell_list
@@ -31,6 +33,8 @@ _INSTALL: Final = "install or upgrade Nodemend: helm upgrade --install nodemend 
 
 
 def assess(facts: CheckFacts) -> CheckView:
+    rows = fencing_rows(facts) if is_used(facts) else ()
+    of_fencing = (Group(name=GROUP, findings=tuple(assess_fencing(facts, rows))),) if is_used(facts) else ()
     return check_view(
         (
             Group(name="cluster", findings=tuple(_cluster(facts.cluster))),
@@ -39,7 +43,9 @@ def assess(facts: CheckFacts) -> CheckView:
             Group(name="policy", findings=tuple(_policy(facts.policy, facts.now))),
             Group(name="checks", findings=tuple(assess_checks(facts))),
             Group(name="remediations", findings=tuple(assess_remediations(facts))),
-        )
+            *of_fencing,
+        ),
+        FencingView(reasons=sum_up(rows), nodes=rows) if rows else None,
     )
 
 

@@ -51,7 +51,7 @@ def _taints(remediations: Sequence[Remediation], nodes: Seen[list[NodeRecord]]) 
     if not isinstance(nodes, Present):
         return
     cared_for = {found.status.node_uid for found in remediations if found.status.evidence is not None}
-    tainted = [node for node in nodes.value if _is_tainted(node)]
+    tainted = [node for node in nodes.value if is_tainted(node)]
     left = sorted(node.name for node in tainted if node.uid not in cared_for)
     for name in left:
         yield fail(
@@ -82,7 +82,7 @@ def _locks(remediations: Sequence[Remediation], locks: Seen[list[Lease]]) -> Ite
         yield ok("no lock on a node was left behind")
 
 
-def _is_tainted(node: NodeRecord) -> bool:
+def is_tainted(node: NodeRecord) -> bool:
     return any(
         taint.key == keys.OUT_OF_SERVICE and taint.value == keys.OUR_TAINT_VALUE for taint in node.taints
     )

@@ -3,18 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from nodemend.api.lease import Lease
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.wire import Wire
+from nodemend.cli.agents import AgentSeen
 from nodemend.cli.leaders import LeaderView
 from nodemend.cli.remediations import Remediation
 from nodemend.cli.reviews import ServerVersion
 from nodemend.controllers.checking.remedies import NotServed
-from nodemend.decide.facts import Seen
+from nodemend.decide.facts import Absent, Seen
 from nodemend.kube.node_record import NodeRecord
+
+_NONE: Final = Absent()
 
 
 class AdmissionPolicy(Wire):
@@ -63,3 +67,5 @@ class CheckFacts:
     locks: Seen[list[Lease]]
     system_namespace: str
     now: datetime
+    agents: Seen[list[AgentSeen]] = _NONE
+    """The Leases that nodes have with us."""

@@ -15,6 +15,8 @@ from nodemend.api.group_versions import (
 from nodemend.api.lease import Lease
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.self_remediation import SelfRemediationTemplate
+from nodemend.cli.agents import list_agents
 from nodemend.cli.check.facts import (
     AdmissionBinding,
     AdmissionPolicy,
@@ -27,6 +29,7 @@ from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.leaders import look_at_leaders
 from nodemend.cli.remediations import all_remediations
 from nodemend.cli.reviews import ServedResources, ServerVersion, ask_served, ask_version
+from nodemend.cli.self_fencing import is_of_self_fencing
 from nodemend.controllers.checking.remedies import Asked, NotServed
 from nodemend.controllers.checking.remedy_watch import find_kind
 from nodemend.controllers.fresh_reads import project
@@ -75,6 +78,8 @@ async def gather(cluster: Cluster) -> CheckFacts:
         checks=checks,
         templates=await _templates(cluster, checks.value if isinstance(checks, Present) else []),
         nodes=project(await cluster.all(NODE, NodeWire), _records),
+        # Before the remediations: whose marker is seen is seen, too.
+        agents=await list_agents(cluster),
         remediations=await all_remediations(cluster),
         locks=await cluster.all(LEASE, Lease, Selection(namespace=cluster.system_namespace)),
         system_namespace=cluster.system_namespace,
@@ -105,7 +110,9 @@ async def _template(cluster: Cluster, template: TemplateReference) -> Seen[objec
     kind = await find_kind(cluster.reader.client, asked, cluster.reader.deadline)
     if isinstance(kind, NotServed):
         return kind
-    return await cluster.find(kind.template, template.name, Acknowledged, template.namespace)
+    # Of ours it matters what they accept; of any other only that it is there.
+    wire = SelfRemediationTemplate if is_of_self_fencing(template) else Acknowledged
+    return await cluster.find(kind.template, template.name, wire, template.namespace)
 
 
 def _names(served: ServedResources) -> frozenset[str]:

@@ -1,8 +1,11 @@
 """What `kubectl mend check` found."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from nodemend.cli.check.fencing_view import FencingView
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
 
 
 class Level(StrEnum):
@@ -32,6 +35,8 @@ class CheckView:
     failures: int
     warnings: int
     fine: int
+    fencing: FencingView | None = None
+    """Of self-fencing, node by node; None where nobody has to do with it."""
 
 
 def ok(text: str) -> Finding:
@@ -46,7 +51,7 @@ def fail(text: str, hint: str = "") -> Finding:
     return Finding(level=Level.FAIL, text=text, hint=hint)
 
 
-def check_view(groups: Iterable[Group]) -> CheckView:
+def check_view(groups: Iterable[Group], fencing: FencingView | None = None) -> CheckView:
     groups = tuple(groups)
     levels = [finding.level for group in groups for finding in group.findings]
     return CheckView(
@@ -54,4 +59,22 @@ def check_view(groups: Iterable[Group]) -> CheckView:
         failures=levels.count(Level.FAIL),
         warnings=levels.count(Level.WARN),
         fine=levels.count(Level.OK),
+        fencing=fencing,
     )
+
+
+def only_of(view: CheckView, nodes: tuple[str, ...]) -> CheckView:
+    """With these nodes alone, if any are named. Raises CommandFailure for one of which nothing is known."""
+    if not nodes:
+        return view
+    rows = view.fencing.nodes if view.fencing is not None else ()
+    known = {row.node for row in rows}
+    if view.fencing is None:
+        raise CommandFailure(
+            ExitCode.WRONG,
+            "nothing is known of agents here: there are none, or you may not see their Leases.",
+            "kubectl mend check",
+        )
+    if unknown := [name for name in nodes if name not in known]:
+        raise CommandFailure(ExitCode.WRONG, f"there is no node {unknown[0]}.", "kubectl get nodes")
+    return replace(view, fencing=replace(view.fencing, nodes=tuple(row for row in rows if row.node in nodes)))

@@ -9,7 +9,6 @@ from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.confirm.text import render_confirmed, render_preview, render_withdrawn
 from nodemend.cli.confirm.view import ConfirmedView, ConfirmView, WithdrawnView
 from nodemend.cli.confirm.writing import confirm, prepare, withdraw
-from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.options import (
     ClusterOptions,
     Form,
@@ -19,6 +18,7 @@ from nodemend.cli.options import (
     utc_option,
 )
 from nodemend.cli.terminal_shell import show, write_lines
+from nodemend.cli.typed_name import ask_for_name
 
 
 @click.command("confirm")
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
     if form is Form.TEXT:
         write_lines([*render_preview(shown, UTC if utc else None), ""])
     if not dry_run:
-        _ask_for_name(node, i_typed)
+        ask_for_name(node, i_typed, to="vouch for it", undone="Nothing was written.")
     with_cluster(cluster, lambda connected: confirm(connected, shown, dry_run=dry_run))
     show(ConfirmedView(word=shown, dry_run=dry_run), form, render_confirmed)
 
@@ -83,15 +83,3 @@ def _withdraw(cluster: ClusterOptions, node: str, namespace: str, *, dry_run: bo
 def _refuse_both(reason: str | None, i_typed: str | None) -> None:
     if reason is not None or i_typed is not None:
         raise click.UsageError("--withdraw takes back a word; it goes without --reason and --i-typed.")
-
-
-def _ask_for_name(node: str, i_typed: str | None) -> None:
-    """The last moment to notice that it is the wrong machine."""
-    typed = i_typed
-    if typed is None:
-        typed = click.prompt("Type the node's name to vouch for it", default="", show_default=False, err=True)
-    if typed != node:
-        raise CommandFailure(
-            ExitCode.USAGE if i_typed is not None else ExitCode.WRONG,
-            f"{typed!r} is not {node}. Nothing was written.",
-        )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
@@ -12,12 +13,15 @@ from nodemend.api.group_versions import (
     NODE_HEALTH_CHECK,
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
+    SELF_REMEDIATION,
+    Resource,
 )
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.etcd_hosts import look_for_etcd
@@ -28,12 +32,15 @@ from nodemend.cli.remediations import is_open, node_of
 from nodemend.cli.written_ages import written_age
 from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
+from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
 from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.node_health import ConditionSeen
 from nodemend.decide.remediation_steps import Left
 from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
 from nodemend.kube.projection import whole
+
+R = TypeVar("R", Metal3Remediation, SelfRemediation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class ExplainFacts:
     etcd_hosts: frozenset[str] = frozenset()
     power_cycle: Metal3Remediation | None = None
     """The one that is open for the node."""
+    by_itself: SelfRemediation | None = None
+    """Likewise."""
 
 
 async def gather(cluster: Cluster, name: str) -> ExplainFacts:
@@ -83,13 +92,14 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
         leaders=await look_at_leaders(cluster),
         now=cluster.now,
         etcd_hosts=await look_for_etcd(cluster),
-        power_cycle=await _power_cycle(cluster, name),
+        power_cycle=await _open_of(cluster, METAL3_REMEDIATION, Metal3Remediation, name),
+        by_itself=await _open_of(cluster, SELF_REMEDIATION, SelfRemediation, name),
     )
 
 
-async def _power_cycle(cluster: Cluster, node: str) -> Metal3Remediation | None:
+async def _open_of(cluster: Cluster, resource: Resource, kind: type[R], node: str) -> R | None:
     """Who may not see them, or has none, is told of the others all the same."""
-    found = await cluster.all(METAL3_REMEDIATION, Metal3Remediation)
+    found = await cluster.all(resource, kind)
     mine = found.value if isinstance(found, Present) else []
     return next((one for one in mine if node_of(one) == node and is_open(one)), None)
 
@@ -124,7 +134,7 @@ def lease_by_writing(lease: LeaseFacts, now: datetime) -> LeaseFacts:
 
 async def _open(cluster: Cluster, remediation: ManualRemediation) -> ManualFacts:
     """As the leader that last wrote here would see it."""
-    gatherer = Gatherer(cluster.reader, cluster.system_namespace)
+    gatherer = Gatherer(cluster.reader, Surroundings(cluster.reader), cluster.system_namespace)
     status = remediation.status
     gathered = await gatherer.gather(remediation, cluster.now.timestamp(), status.epoch)
     facts = gathered.facts

@@ -22,7 +22,7 @@ from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.remedies import Asked
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Clusters
 from nodemend.controllers.machine_health_check.fleet import Fleet
-from nodemend.controllers.machine_health_check.gather import MachineObservations
+from nodemend.controllers.machine_health_check.machine_observations import MachineObservations
 from nodemend.controllers.machine_health_check.machines_behind import MachinesBehind
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.decide.facts import Absent, Unreadable

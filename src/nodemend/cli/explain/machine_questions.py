@@ -15,6 +15,7 @@ from nodemend.controllers.machine_health_check import gather
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, key_of
 from nodemend.controllers.machine_health_check.report import ALLOWED
 from nodemend.controllers.node_health_check.orders import Weighed
+from nodemend.decide.annotated_machine import ByAnnotation
 from nodemend.decide.machine_marks import NO_TEMPLATE
 from nodemend.decide.machine_request import ByDeletion, ByNobody, ByOwner, ByTemplate
 from nodemend.kube.machine_check_record import MachineCheckRecord
@@ -103,6 +104,8 @@ def _remediating(sight: MachineSight, judged: JudgedMachine) -> tuple[Answer, st
                 return Answer.NO, f"{owner} would be asked to replace it"
             since = _stood_for(sight, machine, OWNER)
             return Answer.YES, f"{owner} is asked to replace it ({mark.reason}) for {since}"
+        case ByAnnotation(answer=answer):
+            return (Answer.YES, answer.open.holder) if answer is not None else (Answer.NO, way.other)
         case ByDeletion():
             return Answer.NO, f"it would be deleted, and {owner} makes another"
         case ByNobody(why):

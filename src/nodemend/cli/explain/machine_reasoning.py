@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from nodemend.api.keys import EXTERNAL_REMEDIATION
 from nodemend.cli.explain import machine_questions as ask
 from nodemend.cli.explain.health_words import spell_health, spell_state
 from nodemend.cli.explain.holding import held_view, with_hold
@@ -19,6 +20,7 @@ from nodemend.cli.explain.reasoning import HOW_AGES_COUNT
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.controllers.checking.remedies import NotServed
+from nodemend.decide.annotated_machine import Clear
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_request import Ask, Delete, Request, is_at_work
 from nodemend.decide.node_health import Healthy
@@ -71,7 +73,7 @@ def _verdict(
 ) -> tuple[str, HeldView | None]:
     """What completes "Machine ...", and the hold if there is one."""
     if judged is None:
-        return "is watched by no check of ours. Nothing will be done about it.", None
+        return _unwatched(machine), None
     if (told := told_elsewhere(judged)) is not None:
         return verdict_told(judged, told)
     if not judged.seen_here:
@@ -80,6 +82,16 @@ def _verdict(
         held = held_view(judged.request, machine.node)
         return f"{spell_state(judged.health)}, and its remediation is held. {held.sentence}", held
     return f"{spell_health(judged.health)}{_deed(sight, judged, judged.request)}", None
+
+
+def _unwatched(machine: MachineRecord) -> str:
+    """Whether an annotation is heeded, the checker's settings tell, and they are not seen from here."""
+    if machine.asked_externally is None or machine.left_alone_by:
+        return "is watched by no check of ours. Nothing will be done about it."
+    return (
+        f"is watched by no check of ours. {EXTERNAL_REMEDIATION} asks for its remediation: that is heeded"
+        " by a checker with externalRemediationAnnotation.enabled, which tells of it in the Machine's events."
+    )
 
 
 def _deed(sight: MachineSight, judged: JudgedMachine, request: Request) -> str:
@@ -100,6 +112,8 @@ def _deed(sight: MachineSight, judged: JudgedMachine, request: Request) -> str:
             return f" Next, the checker asks for a {kind}."
         case Withdraw():
             return " Next, the checker withdraws the remediation that it needs no longer."
+        case Clear():
+            return " Next, the checker takes off the annotation that asked for its remediation."
         case Leave():
             return " It is under remediation." if is_at_work(judged.way, machine.marks) else ""
         case Hold():

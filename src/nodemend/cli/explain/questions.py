@@ -5,6 +5,8 @@ from typing import Final, assert_never, get_args
 
 from nodemend.api import keys
 from nodemend.api.manual_remediation import ManualRemediation, Phase
+from nodemend.api.power_cycle import Metal3Remediation
+from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.step_words import spell_left
@@ -14,8 +16,10 @@ from nodemend.cli.words import spell_seconds
 from nodemend.controllers.node_health_check.gather import Target
 from nodemend.controllers.node_health_check.orders import Weighed
 from nodemend.decide import guard_holds, holds
+from nodemend.decide.capm3_holds import Capm3Hold
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.decide.fencing_holds import FencingHold
 from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.host_holds import HostHold
@@ -43,6 +47,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     guard_holds.ApiUnsettled: "allowed",
     guard_holds.NotUnderstood: "allowed",
     guard_holds.NobodyActs: "remediating",
+    guard_holds.AnnotationServed: "remediating",
     guard_holds.OrderVoid: "ordered",
     guard_holds.RemediesExhausted: "remediating",
     guard_holds.OtherRemediation: "locked",
@@ -58,8 +63,8 @@ QUESTION_OF: Final[dict[type, str]] = {
     holds.WorkloadsLeaving: "released",
     holds.NotBackYet: "back",
     holds.WordContradicted: "back",
-    # Of a power cycle its own status tells.
-    **dict.fromkeys(get_args(HostHold), ""),
+    # Of a power cycle and of self-fencing its own status tells.
+    **dict.fromkeys((*get_args(HostHold), *get_args(Capm3Hold), *get_args(FencingHold)), ""),
     # What cannot be seen or is not ours answers none of them.
     holds.EvidenceForOther: "",
     holds.ViewStale: "",
@@ -68,6 +73,13 @@ QUESTION_OF: Final[dict[type, str]] = {
     holds.Deposed: "",
 }
 """Where each hold stands."""
+
+
+_KINDS: Final[dict[type, str]] = {
+    ManualRemediation: "",
+    Metal3Remediation: "power cycle ",
+    SelfRemediation: "self-fencing ",
+}
 
 
 def ask_watched(target: Target | None) -> Question:
@@ -139,7 +151,7 @@ def ask_allowed(facts: GuardFacts, weighed: Weighed) -> Question:
 def ask_remediating(facts: ExplainFacts, existing: Open | None) -> Question:
     """`existing` is the remediation of its check, of whatever kind."""
     asked = "under remediation"
-    open_ = facts.open_.remediation if facts.open_ is not None else facts.power_cycle
+    open_ = facts.open_.remediation if facts.open_ is not None else facts.power_cycle or facts.by_itself
     if open_ is None:
         answer = Answer.NO if existing is None else Answer.YES
         return Question(
@@ -148,8 +160,7 @@ def ask_remediating(facts: ExplainFacts, existing: Open | None) -> Question:
     metadata, status = open_.metadata, open_.status
     age = (facts.now - parse_time(metadata.creation_timestamp)).total_seconds()
     phase = "Ending" if metadata.deleting else status.phase
-    kind = "" if isinstance(open_, ManualRemediation) else "power cycle "
-    because = f"{kind}{metadata.namespace}/{metadata.name}, {phase}, for {spell_seconds(age)}"
+    because = f"{_KINDS[type(open_)]}{metadata.namespace}/{metadata.name}, {phase}, for {spell_seconds(age)}"
     if by := metadata.annotations.get(keys.ORDERED_BY):
         because += f"; ordered by {by}: {metadata.annotations.get(keys.ORDERED_BECAUSE, '')}"
     return Question(key="remediating", asked=asked, answer=Answer.YES, because=because)

@@ -6,14 +6,17 @@ from typing import Final, assert_never
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import RecoveryPhase, RecoveryReport
 from nodemend.api.power_cycle import Metal3Remediation
+from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.explain import questions as ask
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.explain.health_words import spell_health, spell_state
 from nodemend.cli.explain.holding import held_view, with_hold
 from nodemend.cli.explain.judging import Judged, judge_node
+from nodemend.cli.explain.self_fencing_questions import ask_of_self_fencing
 from nodemend.cli.explain.step_words import spell_step
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
+from nodemend.cli.remediations import may_need_a_person
 from nodemend.cli.words import first_sentence, spell_list
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.rivals import find_rival
@@ -56,6 +59,8 @@ def _rows(facts: ExplainFacts, judged: Judged | None) -> Iterator[Question]:
     yield ask.ask_remediating(facts, judged.existing if judged else None)
     if facts.open_ is not None:
         yield from ask.ask_of_remediation(facts.open_)
+    elif facts.by_itself is not None:
+        yield from ask_of_self_fencing(facts.by_itself)
 
 
 def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView | None]:
@@ -68,6 +73,8 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
         return f"is under remediation. Next, the remediator {spell_step(step)}.", None
     if facts.power_cycle is not None:
         return _power_cycled(facts.power_cycle), None
+    if facts.by_itself is not None:
+        return _fences_itself(facts.by_itself), None
     if judged is None:
         return "is watched by no check. Nothing will be done about it.", None
     warrant = judged.weighed.warrant(judged.guarding)
@@ -94,6 +101,12 @@ def _power_cycled(remediation: Metal3Remediation) -> str:
     status = remediation.status
     what = f"{status.host or 'its host'} is switched off and on ({status.phase})"
     return f"is under remediation: {what}. {first_sentence(status.message)}".rstrip()
+
+
+def _fences_itself(remediation: SelfRemediation) -> str:
+    """Likewise."""
+    status = remediation.status
+    return f"is under remediation: it is to reset itself ({status.phase}). {status.message}".rstrip()
 
 
 def _unheld(health: NodeHealth, request: Request) -> str:
@@ -141,6 +154,8 @@ def _recovery_notes(judged: Judged | None) -> Iterator[str]:
 def _next_step(facts: ExplainFacts, judged: Judged | None) -> str:
     if any(leader.state not in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in facts.leaders):
         return "kubectl mend check"
+    if facts.by_itself is not None and may_need_a_person(facts.by_itself):
+        return f"see what it waits for above; kubectl mend probe {facts.node.name} says what could release it"
     if judged is None:
         return "write a NodeHealthCheck that selects it, if it should be watched."
     recovery = _recovery_of(judged)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.pause import Pause
+from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.pause.writing import Change
 from nodemend.cli.remediations import Remediation, node_of
 
@@ -93,4 +94,6 @@ def _meanwhile(remediation: Remediation) -> str:
         return "finishes a release that has begun, and begins none"
     if isinstance(remediation, ManualRemediation):
         return "waits; nothing is released on anybody's word"
+    if isinstance(remediation, SelfRemediation):
+        return "asks no node to reset itself and releases nothing; one that was asked already may reset"
     return "switches no host off and releases nothing; a host that is held off already stays so"

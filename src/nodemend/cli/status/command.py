@@ -3,8 +3,7 @@
 import click
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE_HEALTH_CHECK, REMEDIATION_POLICY
-from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.cluster import Cluster
@@ -13,6 +12,7 @@ from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.leaders import look_at_leaders
 from nodemend.cli.listed_machines import list_machines
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
+from nodemend.cli.remediations import list_remediations
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import StatusView, status_view, without_ages
 from nodemend.cli.terminal_shell import show, show_look
@@ -57,6 +57,6 @@ async def gather(cluster: Cluster) -> StatusView:
     policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
     leaders = await look_at_leaders(cluster)
     checks = await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck)
-    remediations = await cluster.all(MANUAL_REMEDIATION, ManualRemediation)
+    remediations = await list_remediations(cluster)
     machines = await list_machines(cluster)
     return status_view(policy, leaders, checks, remediations, machines, cluster.now)

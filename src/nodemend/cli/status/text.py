@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nodemend.api.manual_remediation import Phase
-from nodemend.cli.status.view import PolicyView, StatusView
+from nodemend.cli.status.view import NodeRow, PolicyView, StatusView
 from nodemend.cli.words import align, spell_seconds
 from nodemend.decide.explanation import spell_count
 
@@ -79,8 +79,12 @@ def _nodes(view: StatusView) -> Iterator[str]:
     rows = [("NODE", "STATE", "FOR", "CHECK", "WHY")]
     for node in view.nodes:
         age = "-" if node.for_seconds is None else spell_seconds(node.for_seconds)
-        rows.append((node.node, node.state, age, node.check, node.why))
+        rows.append((node.node, node.state, age, node.check, _why(node)))
     yield from align(rows)
+
+
+def _why(node: NodeRow) -> str:
+    return ": ".join(part for part in (f"host {node.host}" if node.host else "", node.why) if part)
 
 
 def _machines(view: StatusView) -> Iterator[str]:
@@ -116,7 +120,11 @@ def _past(view: StatusView) -> Iterator[str]:
 def _next_step(view: StatusView) -> str:
     if not view.led:
         return "kubectl mend check"
-    waiting = [node for node in view.nodes if node.state == Phase.AWAITING_WORD]
+    waiting = [
+        node
+        for node in view.nodes
+        if node.failed or node.may_need_a_person or node.state == Phase.AWAITING_WORD
+    ]
     if special := (waiting or view.nodes):
         return f"kubectl mend explain {special[0].node}"
     if view.machines:

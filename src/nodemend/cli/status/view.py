@@ -6,15 +6,16 @@ from datetime import datetime
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus, find
-from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.power_cycle import Metal3Remediation, Phase
 from nodemend.api.remediation_policy import STORM, RemediationPolicy
-from nodemend.api.timestamps import parse_time
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.listed_machines import MachineListing
+from nodemend.cli.remediations import Listing, Remediation, is_open, may_need_a_person, node_of
 from nodemend.cli.status.machines import MachineCheckRow, MachineRow, MachinesShown, show_machines
 from nodemend.cli.status.past import PastRow, past_rows, seconds_between
 from nodemend.cli.words import first_sentence
+from nodemend.cli.written_ages import age_of
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.storm_guard import closes_at, most_at_once
@@ -62,6 +63,12 @@ class NodeRow:
     for_seconds: float | None
     check: str
     why: str
+    host: str = ""
+    """The host that is switched off and on, where that is how the node is healed."""
+    failed: bool = False
+    """Its remediation has given up; `why` says what a person should do."""
+    may_need_a_person: bool = False
+    """Its remediation may never get on alone; `why` says what a person should do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,19 +95,24 @@ def status_view(
     policy: Seen[RemediationPolicy],
     leaders: Iterable[LeaderView],
     checks: Seen[list[NodeHealthCheck]],
-    remediations: Seen[list[ManualRemediation]],
+    remediations: Listing,
     machines: MachineListing | Unreadable,
     now: datetime,
 ) -> StatusView:
     known_checks = checks.value if isinstance(checks, Present) else []
-    known = remediations.value if isinstance(remediations, Present) else []
-    unread = (("health checks", checks), ("remediations", remediations), ("Machines", machines))
+    unread = (
+        ("health checks", checks),
+        ("remediations", remediations.manual),
+        ("power cycles", remediations.power),
+        ("self-fencings", remediations.by_itself),
+        ("Machines", machines),
+    )
     shown = MachinesShown() if isinstance(machines, Unreadable) else show_machines(machines, now)
     return StatusView(
         policy=_policy(policy, now),
         leaders=tuple(leaders),
         checks=tuple(_check(check) for check in sorted(known_checks, key=lambda one: one.metadata.name)),
-        nodes=_nodes(known_checks, known, now),
+        nodes=_nodes(known_checks, remediations.visible, now),
         past=past_rows(known_checks, policy.value if isinstance(policy, Present) else None, now),
         machine_checks=shown.checks,
         machines=shown.machines,
@@ -157,10 +169,10 @@ def _check(check: NodeHealthCheck) -> CheckRow:
 
 
 def _nodes(
-    checks: Sequence[NodeHealthCheck], remediations: Sequence[ManualRemediation], now: datetime
+    checks: Sequence[NodeHealthCheck], remediations: Sequence[Remediation], now: datetime
 ) -> tuple[NodeRow, ...]:
     """Remediations say more of their node than the check's report does."""
-    rows = [_remediating(found, now) for found in remediations if _is_open(found)]
+    rows = [_remediating(found, now) for found in remediations if is_open(found)]
     known = {row.node for row in rows}
     rows += [
         NodeRow(
@@ -188,16 +200,17 @@ def _nodes(
     return tuple(sorted(rows, key=lambda row: row.node))
 
 
-def _remediating(remediation: ManualRemediation, now: datetime) -> NodeRow:
+def _remediating(remediation: Remediation, now: datetime) -> NodeRow:
     metadata, status = remediation.metadata, remediation.status
+    host = remediation.status.host if isinstance(remediation, Metal3Remediation) else None
+    failed, stuck = status.phase is Phase.FAILED, may_need_a_person(remediation)
     return NodeRow(
-        node=metadata.name,
+        node=node_of(remediation),
         state="Ending" if metadata.deleting else status.phase,
-        for_seconds=(now - parse_time(metadata.creation_timestamp)).total_seconds(),
+        for_seconds=age_of(metadata.creation_timestamp, now),
         check=metadata.labels.get(keys.CHECK, ""),
-        why=first_sentence(status.message),
+        why=status.message if failed or stuck else first_sentence(status.message),
+        host=str(host or ""),
+        failed=failed,
+        may_need_a_person=stuck,
     )
-
-
-def _is_open(remediation: ManualRemediation) -> bool:
-    return remediation.status.phase is not Phase.SUCCEEDED or remediation.metadata.deleting

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from nodemend.api import keys
+from nodemend.api import keys, self_remediation
 from nodemend.api.power_cycle import Metal3Remediation, Phase
+from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.remediations import Remediation, node_of
 
 
@@ -54,6 +55,8 @@ def _ends(remediation: Remediation) -> str:
         return "was ending already"
     if isinstance(remediation, Metal3Remediation):
         return _ends_with_power(remediation)
+    if isinstance(remediation, SelfRemediation):
+        return _ends_with_marker(remediation)
     if status.released:
         return "ends; its workloads run elsewhere, and the node is waited for no longer"
     if status.evidence is not None:
@@ -72,3 +75,17 @@ def _ends_with_power(remediation: Metal3Remediation) -> str:
             return "ends once its host is on again; nothing was released"
         case _:
             return "ends at once; its host is left alone"
+
+
+def _ends_with_marker(remediation: SelfRemediation) -> str:
+    """As decide/self_remediation has it: first the Node, then the marker. A reset is not called back."""
+    status = remediation.status
+    if status.released:
+        return (
+            "ends once its marker is off; its workloads run elsewhere, and the node is waited for no longer"
+        )
+    if status.evidence is not None:
+        return "ends once its taint and its marker are off; what was released by then runs elsewhere"
+    if status.phase is self_remediation.Phase.PENDING:
+        return "ends at once; nothing was asked of the node"
+    return "ends once its marker is off; nothing was released, and the node may have reset itself"

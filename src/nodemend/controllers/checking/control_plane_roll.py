@@ -1,19 +1,11 @@
 """Which nodes are the control plane, and which of them are Ready. Kept as nodes and etcd Pods come and go."""
 
 from collections.abc import Callable
-from typing import Final
 
 from nodemend.api.conditions import ConditionStatus
+from nodemend.api.keys import CONTROL_PLANE_ROLES
 from nodemend.decide.guard_facts import ControlPlane
 from nodemend.kube.node_record import NodeRecord
-
-ROLE_LABELS: Final = frozenset(
-    {
-        "node-role.kubernetes.io/control-plane",
-        "node-role.kubernetes.io/master",
-        "node-role.kubernetes.io/etcd",
-    }
-)
 
 
 class ControlPlaneRoll:
@@ -27,7 +19,7 @@ class ControlPlaneRoll:
         """Whose Pod went while they were not Ready: only a kubelet that speaks can say that etcd is gone."""
 
     def observe(self, node: NodeRecord) -> None:
-        if ROLE_LABELS.isdisjoint(node.label_keys):
+        if CONTROL_PLANE_ROLES.isdisjoint(node.label_keys):
             self._labelled.discard(node.name)
         else:
             self._labelled.add(node.name)

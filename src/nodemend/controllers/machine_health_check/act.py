@@ -74,6 +74,18 @@ def write_conditions(
     )
 
 
+def clear_annotation(machine: MachineRecord, version: str) -> Request:
+    """Take off what asked for its remediation, in the very version in which that was read."""
+    return merge_patch(
+        machine.resource,
+        machine.name,
+        machine.namespace,
+        change={"metadata": {"annotations": {keys.EXTERNAL_REMEDIATION: None}}},
+        only_if=Precondition(machine.uid, version),
+        manager=FIELD_MANAGER,
+    )
+
+
 def delete_machine(machine: MachineRecord, version: str) -> Request:
     only_if = Precondition(machine.uid, version)
     return delete(machine.resource, machine.name, machine.namespace, only_if=only_if)

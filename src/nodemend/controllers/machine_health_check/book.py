@@ -15,11 +15,11 @@ from nodemend.controllers.fresh_reads import value_of
 from nodemend.controllers.machine_health_check import gather
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey
-from nodemend.controllers.machine_health_check.gather import MachineObservations, Target
+from nodemend.controllers.machine_health_check.gather import Target
+from nodemend.controllers.machine_health_check.machine_observations import MachineObservations
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import ward_of
 from nodemend.decide.holds import Hold
-from nodemend.decide.machine_health import judge_machine
 from nodemend.decide.machine_request import Way
 from nodemend.decide.node_health import Healthy, NodeHealth
 from nodemend.decide.storm_guard import Go, guard
@@ -158,7 +158,7 @@ class MachineBook:
         self._checks[str(target.check_key)] = target.check_key
         facts = gather.machine_facts(self._view, target, self._seen, moment.now)
         ward = ward_of(self._view, target, value_of(self._guarding.policy(moment)))
-        return judge_machine(target.check.rules, facts), ward, self._guarding.place_of(ward, moment)
+        return gather.judge(target, facts), ward, self._guarding.place_of(ward, moment)
 
     def _count_in(self, name: str, place: Place, health: NodeHealth) -> None:
         """Count a target among the unwell before the guard is asked about it, if it is one."""

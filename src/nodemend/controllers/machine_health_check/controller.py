@@ -18,14 +18,17 @@ from nodemend.controllers.machine_health_check import gather
 from nodemend.controllers.machine_health_check.book import Case, Judgements, MachineBook
 from nodemend.controllers.machine_health_check.deeds import Beginning, Deeds
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey, cluster_of
-from nodemend.controllers.machine_health_check.gather import MachineObservations, Target
+from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.history import MachineHistory
 from nodemend.controllers.machine_health_check.keys import HeldMachinesKey, HistoryKey, Key
+from nodemend.controllers.machine_health_check.machine_observations import MachineObservations
 from nodemend.controllers.machine_health_check.marking import Marking
 from nodemend.controllers.machine_health_check.reporter import Counts, MachineReporter
 from nodemend.controllers.machine_health_check.second_look import SecondLook
+from nodemend.controllers.machine_health_check.unheeded import Unheeded
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import MachineSurroundings
+from nodemend.decide.annotated_machine import Clear
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_marks import UNSURE
 from nodemend.decide.machine_request import Ask, Delete, Request, decide_machine, is_at_work
@@ -44,13 +47,20 @@ A_MOMENT: Final = 0.001
 """After a deadline, so that no rounding error makes us come before it and ask again."""
 
 
+Deed = Beginning | Withdraw | Clear
+
+
 class MachineRecorder(Judgements, Counts, Protocol):
     """Told of verdicts and of what was done, for events, logs and metrics."""
 
-    def asked(self, target: Target, deed: Beginning | Withdraw) -> None: ...
+    def asked(self, target: Target, deed: Deed) -> None: ...
 
     def started(self, target: Target, deed: Beginning, waited: float | None) -> None:
         """`waited` is since something was first seen to be wrong; None when it has begun before."""
+        ...
+
+    def unheeded(self, machine: MachineRecord, why: str) -> None:
+        """An annotation asks for its remediation, and nothing is done about that."""
         ...
 
     def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
@@ -86,6 +96,7 @@ class MachineHealthCheckController:
         guarding = Guarding(MachineSurroundings(view), weather, last_start=now)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, self._ask_for_reports)
         self._history = MachineHistory(view, guarding.standings)
+        self._unheeded = Unheeded(view.fleet, recorder.unheeded)
         patient = Reader(client.leaving(LEFT_BY_MARKS), runtime)
         self._marking = Marking(
             SecondLook(patient, view, guarding, precautions),
@@ -132,6 +143,7 @@ class MachineHealthCheckController:
             outcome = await self._deeds.withdraw_abandoned(machine, target, self._recorder.withdrew)
             if outcome != Done():
                 return outcome
+        self._unheeded.look(key, machine, target)
         if target is None:
             self._book.strike(key)
             return Done()
@@ -151,6 +163,8 @@ class MachineHealthCheckController:
                 return await self._begin(case, request)
             case Withdraw():
                 return self._finish(case, request, await self._deeds.withdraw(case.target))
+            case Clear(value):
+                return self._finish(case, request, await self._deeds.clear(case.target, value))
             case Hold():
                 return self._or_wait(case, await self._marking.tell(case, request), wait=True)
             case Leave(again_in):
@@ -182,7 +196,7 @@ class MachineHealthCheckController:
         self._ask_for(check, after)
         self._ask_for(HistoryKey(), after)
 
-    def _finish(self, case: Case, deed: Beginning | Withdraw, done: Outcome | Hold) -> Outcome:
+    def _finish(self, case: Case, deed: Deed, done: Outcome | Hold) -> Outcome:
         if done == Done():
             self._recorder.asked(case.target, deed)
         return self._or_wait(case, done, wait=isinstance(done, Hold))

@@ -58,7 +58,10 @@ class Deeds:
             return fresh
         if not isinstance(case.health, Unhealthy):
             raise TypeError(f"nothing is begun for a machine that is {case.health}")
-        doubt = await self._second_look.still(case.health.match, fresh)
+        if case.target.by_annotation:
+            doubt = await self._second_look.still_asked(case.target, fresh)
+        else:
+            doubt = await self._second_look.still(case.health.match, fresh)
         if doubt is not None:
             return doubt
         async with self._turn.taken():
@@ -83,6 +86,11 @@ class Deeds:
             return write
         self._open.forget()
         return await self._writer.write(write)
+
+    async def clear(self, target: Target, value: str) -> Outcome | Hold:
+        """Take off the annotation that has been answered: just the one with this value."""
+        write = await self._second_look.before_clear(target, value)
+        return write if isinstance(write, Hold) else await self._writer.write(write)
 
     async def withdraw_abandoned(
         self,

@@ -63,6 +63,8 @@ _Reach = tuple[str, str]
 class Fleet:
     realms: dict[str, Realm] = field(default_factory=dict)
     books: dict[str, CheckBook] = field(default_factory=dict)
+    annotation: str = ""
+    """The template for Machines whose remediation an annotation asks for; empty where that is not heeded."""
     changing: bool = False
     """Whether the kinds that we follow are being exchanged."""
     # Each keeps the order in which things came: who is looked at first must not hang on a hash.

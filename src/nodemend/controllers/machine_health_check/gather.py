@@ -1,11 +1,12 @@
 """What one machine looks like from our caches. Enough to wake us and to judge; never enough to act."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.controllers.checking.condition_ages import ConditionAges, read_status
 from nodemend.controllers.checking.remedies import RemedyKind
+from nodemend.controllers.machine_health_check import annotated_machine
 from nodemend.controllers.machine_health_check.clusters import NotSeen, OutOfReach
 from nodemend.controllers.machine_health_check.fleet import (
     Fleet,
@@ -14,7 +15,9 @@ from nodemend.controllers.machine_health_check.fleet import (
     cluster_of,
     key_of,
 )
+from nodemend.controllers.machine_health_check.machine_observations import MachineObservations
 from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.decide.annotated_machine import Answer, ByAnnotation, judge_annotated
 from nodemend.decide.escalation import Trying
 from nodemend.decide.facts import PolicyFacts
 from nodemend.decide.label_match import matches
@@ -25,9 +28,10 @@ from nodemend.decide.machine_health import (
     NodeMissing,
     NodeSeen,
     NodeUnseen,
+    judge_machine,
 )
 from nodemend.decide.machine_request import ByDeletion, ByNobody, ByOwner, ByTemplate, Way
-from nodemend.decide.node_health import ConditionSeen
+from nodemend.decide.node_health import ConditionSeen, NodeHealth
 from nodemend.decide.remediation_request import Open
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_dialect import CLUSTER_API, Dialect
@@ -46,24 +50,10 @@ class Target:
     dialect: Dialect
     overlapping: tuple[str, ...] = ()
 
-
-@dataclass(slots=True)
-class MachineObservations:
-    """What one leadership keeps from the machines it sees."""
-
-    ages: ConditionAges = field(default_factory=ConditionAges)
-    _waiting: dict[str, float] = field(default_factory=dict)
-
-    def awaited(self, uid: str, *, could_start: bool, now: float) -> float:
-        """For how many seconds we have seen that it could have a node and has none."""
-        if not could_start:
-            self._waiting.pop(uid, None)
-            return 0.0
-        return now - self._waiting.setdefault(uid, now)
-
-    def forget(self, uid: str) -> None:
-        self.ages.forget(uid)
-        self._waiting.pop(uid, None)
+    @property
+    def by_annotation(self) -> bool:
+        """No check has it: what is done for it is what an annotation asks for."""
+        return annotated_machine.is_annotation(self.check_key)
 
 
 def find_target(view: MachineView, key: MachineKey) -> Target | None:
@@ -80,9 +70,16 @@ def find_target_in(fleet: Fleet, key: MachineKey) -> Target | None:
         key=lambda found: (found[1].name, found[0].group),
     )
     if not mine:
-        return None
+        return _without_check(fleet, key, machine, realm.dialect)
     (at, check), *others = mine
     return Target(key, machine, at, check, realm.dialect, tuple(other.name for _, other in others))
+
+
+def _without_check(fleet: Fleet, key: MachineKey, machine: MachineRecord, dialect: Dialect) -> Target | None:
+    if not fleet.annotation:
+        return None
+    asked_by = annotated_machine.as_check(machine, fleet.annotation)
+    return Target(key, machine, annotated_machine.check_key_for(machine), asked_by, dialect)
 
 
 def needs_nodes(view: MachineView, cluster: str) -> bool:
@@ -107,10 +104,17 @@ def machine_facts(view: MachineView, target: Target, seen: MachineObservations, 
         node=NodeAwaited(awaited) if node is None else node,
         conditions=_machine_conditions(target, seen.ages, now),
         asked_by=machine.asked_by,
+        asked_externally_for=seen.asked_for(machine, now),
         not_yet=not_yet,
         failed=machine.failed,
         deleting=machine.deleting,
     )
+
+
+def judge(target: Target, facts: MachineFacts) -> NodeHealth:
+    if target.by_annotation:
+        return judge_annotated(facts)
+    return judge_machine(target.check.rules, facts)
 
 
 def see_node(view: MachineView, machine: MachineRecord, now: float) -> NodeSeen | None:
@@ -146,6 +150,8 @@ def see_node(view: MachineView, machine: MachineRecord, now: float) -> NodeSeen 
 def way_of(view: MachineView, target: Target, policy: PolicyFacts | None, now: float) -> Way:
     """Who would act on a target that is unhealthy."""
     machine, delay = target.machine, policy.machines.healthy_delay if policy is not None else 0.0
+    if target.by_annotation:
+        return _by_annotation(view, target, delay, now)
     if target.check.rules.template is not None:
         record = find_remediation(view, target)
         seconds = now - view.remedies_seen.get(record.uid, now) if record is not None else 0.0
@@ -159,6 +165,18 @@ def way_of(view: MachineView, target: Target, policy: PolicyFacts | None, now: f
     return ByNobody(f"its {machine.owner.kind} does not read conditions, and machines may not be deleted")
 
 
+def _by_annotation(view: MachineView, target: Target, delay: float, now: float) -> ByAnnotation:
+    """A remediation that another asked for is left to them, also where it belongs to this very machine."""
+    asking, record = annotated_machine.asking_of(target.machine), find_remediation(view, target)
+    if record is None:
+        return ByAnnotation(asking, None, "", delay)
+    existing = as_open(target, record, now - view.remedies_seen.get(record.uid, now))
+    to = annotated_machine.answers_to(record)
+    if not existing.ours or to is None:
+        return ByAnnotation(asking, None, existing.holder, delay)
+    return ByAnnotation(asking, Answer(existing, to), "", delay)
+
+
 def find_remediation(view: MachineView, target: Target) -> RemediationRecord | None:
     template = target.check.rules.template
     if template is None:
@@ -170,11 +188,15 @@ def find_remediation(view: MachineView, target: Target) -> RemediationRecord | N
 
 
 def as_open(target: Target, record: RemediationRecord, seconds: float) -> Open:
-    """Ours when it belongs to this very machine, whoever of the checks over it once asked for it."""
+    """Ours when it belongs to this very machine, whoever of the checks over it once asked for it.
+
+    Not so to the annotation: that takes back only what it asked for itself.
+    """
     succeeded = record.says("Succeeded")
+    theirs = target.by_annotation and annotated_machine.answers_to(record) is None
     return Open(
         holder=str(record),
-        ours=target.machine.uid in record.owners,
+        ours=target.machine.uid in record.owners and not theirs,
         ending=record.deleting,
         committed=record.says("Fenced") == ConditionStatus.TRUE,
         finished=succeeded == ConditionStatus.TRUE and record.fences,
@@ -185,6 +207,8 @@ def as_open(target: Target, record: RemediationRecord, seconds: float) -> Open:
 def abandoned(view: MachineView, machine: MachineRecord, target: Target | None) -> list[RemediationRecord]:
     """Remediations of a machine that we made, and that its check, if any, does not ask for any more."""
     wanted = find_remediation(view, target) if target is not None else None
+    if target is not None and wanted is not None and not as_open(target, wanted, 0.0).ours:
+        wanted = None
     return [
         record
         for record in view.remedies.all()

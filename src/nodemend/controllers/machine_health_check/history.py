@@ -74,7 +74,7 @@ class MachineHistory:
         fleet = self._view.fleet
         for key in list(fleet.asked()):
             target = gather.find_target(self._view, key)
-            if target is not None:
+            if target is not None and not target.by_annotation:
                 yield _Work(target.machine, target.check.name, BY_OWNER)
         for record in self._view.remedies.all():
             owners = (fleet.by_uid(uid) for uid in record.owners)

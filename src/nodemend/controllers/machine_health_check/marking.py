@@ -27,7 +27,7 @@ class Marking:
         """Write down what was found, if it is not there already; held when the machine cannot be read now."""
         target = case.target
         shown = target.machine.marks
-        if not target.dialect.owners_read_conditions:
+        if not _takes_marks(target):
             return Done()
         if marks_for(case.health, case.way, shown, case.guarded, request) == shown:
             return Done()
@@ -39,10 +39,15 @@ class Marking:
         return await self.mark(target, fresh, wanted)
 
     async def mark(self, target: Target, fresh: Fresh, wanted: Marks) -> Outcome:
-        if wanted == fresh.machine.marks or not target.dialect.owners_read_conditions:
+        if wanted == fresh.machine.marks or not _takes_marks(target):
             return Done()
         return await self._writer.write(self.write_for(target, fresh, wanted))
 
     def write_for(self, target: Target, fresh: Fresh, wanted: Marks) -> Write:
         conditions = with_marks(fresh.conditions, wanted, target.dialect, print_time(self._runtime.wall()))
         return act.write_conditions(fresh.machine, fresh.version, conditions)
+
+
+def _takes_marks(target: Target) -> bool:
+    """The marks are a check's. Where an annotation asks, another project's check may write them."""
+    return target.dialect.owners_read_conditions and not target.by_annotation

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, assert_never
 
+from nodemend.api import keys
 from nodemend.api.event import ObjectReference
 from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
@@ -12,6 +13,7 @@ from nodemend.controllers.machine_health_check.deeds import Beginning
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.history import BY_DELETION, BY_OWNER
+from nodemend.decide.annotated_machine import Clear
 from nodemend.decide.holds import Hold
 from nodemend.decide.machine_request import Ask, Delete
 from nodemend.decide.remediation_request import Create, Withdraw
@@ -40,7 +42,7 @@ class MachineHealthCheckRecorder:
         if now.standing not in _QUIET or (before is not None and before.standing not in _QUIET):
             self._telling.judged(_subject(target), before, now)
 
-    def asked(self, target: Target, deed: Beginning | Withdraw) -> None:
+    def asked(self, target: Target, deed: Beginning | Withdraw | Clear) -> None:
         name, subject = type(deed).__name__, _subject(target)
         self._telling.count(name)
         self._telling.log("asked", request=name, **subject.logged)
@@ -54,10 +56,17 @@ class MachineHealthCheckRecorder:
                 told = event_reasons.REMEDIATION_STARTED, f"asked for a {_kind_of(target, deed)}."
             case Withdraw():
                 told = event_reasons.REMEDIATION_WITHDRAWN, "needs its remediation no longer."
+            case Clear():
+                told = event_reasons.ASKING_SETTLED, "was taken off: the node is Ready."
             case _:
                 assert_never(deed)
         reason, note = told
         self._telling.tell(subject.regarding, reason, f"{subject.check} {note}")
+
+    def unheeded(self, machine: MachineRecord, why: str) -> None:
+        self._telling.log("unheeded", machine=machine.key, node=machine.node, why=why)
+        note = f"{keys.EXTERNAL_REMEDIATION} is not heeded on this Machine: {why}. Take it off."
+        self._telling.tell(_reference_to(machine), event_reasons.ASKING_UNHEEDED, note)
 
     def withdrew(self, machine: MachineRecord, record: RemediationRecord) -> None:
         self._telling.count(Withdraw.__name__)
@@ -71,6 +80,10 @@ class MachineHealthCheckRecorder:
     def still_held(self, check: MachineCheckRecord, note: str) -> None:
         self._telling.log("still held", check=check.key, note=note)
         self._telling.tell(_reference_to(check), event_reasons.STILL_HELD, note)
+
+    def still_held_by_annotation(self, key: MachineCheckKey, note: str) -> None:
+        """An annotation is no object that an event could regard; each Machine has been told of its own."""
+        self._telling.log("still held", check=_name_of(key), note=note)
 
     def guarded(self, check: MachineCheckKey, guarded: Go | Hold, room: Room | None) -> None:
         named = replace(room, name=_name_of(check)) if room is not None else None
@@ -104,7 +117,7 @@ def _subject(target: Target) -> Subject:
     machine = target.machine
     return Subject(
         name=machine.name,
-        check=f"mhc/{target.check.name}",
+        check=keys.EXTERNAL_REMEDIATION if target.by_annotation else f"mhc/{target.check.name}",
         regarding=_reference_to(machine),
         logged={"machine": machine.key, "node": machine.node, "check": target.check.key},
     )

@@ -14,6 +14,7 @@ from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import value_of
 from nodemend.controllers.machine_health_check import act, report
+from nodemend.controllers.machine_health_check.annotated_machine import is_annotation
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey
 from nodemend.controllers.machine_health_check.history import MachineHistory
 from nodemend.controllers.machine_health_check.view import MachineView
@@ -33,6 +34,10 @@ class Counts(Protocol):
 
     def still_held(self, check: MachineCheckRecord, note: str) -> None:
         """Something has been held under a check for long."""
+        ...
+
+    def still_held_by_annotation(self, key: MachineCheckKey, note: str) -> None:
+        """Something that an annotation asks for has been held for long, in the namespace of this."""
         ...
 
     def guarded(self, check: MachineCheckKey, guarded: Go | Hold, room: Room | None) -> None:
@@ -58,6 +63,8 @@ class MachineReporter:
         """Of every check that was served: what it leaves in its cluster is told when it is gone."""
 
     async def report(self, key: MachineCheckKey, moment: Moment) -> Outcome:
+        if is_annotation(key):
+            return self._tell_annotation(key, moment)
         check = self._view.fleet.check(key)
         if check is None or not self._view.fleet.serves(key):
             self._counts.counted(key, None)
@@ -90,6 +97,15 @@ class MachineReporter:
         if note:
             self._counts.still_held(check, note)
         return after_report(guarded, again_in)
+
+    def _tell_annotation(self, key: MachineCheckKey, moment: Moment) -> Outcome:
+        """It has no status to be written: what is held is in the metrics, in the log and on each Machine."""
+        tally = self._guarding.standings.of_check(str(key))
+        self._counts.counted(key, tally if len(tally) else None)
+        note, again_in = self._reminders.look(str(key), tally, moment.now)
+        if note:
+            self._counts.still_held_by_annotation(key, note)
+        return Done() if again_in is None else RequeueAfter(again_in)
 
     def _targets_of(self, key: MachineCheckKey, check: MachineCheckRecord) -> list[str]:
         """By name. Looked for where the check looks: a thousand clusters have a hundred thousand in all."""

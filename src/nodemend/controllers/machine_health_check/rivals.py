@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from nodemend.controllers.machine_health_check.annotated_machine import answers_to
 from nodemend.controllers.machine_health_check.fleet import cluster_of
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.view import MachineView
@@ -18,7 +19,7 @@ def find_rival(
 def _is_rival(view: MachineView, target: Target, record: RemediationRecord) -> bool:
     machine = target.machine
     if machine.uid in record.owners:
-        return False
+        return target.by_annotation and answers_to(record) is None
     if record.namespace == machine.namespace and record.name == machine.name:
         return True
     if view.clusters.is_elsewhere(cluster_of(machine)):

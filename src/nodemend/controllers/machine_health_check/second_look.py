@@ -12,13 +12,15 @@ from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.controllers.checking.standings import Place
 from nodemend.controllers.checking.withdrawal import look_before_withdrawal
-from nodemend.controllers.fresh_reads import Reader, seen, value_of
+from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen, value_of
 from nodemend.controllers.machine_health_check import act, gather
+from nodemend.controllers.machine_health_check.annotated_machine import Actuator, asking_of
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.rivals import find_rival
 from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.controllers.machine_health_check.wards import MachineSurroundings, ward_of
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.asking_doubts import doubt_end, doubt_need
+from nodemend.decide.facts import Absent, NodeFacts, Present, Seen, Unreadable
 from nodemend.decide.findings import AskedFor, Finding, Match, NeverStarted, NodeGone, PhaseFailed, Subject
 from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
@@ -60,6 +62,7 @@ class SecondLook:
         self._guarding = guarding
         self._precautions = precautions
         self._around = MachineSurroundings(view)
+        self._actuator = Actuator(reader)
 
     async def machine(self, target: Target) -> Fresh | Hold:
         """The very machine, if it is still there and still a target."""
@@ -90,6 +93,24 @@ class SecondLook:
             case _:
                 assert_never(finding)
         return None if holds else Hold(NodeReady(machine.name))
+
+    async def still_asked(self, target: Target, fresh: Fresh) -> Hold | None:
+        """A reason not to begin what the caches said that an annotation asks for."""
+        machine, value = fresh.machine, target.machine.asked_externally
+        doubt = doubt_need(asking_of(machine), value, await self._node_facts(machine))
+        return doubt or await self._actuator.at_work_in(machine.namespace)
+
+    async def before_clear(self, target: Target, value: str) -> Request | Hold:
+        fresh = await self.machine(target)
+        if isinstance(fresh, Hold):
+            return fresh
+        doubt = doubt_end(asking_of(fresh.machine), value, await self._node_facts(fresh.machine))
+        return doubt or act.clear_annotation(fresh.machine, fresh.version)
+
+    async def _node_facts(self, machine: MachineRecord) -> Seen[NodeFacts]:
+        if not machine.node:
+            return Absent()
+        return project(await self._view.clusters.read_node(machine, self._reader), node_facts)
 
     async def with_reasons(self, health: NodeHealth, machine: MachineRecord) -> NodeHealth:
         """The same verdict, with what the node says about its own conditions. Our caches do not keep that.

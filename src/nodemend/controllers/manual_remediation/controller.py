@@ -8,6 +8,7 @@ from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.manual_remediation.act import request_for
 from nodemend.controllers.manual_remediation.gather import Gathered, Gatherer
 from nodemend.controllers.remediating.controller import Recorder, RemediationController
+from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation import decide
 from nodemend.decide.manual_remediation_status import tells
@@ -25,10 +26,10 @@ class ManualWay:
     resource: ClassVar[Resource] = MANUAL_REMEDIATION
     type: ClassVar = ManualRemediation
 
-    def __init__(self, reader: Reader, *, epoch: int, system_namespace: str) -> None:
+    def __init__(self, reader: Reader, around: Surroundings, *, epoch: int, system_namespace: str) -> None:
         self._epoch = epoch
         self._namespace = system_namespace
-        self._gatherer = Gatherer(reader, system_namespace)
+        self._gatherer = Gatherer(reader, around, system_namespace)
 
     async def gather(self, remediation: ManualRemediation, server_time: float | None) -> Gathered:
         return await self._gatherer.gather(remediation, server_time, self._epoch)
@@ -41,6 +42,9 @@ class ManualWay:
 
     def request_for(self, gathered: Gathered, step: Step, now: str) -> Request | None:
         return request_for(gathered, step, namespace=self._namespace, now=now)
+
+    def wrote(self, _gathered: Gathered, _step: Step, _version: str) -> None:
+        """Everything is read anew anyway."""
 
     def refused(self, _remediation: ManualRemediation, _step: Step, _outcome: Refused) -> bool:
         return False

@@ -25,10 +25,10 @@ class Gathered:
 class Gatherer:
     """Reads the Node first: whatever happens to it after that voids what the later reads allow."""
 
-    def __init__(self, reader: Reader, system_namespace: str) -> None:
+    def __init__(self, reader: Reader, around: Surroundings, system_namespace: str) -> None:
         self._reader = reader
         self._system_namespace = system_namespace
-        self._around = Surroundings(reader)
+        self._around = around
         self._words = Sightings()
 
     async def gather(self, remediation: ManualRemediation, server_time: float | None, epoch: int) -> Gathered:

@@ -200,11 +200,15 @@ class NodeHealthCheckController:
         # The guard counts what is open: two creations at once could both find room for one.
         async with self._turn.taken():
             write = await self._second_look.before_create(target, case.place, index, case.warrant)
+            if not isinstance(write, Hold):
+                # Before the deed: whoever comes after a crash must not follow one order twice.
+                write = await self._order_ends.take_up(target, case.warrant) or write
             if isinstance(write, Hold):
                 self._enter(case, rung, held_entry(write))
                 return self._hold(target)
             self._open.forget()
             outcome = await self._writer.write(write)
+            self._order_ends.note(target, case.warrant, outcome)
             self._enter(case, rung, self._begun(what, outcome))
         if outcome == Done():
             waited = self._book.first_sights.begin(target.node.name, self._book.moment().now)

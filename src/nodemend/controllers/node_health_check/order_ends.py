@@ -1,13 +1,15 @@
-"""Orders that are used, or that count no longer, go."""
+"""Orders go: when they are taken up, and when they count no longer."""
 
 from typing import Final, Protocol
 
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.node_health_check import act
 from nodemend.controllers.node_health_check.gather import Target, View
-from nodemend.controllers.node_health_check.orders import Orders, Weighed
+from nodemend.controllers.node_health_check.orders import Orders, Warrant, Weighed
+from nodemend.decide.guard_holds import OrderVoid
+from nodemend.decide.holds import Hold
 from nodemend.decide.remediation_order import GOOD_FOR, Lapsed, Order
-from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter
+from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
 
 A_MOMENT: Final = 1.0
 
@@ -22,6 +24,31 @@ class OrderEnds:
         self._orders = orders
         self._writer = writer
         self._lapses = lapses
+
+    async def take_up(self, target: Target, warrant: Warrant | None) -> Hold | None:
+        """Deletes the order, which only one can: who has done it may follow it, and nobody a second time.
+
+        None when nothing stands in the way. A crash after this loses the order.
+        """
+        if warrant is None:
+            return None
+        found, by = self._view.orders.get(target.node.name), warrant.order.by
+        if found is None or found.metadata.uid != warrant.order.uid:
+            return Hold(OrderVoid(by, "it was taken back"))
+        match await self._writer.write(act.end_order(found)):
+            case Done():
+                return None
+            case RequeueAfter():
+                return Hold(OrderVoid(by, "it was taken back"))
+            case Retry(why):
+                return Hold(OrderVoid(by, f"it could not be taken up: {why}"))
+
+    def note(self, target: Target, warrant: Warrant | None, outcome: Outcome) -> None:
+        """What came of an order that was taken up. It is gone; where nothing began, its giver should hear."""
+        if warrant is None or outcome == Done():
+            return
+        why = outcome.why if isinstance(outcome, Retry) else "another remediation was there first"
+        self._lapses.order_lapsed(target, warrant.order, f"it was taken up, but {why}")
 
     async def end(self, target: Target, weighed: Weighed) -> Outcome | None:
         """None when there was nothing to end, or when it has ended."""

@@ -8,13 +8,14 @@ from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.controllers.power_cycle.gather import Gathered
 from nodemend.controllers.power_cycle.hand_over import ask_owner
 from nodemend.controllers.power_cycle.host_reading import our_hold
+from nodemend.controllers.power_cycle.node_deletion import delete_node, restore_node
 from nodemend.controllers.remediating import writes
 from nodemend.decide import power_cycle_steps as power
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.power_cycle_status import after
 from nodemend.kube.api_request import Precondition, Request, merge_patch
 
-HostStep = power.PlaceHold | power.GiveBack | power.MarkHost
+HostStep = power.PlaceHold | power.GiveBack | power.VoidHold | power.ClearVoidedHold | power.MarkHost
 
 
 def request_for(gathered: Gathered, step: power.Step, *, namespace: str, now: str) -> Request | None:
@@ -31,7 +32,17 @@ def request_for(gathered: Gathered, step: power.Step, *, namespace: str, now: st
             return writes.drop_lock(gathered.lock)
         case steps.Release() | steps.Untaint() | steps.VoidOnNode() | steps.ClearVoidMark():
             return writes.write_node(gathered.node, step)
-        case power.PlaceHold() | power.GiveBack() | power.MarkHost():
+        case power.DeleteNode(ticket):
+            return delete_node(ticket)
+        case power.Restore():
+            return restore_node(gathered.node, step)
+        case (
+            power.PlaceHold()
+            | power.GiveBack()
+            | power.VoidHold()
+            | power.ClearVoidedHold()
+            | power.MarkHost()
+        ):
             return write_host(gathered.host, step, metadata.uid)
         case power.AskOwner():
             if gathered.behind is None:
@@ -54,8 +65,12 @@ def write_host(host: BareMetalHost | None, step: HostStep, uid: str) -> Request:
             change = {our_hold(uid): keys.HARD_HOLD}
         case power.GiveBack():
             change = {our_hold(uid): None}
+        case power.VoidHold():
+            change = {keys.HOLD_VOIDED: uid}
+        case power.ClearVoidedHold():
+            change = {keys.HOLD_VOIDED: None}
         case power.MarkHost():
-            change = dict.fromkeys(keys.HOST_UNHEALTHY, "nodemend")
+            change = dict.fromkeys(keys.HOST_UNHEALTHY, keys.MARKED_BY_US)
         case _:
             assert_never(step)
     return merge_patch(

@@ -1,5 +1,6 @@
 """How a Metal3Remediation is carried out."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 from nodemend.api.bare_metal_host import BareMetalHost
@@ -9,19 +10,25 @@ from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.power_cycle.act import request_for
 from nodemend.controllers.power_cycle.gather import Gathered, Gatherer
 from nodemend.controllers.remediating.controller import LOOK_SOON, Recorder, RemediationController
+from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.decide import host_holds
 from nodemend.decide.holds import Hold
 from nodemend.decide.power_cycle_phases import decide
 from nodemend.decide.power_cycle_status import tells
-from nodemend.decide.power_cycle_steps import AskOwner, Step
+from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore, Step
 from nodemend.kube.api_outcome import Reason, Refused
 from nodemend.kube.api_request import Request
+from nodemend.telemetry.host_book import HeldFor
+
+_FOR_GOOD = (Reason.FORBIDDEN, Reason.INVALID)
 
 PowerController = RemediationController[Metal3Remediation, Gathered, Step]
 
 
 class PowerRecorder(Recorder[Metal3Remediation, Step], Protocol):
-    """Told of holds without their remediation, too."""
+    """Told of hosts, and of holds without their remediation, too."""
+
+    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None: ...
 
     def left_behind(self, host: BareMetalHost, why_kept: str) -> None: ...
 
@@ -32,10 +39,19 @@ class PowerWay:
     resource: ClassVar[Resource] = METAL3_REMEDIATION
     type: ClassVar = Metal3Remediation
 
-    def __init__(self, reader: Reader, *, epoch: int, system_namespace: str) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        around: Surroundings,
+        *,
+        epoch: int,
+        system_namespace: str,
+        may_delete_nodes: bool = False,
+    ) -> None:
         self._epoch = epoch
         self._namespace = system_namespace
-        self._gatherer = Gatherer(reader, system_namespace)
+        self._runtime = reader.runtime
+        self._gatherer = Gatherer(reader, around, system_namespace, may_delete_nodes=may_delete_nodes)
 
     async def gather(self, remediation: Metal3Remediation, _server_time: float | None) -> Gathered:
         return await self._gatherer.gather(remediation, self._epoch)
@@ -49,11 +65,15 @@ class PowerWay:
     def request_for(self, gathered: Gathered, step: Step, now: str) -> Request | None:
         return request_for(gathered, step, namespace=self._namespace, now=now)
 
+    def wrote(self, _gathered: Gathered, _step: Step, _version: str) -> None:
+        """Everything is read anew anyway."""
+
     def refused(self, remediation: Metal3Remediation, step: Step, outcome: Refused) -> bool:
-        """Without the right to ask an owner, nothing would change by trying again: it is given up."""
-        if not isinstance(step, AskOwner) or outcome.reason is not Reason.FORBIDDEN:
+        """Without the right to these, nothing would change by trying again."""
+        if not isinstance(step, AskOwner | DeleteNode | Restore) or outcome.reason not in _FOR_GOOD:
             return False
-        self._gatherer.refusals[remediation.metadata.uid] = outcome.message
+        uid, now = remediation.metadata.uid, self._runtime.monotonic()
+        self._gatherer.refusals.note(uid, step, outcome.message, now=now)
         return True
 
     def again_in(self, hold: Hold) -> float | None:

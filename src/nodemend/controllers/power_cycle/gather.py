@@ -4,20 +4,28 @@ from dataclasses import dataclass
 
 from nodemend.api import keys
 from nodemend.api.bare_metal_host import BareMetalHost
+from nodemend.api.capm3_remediation import Capm3Remediation
+from nodemend.api.group_versions import CAPM3_REMEDIATION
 from nodemend.api.lease import Lease
 from nodemend.api.node import Node
-from nodemend.api.power_cycle import HeldHost, Metal3Remediation, Phase
-from nodemend.controllers.fresh_reads import Reader, node_facts, project, value_of
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.power_cycle import HeldHost, Metal3Remediation
+from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen, value_of
 from nodemend.controllers.power_cycle.hand_over import machine_facts
-from nodemend.controllers.power_cycle.host_reading import clues, host_facts, our_hold
+from nodemend.controllers.power_cycle.host_reading import clues, host_facts, is_held
 from nodemend.controllers.power_cycle.locate import Behind, Locator, Missing
+from nodemend.controllers.power_cycle.node_deletion import belongings_of
+from nodemend.controllers.power_cycle.refusals import Refusable, Refusals
+from nodemend.controllers.power_cycle.told_orders import ToldOrders
 from nodemend.controllers.remediating.locks import held_by, read_lock
 from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
 from nodemend.controllers.sightings import Sightings
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
+from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.host_identity import Identity, Unproven, identify
 from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import PowerFacts
+from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore
 from nodemend.decide.remediation_steps import Left
 
 
@@ -43,20 +51,21 @@ class Gatherer:
     Whatever happens to the Node after that voids what the later reads allow.
     """
 
-    def __init__(self, reader: Reader, system_namespace: str) -> None:
+    def __init__(
+        self, reader: Reader, around: Surroundings, system_namespace: str, *, may_delete_nodes: bool
+    ) -> None:
         self._reader = reader
         self._namespace = system_namespace
-        self._around = Surroundings(reader)
+        self._may_delete_nodes = may_delete_nodes
+        self._around = around
         self._locate = Locator(reader)
         self._phases = Sightings()
         self._hosts = Sightings()
-        self.refusals: dict[str, str] = {}
-        """What the API server said when it let no owner be asked, by the UID of the remediation."""
+        self._orders = ToldOrders(reader)
+        self.refusals = Refusals()
 
     async def gather(self, remediation: Metal3Remediation, epoch: int) -> Gathered:
         metadata, status = remediation.metadata, remediation.status
-        if status.phase is not Phase.DELETING_MACHINE:
-            self.refusals.pop(metadata.uid, None)
         behind = await self._locate.behind_remediation(metadata)
         node = await self._node(remediation, behind)
         if isinstance(behind, Absent) and isinstance(node, Present):
@@ -71,10 +80,12 @@ class Gatherer:
             epoch=epoch,
             node=project(node, node_facts),
             void_mark=void_mark(node),
+            belongings=value_of(project(node, belongings_of)),
             lease=await self._lease(node_name),
             lock=await held_by(self._reader, lock, metadata),
             policy=policy,
             others=await self._around.others(metadata.uid),
+            control_plane=await self._control_plane(node, known, remediation),
             left=await self._left(node, remediation),
             host=_seen_host(host, metadata.uid),
             host_missing=host.why if isinstance(host, Missing) else "",
@@ -82,11 +93,16 @@ class Gatherer:
             machine=project(
                 behind,
                 lambda found: machine_facts(
-                    found, known, value_of(policy), self.refusals.get(metadata.uid, "")
+                    found, known, value_of(policy), self._refused(metadata.uid, AskOwner)
                 ),
             ),
             in_phase_for=self._in_phase_for(remediation, known),
             host_unchanged_for=self._unchanged_for(known),
+            ordered_after=await self._orders.told_after(known, remediation),
+            unasked=await self._unasked(metadata),
+            may_delete_nodes=self._may_delete_nodes,
+            deletion_refused=self._refused(metadata.uid, DeleteNode),
+            restore_refused=self._refused(metadata.uid, Restore),
         )
         return Gathered(facts, value_of(node), value_of(lock), known, value_of(behind))
 
@@ -114,16 +130,43 @@ class Gatherer:
         """Also by the name of a Node that has vanished: another may come by it, and find its pods."""
         status = remediation.status
         if isinstance(node, Absent) and status.node_name and not status.released:
-            return await self._around.left_on(status.node_name)
+            return await self._around.left_on(status.node_name, all_go=True)
         return await self._around.left(node)
+
+    async def _control_plane(
+        self, node: Seen[Node], host: BareMetalHost | None, remediation: Metal3Remediation
+    ) -> Seen[ControlPlane]:
+        """Asked only as long as the host might be held."""
+        held = is_held(host, remediation.metadata.uid)
+        if held or remediation.status.released or not isinstance(node, Present):
+            return Absent()
+        return await self._around.control_plane(node.value)
 
     async def _lease(self, node: str) -> Seen[LeaseFacts]:
         return await self._around.kubelet_lease(node) if node else NOT_ASKED
 
+    async def _unasked(self, metadata: ObjectMeta) -> str:
+        """A stand-in that is made late must not switch off what nobody wants off any more."""
+        stands_for = metadata.annotations.get(keys.STAND_IN_FOR)
+        if stands_for is None:
+            return ""
+        match seen(
+            await self._reader.get(CAPM3_REMEDIATION, metadata.name, Capm3Remediation, metadata.namespace)
+        ):
+            case Unreadable(why):
+                return why
+            case Present(theirs) if theirs.metadata.uid == stands_for and not theirs.metadata.deleting:
+                return ""
+            case _:
+                return "it is gone, or going"
+
+    def _refused(self, uid: str, step: type[Refusable]) -> str:
+        return self.refusals.find(uid, step, now=self._reader.runtime.monotonic())
+
     def _in_phase_for(self, remediation: Metal3Remediation, host: BareMetalHost | None) -> float:
         """The wait for power to come back begins anew when our hold is gone, and when the end has come."""
         status, metadata = remediation.status, remediation.metadata
-        held = host is not None and our_hold(metadata.uid) in host.metadata.annotations
+        held = is_held(host, metadata.uid)
         now, ending = self._reader.runtime.monotonic(), metadata.deleting or status.released
         what = (status.phase, status.retry_count, metadata.deleting, held if ending else None)
         return self._phases.unchanged_for(metadata.uid, what, asked_at=now, answered_at=now)

@@ -4,15 +4,17 @@ Such a hold is left when a write that was given up is applied late, or when some
 remediation by force. A host must not stay off for it, unseen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final, Protocol
 
 from nodemend.api import keys
 from nodemend.api.bare_metal_host import BareMetalHost
-from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NODE
+from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, POD
 from nodemend.api.node import Node
-from nodemend.api.power_cycle import Metal3Remediation
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.wire import Wire
+from nodemend.api.workloads import Pod
 from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader, node_facts
 from nodemend.controllers.power_cycle.host_reading import our_hold
 from nodemend.controllers.remediating.writes import FIELD_MANAGER
@@ -22,6 +24,7 @@ from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Acknowledged, Ok
 from nodemend.kube.api_request import Precondition, merge_patch
 from nodemend.kube.paged_list import list_all
+from nodemend.telemetry.host_book import HeldFor, HostName
 
 LOOK_EVERY: Final = 60.0
 LINGERS: Final = 600.0
@@ -30,7 +33,17 @@ AT_LEAST_EVERY: Final = 1800.0
 """All hosts are read, and there may be thousands: where nothing was switched, seldom."""
 
 
+class _Living(Wire):
+    """That it is there is all that matters: one of a newer version lives, too, whatever it says."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
 class SweepRecorder(Protocol):
+    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None:
+        """All hosts were read; `held` are those that have a hold of ours now."""
+        ...
+
     def left_behind(self, host: BareMetalHost, why_kept: str) -> None:
         """A hold without its remediation was found; given back unless there is a reason to keep it."""
         ...
@@ -39,7 +52,7 @@ class SweepRecorder(Protocol):
 class HoldSweep:
     """Serves one leadership. `client` must refuse writes once that is over.
 
-    `any_open` tells whether there are remediations now.
+    `any_open` tells whether there are remediations, or were since it was last asked.
     """
 
     def __init__(
@@ -51,7 +64,7 @@ class HoldSweep:
         self._any_open = any_open
 
     async def run(self) -> None:
-        """Until cancelled: at once, then every minute for as long as something may have been left behind.
+        """Until cancelled: at once, then every minute while something is, or may have been, left behind.
 
         What cannot be read now is read the next time.
         """
@@ -62,34 +75,46 @@ class HoldSweep:
             if self._any_open():
                 busy_until = now + LINGERS
             if now < busy_until or now >= due:
-                await self.sweep()
+                if await self.sweep():
+                    busy_until = now + LINGERS
                 due = now + AT_LEAST_EVERY
             await runtime.sleep(LOOK_EVERY)
 
-    async def sweep(self) -> None:
+    async def sweep(self) -> bool:
+        """Whether a hold is left for a remediation that is gone. What cannot be read tells nothing new."""
         # Hosts first: whatever placed a hold that is seen here is among the remediations listed after it.
-        held = [host for host in await self._hosts() if _uids(host)]
-        living = await self._living() if held else None
+        hosts = await self._hosts()
+        held = [host for host in hosts or () if _uids(host)]
+        living = await self._living() if held else {}
+        if hosts is None or living is None:
+            return False
+        seen = [_held_for(host, living[uid]) for host in held for uid in sorted(_uids(host) & living.keys())]
         for host in held:
-            left = _uids(host) - living if living is not None else set()
-            if left:
-                await self._handle(host, left)
+            left = _uids(host) - living.keys()
+            if left and not await self._handle(host, left):
+                seen.append(_held_for(host, ""))
+        self._recorder.looked(hosts, seen)
+        return any(not one.remediation for one in seen)
 
-    async def _hosts(self) -> tuple[BareMetalHost, ...]:
+    async def _hosts(self) -> tuple[BareMetalHost, ...] | None:
         client, deadline = self._reader.client, self._reader.deadline
         listed = await list_all(client, BARE_METAL_HOST, BareMetalHost, deadline=deadline)
-        return tuple(listed.value.items) if isinstance(listed, Ok) else ()
+        return tuple(listed.value.items) if isinstance(listed, Ok) else None
 
-    async def _living(self) -> set[str] | None:
+    async def _living(self) -> dict[str, str] | None:
+        """The names of all remediations, by UID."""
         client, deadline = self._reader.client, self._reader.deadline
-        listed = await list_all(client, METAL3_REMEDIATION, Metal3Remediation, deadline=deadline)
-        return {one.metadata.uid for one in listed.value.items} if isinstance(listed, Ok) else None
+        listed = await list_all(client, METAL3_REMEDIATION, _Living, deadline=deadline)
+        if not isinstance(listed, Ok):
+            return None
+        return {one.metadata.uid: one.metadata.name for one in listed.value.items}
 
-    async def _handle(self, host: BareMetalHost, left: set[str]) -> None:
+    async def _handle(self, host: BareMetalHost, left: set[str]) -> bool:
+        """Whether it was given back."""
         why_kept = await self._why_kept(host)
         self._recorder.left_behind(host, why_kept)
         if why_kept:
-            return
+            return False
         metadata = host.metadata
         request = merge_patch(
             BARE_METAL_HOST,
@@ -100,12 +125,14 @@ class HoldSweep:
             manager=FIELD_MANAGER,
         )
         deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
-        await self._client.write(request, Acknowledged, deadline=deadline)
+        written = await self._client.write(request, Acknowledged, deadline=deadline)
+        return isinstance(written, Ok)
 
     async def _why_kept(self, host: BareMetalHost) -> str:
         """Why its power must not come back; empty when it may.
 
-        A node that is out of service by our taint may be losing its pods by force at this moment.
+        A node that is out of service by our taint may be losing its pods by force at this moment, and so may
+        one whose Node was deleted.
         """
         client, deadline = self._reader.client, self._reader.deadline
         listed = await list_all(client, NODE, Node, deadline=deadline)
@@ -114,7 +141,17 @@ class HoldSweep:
         for node in listed.value.items:
             if OUR_TAINT in node_facts(node).taints and _may_be(node, host):
                 return f"Node {node.metadata.name} still has our out-of-service taint"
-        return ""
+        if any(_names(node, host) for node in listed.value.items):
+            return ""
+        return await self._why_without_node({node.metadata.name for node in listed.value.items})
+
+    async def _why_without_node(self, nodes: set[str]) -> str:
+        """No Node names this host: perhaps it is that of one that was deleted."""
+        pods = await list_all(self._reader.client, POD, Pod, deadline=self._reader.deadline)
+        if not isinstance(pods, Ok):
+            return "the Pods cannot be read"
+        left = {pod.spec.node_name for pod in pods.value.items} - nodes - {""}
+        return f"there are pods on {min(left)}, whose Node is gone" if left else ""
 
 
 def _uids(host: BareMetalHost) -> set[str]:
@@ -123,12 +160,20 @@ def _uids(host: BareMetalHost) -> set[str]:
     return {key.removeprefix(prefix) for key in host.metadata.annotations if key.startswith(prefix)}
 
 
+def _held_for(host: BareMetalHost, remediation: str) -> HeldFor:
+    return HeldFor(HostName(host.metadata.namespace, host.metadata.name), remediation)
+
+
 def _may_be(node: Node, host: BareMetalHost) -> bool:
     """Unless its provider ID names another host."""
+    return read_provider_id(node.spec.provider_id) is None or _names(node, host)
+
+
+def _names(node: Node, host: BareMetalHost) -> bool:
     match read_provider_id(node.spec.provider_id):
         case ByName(namespace, name):
             return (namespace, name) == (host.metadata.namespace, host.metadata.name)
         case ByUid(uid):
             return uid == host.metadata.uid
         case None:
-            return True
+            return False

@@ -13,6 +13,11 @@ def our_hold(uid: str) -> str:
     return f"{keys.OUR_HOLD_PREFIX}{uid}"
 
 
+def is_held(host: BareMetalHost | None, uid: str) -> bool:
+    """Whether there is such a host, with the hold of the remediation with this UID on it."""
+    return host is not None and our_hold(uid) in host.metadata.annotations
+
+
 def host_facts(host: BareMetalHost, remediation_uid: str) -> HostFacts:
     metadata, spec, status = host.metadata, host.spec, host.status
     ours, manageable = our_hold(remediation_uid), host.condition("Manageable")
@@ -23,6 +28,7 @@ def host_facts(host: BareMetalHost, remediation_uid: str) -> HostFacts:
         version=metadata.resource_version,
         powered_on=status.powered_on,
         held_by_us=ours in metadata.annotations,
+        voided_by_us=metadata.annotations.get(keys.HOLD_VOIDED) == remediation_uid,
         held_by_others=tuple(key for key in host.holds if key != ours),
         online=spec.online,
         paused=keys.HOST_PAUSED in metadata.annotations,

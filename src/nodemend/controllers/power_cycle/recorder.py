@@ -1,12 +1,13 @@
 """Tells of every step and every hold of a Metal3Remediation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from nodemend.api.bare_metal_host import BareMetalHost
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.api.power_cycle import Metal3Remediation, Phase
+from nodemend.controllers.power_cycle.figures import PowerFigures
 from nodemend.controllers.remediating.teller import Subject, Teller, Told
 from nodemend.decide import power_cycle_steps as power
 from nodemend.decide import remediation_steps as steps
@@ -15,6 +16,7 @@ from nodemend.decide.holds import Hold
 from nodemend.kube.event_book import Happening
 from nodemend.kube.ports import Runtime
 from nodemend.telemetry import event_reasons
+from nodemend.telemetry.host_book import HeldFor
 from nodemend.telemetry.log_format import Log
 from nodemend.telemetry.metrics import Metrics
 from nodemend.telemetry.printable import printable
@@ -30,18 +32,28 @@ class PowerCycleRecorder:
         self, log: Log, metrics: Metrics, record: Callable[[Happening], None], runtime: Runtime
     ) -> None:
         self._teller = Teller(CONTROLLER, log, metrics, record, runtime)
+        self._figures = PowerFigures(metrics, runtime)
         self._log = log
         self._record = record
 
     def took(self, remediation: Metal3Remediation, step: power.Step) -> None:
-        told = _tell_power(remediation, step) or _tell_release(remediation, step)
+        self._figures.took(remediation, step)
+        told = (
+            _tell_deletion(remediation, step)
+            or _tell_power(remediation, step)
+            or _tell_release(remediation, step)
+        )
         ends_hold = not isinstance(step, _ONLY_REPORTS)
         self._teller.took(_subject(remediation), type(step).__name__, told, ends_hold=ends_hold)
 
     def held(self, remediation: Metal3Remediation, hold: Hold) -> None:
         self._teller.held(_subject(remediation), hold)
 
+    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None:
+        self._figures.looked(hosts, held)
+
     def left_behind(self, host: BareMetalHost, why_kept: str) -> None:
+        self._figures.left_behind(kept=why_kept != "")
         metadata = host.metadata
         after = f"It stays: {why_kept}." if why_kept else "It is taken off, and the host may go on."
         said = (
@@ -87,11 +99,32 @@ def _tell_power(remediation: Metal3Remediation, step: power.Step) -> Told | None
         case power.AskOwner():
             said = "Power cycles did not help: the machine's owner is asked to replace it."
             return Told(event_reasons.MACHINE_HANDED_OVER, said)
-        case steps.DropFinalizer(still_off) if still_off:
+        case steps.DropFinalizer(still_off=still_off) if still_off:
             said = f"Deleted, and ended at its safe point; {still_off} has not come back on."
             return Told(event_reasons.POWER_NOT_BACK, said)
         case steps.DropFinalizer() if remediation.status.phase not in (Phase.SUCCEEDED, Phase.FAILED):
             return Told(event_reasons.REMEDIATION_STOPPED, "Deleted, and ended at its safe point.")
+        case _:
+            return None
+
+
+def _tell_deletion(remediation: Metal3Remediation, step: power.Step) -> Told | None:
+    """What people should hear where the Node itself is deleted."""
+    name, backup = remediation.status.node_name, remediation.status.backup
+    match step:
+        case power.DeleteNode(ticket):
+            said = f"The Node {name} is deleted: its pods and volumes are released, as"
+            return Told(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by} is off.")
+        case power.Restore(_, missing):
+            said = f"The Node {name} is there again, and gets back: {', '.join(missing.parts)}."
+            return Told(event_reasons.NODE_RESTORED, said)
+        case power.ForgetBackup(refused) if refused and backup is not None:
+            said = f"The Node {name} did not get back what it had ({refused}): {', '.join(backup.parts)}."
+            return Told(event_reasons.NODE_NOT_RESTORED, said)
+        case steps.DropFinalizer(still_off, lost) if lost:
+            off = f", nor has {still_off} come back on" if still_off else ""
+            said = f"The Node {name} has not come back{off}. It had: {', '.join(lost)}."
+            return Told(event_reasons.NODE_NOT_RESTORED, said)
         case _:
             return None
 

@@ -3,13 +3,14 @@
 from typing import Final, Generic, Protocol, TypeVar
 
 from nodemend.api.group_versions import Resource
+from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.timestamps import print_time
+from nodemend.api.wire import Wire
 from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
 from nodemend.decide import holds
 from nodemend.decide.holds import Hold
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import (
-    Acknowledged,
     Ok,
     Reason,
     Refused,
@@ -30,6 +31,12 @@ S_contra = TypeVar("S_contra", contravariant=True)
 AT_ONCE: Final = RequeueAfter(0.0)
 LOOK_AGAIN: Final = 10.0
 LOOK_SOON: Final = 2.0
+
+
+class Written(Wire):
+    """What matters of an answer to a write: the version that it made."""
+
+    metadata: ObjectMeta = ObjectMeta()
 
 
 class Recorder(Protocol[R_contra, S_contra]):
@@ -58,6 +65,10 @@ class Way(Protocol[R, G, S]):
 
     def request_for(self, gathered: G, step: S | Hold, now: str) -> Request | None:
         """The write that makes `step` true; None for a step without one."""
+        ...
+
+    def wrote(self, gathered: G, step: S | Hold, version: str) -> None:
+        """Told of every write that was acknowledged, with the version of what was written."""
         ...
 
     def refused(self, remediation: R, step: S | Hold, outcome: Refused) -> bool:
@@ -103,11 +114,12 @@ class RemediationController(Generic[R, G, S]):
         if request is None:
             return Done()
         deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
-        return self._judge(
-            remediation, step, await self._client.write(request, Acknowledged, deadline=deadline)
-        )
+        outcome = await self._client.write(request, Written, deadline=deadline)
+        if isinstance(outcome, Ok):
+            self._way.wrote(gathered, step, outcome.value.metadata.resource_version)
+        return self._judge(remediation, step, outcome)
 
-    def _judge(self, remediation: R, step: S | Hold, outcome: WriteOutcome[Acknowledged]) -> Outcome:
+    def _judge(self, remediation: R, step: S | Hold, outcome: WriteOutcome[Written]) -> Outcome:
         match outcome:
             case Ok():
                 if isinstance(step, Hold):

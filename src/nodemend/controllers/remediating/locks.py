@@ -3,7 +3,7 @@
 from typing import Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, METAL3_REMEDIATION
+from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION
 from nodemend.api.lease import Lease
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Wire
@@ -17,7 +17,9 @@ from nodemend.kube.paged_list import list_all
 
 LOCK_PREFIX: Final = "node-"
 SWEEP_EVERY: Final = 60.0
-_HOLDERS: Final = {resource.kind: resource for resource in (MANUAL_REMEDIATION, METAL3_REMEDIATION)}
+_HOLDERS: Final = {
+    resource.kind: resource for resource in (MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION)
+}
 
 
 class _Holder(Wire):

@@ -3,23 +3,28 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from nodemend.api import keys
+from nodemend.api import keys, power_cycle, self_remediation
+from nodemend.api.conditions import ConditionStatus
 from nodemend.api.group_versions import (
     LEASE,
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
+    NODE,
     POD,
+    SELF_REMEDIATION,
     VOLUME_ATTACHMENT,
     Resource,
 )
 from nodemend.api.lease import Lease
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node import Node
-from nodemend.api.power_cycle import Metal3Remediation, Phase
+from nodemend.api.power_cycle import Metal3Remediation
+from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.workloads import Pod, VolumeAttachment
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen
 from nodemend.controllers.sightings import Sightings
-from nodemend.decide.facts import LeaseFacts, Present, Seen, Unreadable
+from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
+from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.remediation_life import OUR_TAINT
 from nodemend.decide.remediation_steps import Left
 from nodemend.decide.workloads import Toleration, tolerates
@@ -27,17 +32,21 @@ from nodemend.kube.api_outcome import Ok, Reason, Refused
 from nodemend.kube.api_request import Selection
 from nodemend.kube.paged_list import list_all
 
-K = TypeVar("K", ManualRemediation, Metal3Remediation)
+K = TypeVar("K", ManualRemediation, Metal3Remediation, SelfRemediation)
 
 NOT_ASKED = Unreadable("not asked")
 DEFAULT_LEASE_SECONDS = 40.0
 
 
 class Surroundings:
-    """Reads straight from the API server, and remembers for how long each Lease has been silent."""
+    """Reads straight from the API server, and remembers for how long each Lease has been silent.
 
-    def __init__(self, reader: Reader) -> None:
+    Remediations by self-fencing are counted where they are served: elsewhere nobody is at work on them.
+    """
+
+    def __init__(self, reader: Reader, *, self_fencing: bool = True) -> None:
         self._reader = reader
+        self._self_fencing = self_fencing
         self._leases = Sightings()
 
     async def kubelet_lease(self, node: str) -> Seen[LeaseFacts]:
@@ -60,8 +69,11 @@ class Surroundings:
             return NOT_ASKED
         return await self.left_on(node.value.metadata.name)
 
-    async def left_on(self, name: str) -> Seen[Left]:
-        """On the node of this name, whether or not there is such a Node."""
+    async def left_on(self, name: str, *, all_go: bool = False) -> Seen[Left]:
+        """On the node of this name, whether or not there is such a Node.
+
+        Where there is none `all_go`: the collector does not ask what a pod tolerates.
+        """
         client = self._reader.client
         on_node = Selection(fields=f"spec.nodeName={name}")
         pods = await list_all(client, POD, Pod, of=on_node, deadline=self._reader.deadline)
@@ -70,16 +82,36 @@ class Surroundings:
             return Unreadable(str(pods))
         if not isinstance(volumes, Ok):
             return Unreadable(str(volumes))
-        waited_for = sum(must_leave(pod) for pod in pods.value.items)
+        waited_for = sum(all_go or must_leave(pod) for pod in pods.value.items)
         return Present(Left(waited_for, sum(v.spec.node_name == name for v in volumes.value.items)))
 
     async def others(self, uid: str) -> Seen[int]:
         """How many other remediations have a node in their hands: from its fence until it is released."""
         by_hand = await self._count(MANUAL_REMEDIATION, ManualRemediation, _releases, uid)
         by_power = await self._count(METAL3_REMEDIATION, Metal3Remediation, _fences, uid)
-        if isinstance(by_hand, Present) and isinstance(by_power, Present):
-            return Present(by_hand.value + by_power.value)
-        return by_hand if isinstance(by_hand, Unreadable) else by_power
+        by_itself: Seen[int] = Present(0)
+        if self._self_fencing:
+            by_itself = await self._count(SELF_REMEDIATION, SelfRemediation, _asks_to_end, uid)
+        total = 0
+        for counted in (by_hand, by_power, by_itself):
+            if not isinstance(counted, Present):
+                return counted
+            total += counted.value
+        return Present(total)
+
+    async def control_plane(self, node: Node) -> Seen[ControlPlane]:
+        """The members around one, by their labels; Absent for a node that is none of them."""
+        if keys.CONTROL_PLANE_ROLES.isdisjoint(node.metadata.labels):
+            return Absent()
+        ready: dict[str, bool] = {}
+        for role in sorted(keys.CONTROL_PLANE_ROLES):
+            deadline, members = self._reader.deadline, Selection(labels=role)
+            listed = await list_all(self._reader.client, NODE, Node, of=members, deadline=deadline)
+            if not isinstance(listed, Ok):
+                return Unreadable(str(listed))
+            ready |= {one.metadata.name: _is_ready(one) for one in listed.value.items}
+        others = sum(is_ready for name, is_ready in ready.items() if name != node.metadata.name)
+        return Present(ControlPlane(len(ready), others, busy=""))
 
     async def _count(
         self, resource: Resource, kind: type[K], counts: Callable[[K], bool], but: str
@@ -95,12 +127,21 @@ class Surroundings:
                 return Unreadable(str(failure))
 
 
+def _is_ready(node: Node) -> bool:
+    return node_facts(node).ready is ConditionStatus.TRUE
+
+
 def _releases(remediation: ManualRemediation) -> bool:
     return remediation.status.evidence is not None and not remediation.status.released
 
 
 def _fences(remediation: Metal3Remediation) -> bool:
-    return remediation.status.phase in (Phase.POWER_OFF, Phase.RELEASE)
+    return remediation.status.phase in (power_cycle.Phase.POWER_OFF, power_cycle.Phase.RELEASE)
+
+
+def _asks_to_end(remediation: SelfRemediation) -> bool:
+    phase = remediation.status.phase
+    return phase in (self_remediation.Phase.FENCING, self_remediation.Phase.RELEASING)
 
 
 def must_leave(pod: Pod) -> bool:

@@ -83,9 +83,11 @@ def write_node(node: Node | None, step: NodeStep) -> Request:
             only_if = Precondition(ticket.node_uid, ticket.node_version)
             ours = NodeTaint(key=OUR_TAINT.key, effect=OUR_TAINT.effect, value=OUR_TAINT.value)
             change = _taints((*node.spec.taints, ours))
-        case steps.Untaint(facts):
+        case steps.Untaint(facts, _, mark):
             only_if = Precondition(facts.uid, facts.version)
-            change = _taints(tuple(taint for taint in node.spec.taints if not _is_ours(taint)))
+            voided = {"metadata": {"annotations": {keys.RELEASE_VOIDED: mark}}} if mark else {}
+            kept = tuple(taint for taint in node.spec.taints if not _is_ours(taint))
+            change = {**_taints(kept), **voided}
         case steps.VoidOnNode(facts, mark):
             only_if = Precondition(facts.uid, facts.version)
             change = {"metadata": {"annotations": {keys.RELEASE_VOIDED: mark}}}

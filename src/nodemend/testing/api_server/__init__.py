@@ -42,7 +42,9 @@ and policies. Where it is known to differ is listed there. What it does not do:
 - CEL is not interpreted: rules of our CRDs and policies that decide correctness are functions (`our_rules`).
 - Of built-in kinds it knows every field and type, but only the defaults and checks that those sequences meet.
   Namespaces, StatefulSets, Jobs, ConfigMaps, Secrets, ServiceAccounts and claims are stored, not judged.
-- Strategic merge patches, tables, protobuf, and subresources other than `status` and a pod's `binding`.
+- Strategic merge patches, tables, protobuf, and subresources other than `status`, a pod's `binding` and the
+  `approval` of a CertificateSigningRequest. What is inside such a request is not looked at, and the times of
+  its conditions are left to whoever writes them.
 - The volume with a service account's token that admission adds to pods. `generateName` has its own chance.
 - It never waits: a read that asks for a version which a lagging cache has not reached is refused at once with
   the 504 that the real server gives after three seconds.

@@ -19,6 +19,8 @@ class User:
 
     name: str
     groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What a token says besides, such as where its pod runs."""
 
 
 ADMIN = User("admin", ("system:masters",))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from nodemend.api.group_versions import LEASE, NAMESPACE, NODE, VOLUME_ATTACHMENT, Resource
+from nodemend.testing.api_server.certificate_requests import CertificateRequestKind
 from nodemend.testing.api_server.events import EventKind
 from nodemend.testing.api_server.field_causes import (
     duplicate,
@@ -194,6 +195,7 @@ def builtin_kinds() -> list[Kind]:
         NamespaceKind(),
         VolumeAttachmentKind(),
         EventKind(),
+        CertificateRequestKind(),
         *(TypedKind(Resource("", "v1", kind, f"{kind.lower()}s"), f"core.v1.{kind}") for kind in core),
         _WithStatus(Resource("apps", "v1", "StatefulSet", "statefulsets"), "apps.v1.StatefulSet"),
         _WithStatus(Resource("batch", "v1", "Job", "jobs"), "batch.v1.Job"),

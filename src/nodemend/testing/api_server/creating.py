@@ -87,7 +87,8 @@ def insert(call: Call, new: Object, entries: list[dict[str, Any]]) -> Stored:
     if not entries:
         del metadata["managedFields"]
     _require_namespace(call)
-    new = kind.prepare_create(kind.admit({**new, "metadata": metadata}, None, route.subresource))
+    new = kind.authored({**new, "metadata": metadata}, call.user)
+    new = kind.prepare_create(kind.admit(new, None, route.subresource))
     name = metadata.get("name", "")
     denials = check_write(call, None, new)
     call.refuse_by_policy(name, denials)

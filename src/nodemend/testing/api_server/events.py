@@ -42,6 +42,12 @@ class EventKind(TypedKind):
     def __init__(self) -> None:
         super().__init__(EVENT, "events.v1.Event")
         self.internal = Resource("", "v1", "Event", "events")
+        self.selectable = {
+            **self.selectable,
+            "regarding.kind": lambda event: event["regarding"].get("kind", ""),
+            "regarding.name": lambda event: event["regarding"].get("name", ""),
+            "regarding.namespace": lambda event: event["regarding"].get("namespace", ""),
+        }
 
     def check(self, new: Object, old: Object | None, subresource: str) -> Iterator[Cause]:
         if new.get("eventTime"):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from nodemend.api.group_versions import Resource
-from nodemend.testing.api_server.admission import AdmissionRule
+from nodemend.testing.api_server.admission import AdmissionRule, User
 from nodemend.testing.api_server.field_sets import EMPTY, FieldSet
 from nodemend.testing.api_server.object_meta import is_subdomain
 from nodemend.testing.api_server.schema import Schema
@@ -67,6 +67,10 @@ class Kind:
         if STATUS not in self.subresources:
             return EMPTY
         return {"f:spec": {}} if subresource == STATUS else {"f:status": {}}
+
+    def authored(self, new: Object, author: User) -> Object:
+        """What the server writes into a new object about whoever makes it."""
+        return new
 
     def admit(self, new: Object, old: Object | None, subresource: str) -> Object:
         """What the built-in admission plugins add."""

@@ -12,8 +12,10 @@ from nodemend.api.group_versions import (
     NODE_HEALTH_CHECK,
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
+    SELF_REMEDIATION,
 )
 from nodemend.testing.api_server.admission import AdmissionRules
+from nodemend.testing.api_server.node_deletion_policy import deletable_nodes_policy
 from nodemend.testing.api_server.policies import (
     confirmation_policy,
     nodes_policy,
@@ -28,16 +30,18 @@ from nodemend.testing.api_server.remediation_rules import (
     remediation_rules,
     template_rules,
 )
+from nodemend.testing.api_server.self_remediation_rules import self_remediation_rules
 
 
-def our_rules() -> AdmissionRules:
-    """For a server in which Nodemend is installed."""
+def our_rules(*, node_deletion: bool = False) -> AdmissionRules:
+    """For a server in which Nodemend is installed; with `node_deletion`, so that it may delete Nodes."""
     return {
         MANUAL_REMEDIATION: (remediation_rules, confirmation_policy, remediations_policy),
         MANUAL_REMEDIATION_TEMPLATE: (template_rules,),
         METAL3_REMEDIATION: (power_cycle_rules, remediations_policy),
+        SELF_REMEDIATION: (self_remediation_rules, remediations_policy),
         REMEDIATION_POLICY: (policy_rules, settings_policy),
         NODE_HEALTH_CHECK: (settings_policy,),
         REMEDIATION_ORDER: (order_rules, orders_policy),
-        NODE: (nodes_policy,),
+        NODE: (deletable_nodes_policy if node_deletion else nodes_policy,),
     }

@@ -8,6 +8,7 @@ from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_ORDER, Re
 from nodemend.api.keys import (
     CHECK,
     CHECK_UID,
+    DRILL,
     NO_EXECUTE,
     ORDER,
     ORDERED_BECAUSE,
@@ -22,7 +23,7 @@ from nodemend.testing.api_server.admission import Attempt, Operation, PolicyDeni
 
 CHECKER: Final = "system:serviceaccount:nodemend-system:nodemend-checker"
 REMEDIATOR: Final = "system:serviceaccount:nodemend-system:nodemend-remediator"
-RECORD: Final = (CHECK_UID, ORDER, ORDERED_BY, ORDERED_BECAUSE, PAST_GUARD)
+RECORD: Final = (CHECK_UID, ORDER, ORDERED_BY, ORDERED_BECAUSE, PAST_GUARD, DRILL)
 MOVES_BY_ITSELF: Final = ("managedFields", "resourceVersion", "generation")
 
 Part = Mapping[str, Any]
@@ -58,7 +59,7 @@ Demand = tuple[Callable[[Write], bool], str, str]
 """What must hold, the reason of the refusal, and its message, in which {user} is whoever asks for what."""
 
 
-def _first_failed(policy: str, demands: tuple[Demand, ...], write: Write) -> list[PolicyDenial]:
+def first_failed(policy: str, demands: tuple[Demand, ...], write: Write) -> list[PolicyDenial]:
     for holds, reason, message in demands:
         if not holds(write):
             said = message.replace("{user}", write.user).replace("{resource}", write.attempt.resource.plural)
@@ -66,23 +67,23 @@ def _first_failed(policy: str, demands: tuple[Demand, ...], write: Write) -> lis
     return []
 
 
-def _same_but(new: Part, old: Part, *free: str) -> bool:
+def same_but(new: Part, old: Part, *free: str) -> bool:
     """Every key but the free ones has the same value, or is absent, in both."""
     return all(new.get(key) == old.get(key) for key in new.keys() | old.keys() if key not in free)
 
 
-def _of(object_: Part, name: str) -> Part:
+def of(object_: Part, name: str) -> Part:
     """One top field, empty where it is absent."""
     part: Part = object_.get(name) or NOTHING
     return part
 
 
 def _word(object_: Part) -> Part:
-    return _of(_of(object_, "spec"), "confirmation")
+    return of(of(object_, "spec"), "confirmation")
 
 
 def _repeats(field: str) -> Callable[[Write], bool]:
-    return lambda write: _word(write.new)[field] == _of(write.old, "status").get(field, "")
+    return lambda write: _word(write.new)[field] == of(write.old, "status").get(field, "")
 
 
 CONFIRMATION: Final[tuple[Demand, ...]] = (
@@ -152,12 +153,12 @@ def confirmation_policy(attempt: Attempt) -> list[PolicyDenial]:
     write = Write(attempt, attempt.new, attempt.old or NOTHING)
     if not _word(write.new) or _word(write.old):
         return []
-    return _first_failed("nodemend-confirmation", CONFIRMATION, write)
+    return first_failed("nodemend-confirmation", CONFIRMATION, write)
 
 
-def _others_taints(object_: Part) -> list[Part]:
+def others_taints(object_: Part) -> list[Part]:
     ours = (OUT_OF_SERVICE, OUR_TAINT_VALUE, NO_EXECUTE)
-    taints = _of(object_, "spec").get("taints", ())
+    taints = of(object_, "spec").get("taints", ())
     return [taint for taint in taints if (taint["key"], taint.get("value", ""), taint["effect"]) != ours]
 
 
@@ -169,7 +170,7 @@ NODES: Final[tuple[Demand, ...]] = (
         "Nodemend's remediator neither creates nor deletes Nodes, nor writes their status",
     ),
     (
-        lambda write: _others_taints(write.new) == _others_taints(write.old),
+        lambda write: others_taints(write.new) == others_taints(write.old),
         FORBIDDEN,
         (
             "spec.taints: Nodemend's remediator may add and remove only its own taint, "
@@ -177,21 +178,19 @@ NODES: Final[tuple[Demand, ...]] = (
         ),
     ),
     (
-        lambda write: _same_but(_of(write.new, "spec"), _of(write.old, "spec"), "taints"),
+        lambda write: same_but(of(write.new, "spec"), of(write.old, "spec"), "taints"),
         FORBIDDEN,
         "spec: Nodemend's remediator may change nothing but its own taint",
     ),
     (
-        lambda write: _same_but(
-            write.new["metadata"], write.old["metadata"], "annotations", *MOVES_BY_ITSELF
-        ),
+        lambda write: same_but(write.new["metadata"], write.old["metadata"], "annotations", *MOVES_BY_ITSELF),
         FORBIDDEN,
         "metadata: Nodemend's remediator may change no label, finalizer or owner of a Node",
     ),
     (
-        lambda write: _same_but(
-            _of(write.new["metadata"], "annotations"),
-            _of(write.old["metadata"], "annotations"),
+        lambda write: same_but(
+            of(write.new["metadata"], "annotations"),
+            of(write.old["metadata"], "annotations"),
             RELEASE_VOIDED,
         ),
         FORBIDDEN,
@@ -204,7 +203,7 @@ def nodes_policy(attempt: Attempt) -> list[PolicyDenial]:
     """Our accounts on Nodes: the remediator its own taint and annotation, the checker nothing."""
     if attempt.user.name not in {CHECKER, REMEDIATOR}:
         return []
-    return _first_failed(
+    return first_failed(
         "nodemend-nodes", NODES, Write(attempt, attempt.new or NOTHING, attempt.old or NOTHING)
     )
 
@@ -214,7 +213,7 @@ def _only_our_finalizer_moved(write: Write) -> bool:
     mine, theirs = (
         [one for one in part.get("finalizers", ()) if one != SAFE_END] for part in (metadata, old_metadata)
     )
-    return mine == theirs and _same_but(metadata, old_metadata, "finalizers", *MOVES_BY_ITSELF)
+    return mine == theirs and same_but(metadata, old_metadata, "finalizers", *MOVES_BY_ITSELF)
 
 
 def _loses_our_finalizer(write: Write) -> bool:
@@ -222,17 +221,31 @@ def _loses_our_finalizer(write: Write) -> bool:
     return SAFE_END in before and SAFE_END not in after
 
 
+def _drilled_by(write: Write) -> str:
+    return str(of(write.new["metadata"], "annotations").get(DRILL, ""))
+
+
 def _ties(object_: Part) -> list[Any]:
     metadata = object_["metadata"]
-    annotations = _of(metadata, "annotations")
-    return [_of(metadata, "labels").get(CHECK), *(annotations.get(key) for key in RECORD)]
+    annotations = of(metadata, "annotations")
+    return [of(metadata, "labels").get(CHECK), *(annotations.get(key) for key in RECORD)]
 
 
 REMEDIATIONS: Final[tuple[Demand, ...]] = (
     (
-        lambda write: not write.creates or write.user == CHECKER or write.may_to_remediations("request"),
+        lambda write: (
+            not write.creates
+            or write.user == CHECKER
+            or write.may_to_remediations("request")
+            or (_drilled_by(write) != "" and write.may_to_remediations("drill"))
+        ),
         FORBIDDEN,
         'remediations are created by Nodemend\'s checker, or by whoever has the verb "request" on them',
+    ),
+    (
+        lambda write: not write.creates or _drilled_by(write) in ("", write.user),
+        FORBIDDEN,
+        "metadata.annotations: nodemend.io/drill must be your own user name",
     ),
     (
         lambda write: write.attempt.subresource != "status" or write.user == REMEDIATOR,
@@ -272,7 +285,7 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
         INVALID,
         (
             "metadata: the label nodemend.io/check and the annotations nodemend.io/check-uid, order, "
-            "ordered-by, ordered-because and past-guard say which check or person asked for this "
+            "ordered-by, ordered-because, past-guard and drill say which check or person asked for this "
             "remediation, and cannot be changed"
         ),
     ),
@@ -284,11 +297,11 @@ def remediations_policy(attempt: Attempt) -> list[PolicyDenial]:
     if attempt.new is None:
         return []
     write = Write(attempt, attempt.new, attempt.old or attempt.new)
-    return _first_failed("nodemend-remediations", REMEDIATIONS, write)
+    return first_failed("nodemend-remediations", REMEDIATIONS, write)
 
 
 def _pauses_in_own_name(write: Write) -> bool:
-    spec, old_spec = _of(write.new, "spec"), _of(write.old, "spec")
+    spec, old_spec = of(write.new, "spec"), of(write.old, "spec")
     unchanged = "pause" not in spec or spec["pause"] == old_spec.get("pause")
     return unchanged or spec["pause"].get("by", "") in {"", write.user}
 
@@ -296,7 +309,7 @@ def _pauses_in_own_name(write: Write) -> bool:
 SETTINGS: Final[tuple[Demand, ...]] = (
     (
         lambda write: (
-            _same_but(_of(write.new, "spec"), _of(write.old, "spec"), "pause")
+            same_but(of(write.new, "spec"), of(write.old, "spec"), "pause")
             or (write.creates and write.attempt.resource == NODE_HEALTH_CHECK)
             or write.may("configure", write.attempt.resource, name=write.new["metadata"]["name"])
         ),
@@ -315,7 +328,7 @@ def settings_policy(attempt: Attempt) -> list[PolicyDenial]:
     """Pausing is an operator's work, of the cluster or of a check; the rest needs a right of its own."""
     if attempt.new is None or attempt.subresource:
         return []
-    return _first_failed("nodemend-settings", SETTINGS, Write(attempt, attempt.new, attempt.old or NOTHING))
+    return first_failed("nodemend-settings", SETTINGS, Write(attempt, attempt.new, attempt.old or NOTHING))
 
 
 ORDERS: Final[tuple[Demand, ...]] = (
@@ -347,4 +360,4 @@ def orders_policy(attempt: Attempt) -> list[PolicyDenial]:
     """An order is given by a person, in their own name; past the guard by a right of its own."""
     if attempt.new is None or attempt.operation is not Operation.CREATE:
         return []
-    return _first_failed("nodemend-orders", ORDERS, Write(attempt, attempt.new, NOTHING))
+    return first_failed("nodemend-orders", ORDERS, Write(attempt, attempt.new, NOTHING))

@@ -2,6 +2,7 @@
 
 Node lifecycle (a silent node turns Unknown), taint eviction, pod collection on out-of-service and vanished
 nodes, attach and detach, one StatefulSet a workload, and the scheduler. Periods are those of the real ones.
+They know Nodes and pods by separate watches, as the real ones do, and that of Nodes can be late.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,12 +13,17 @@ from nodemend.api.group_versions import LEASE, NODE, POD, VOLUME_ATTACHMENT
 from nodemend.api.timestamps import print_time
 from nodemend.kube.api_request import EVERYTHING, Selection
 from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.cluster.late_nodes import LateNodes
 from nodemend.testing.scheduler import Scheduler
 
 MONITOR_EVERY: Final = 5.0
 GRACE: Final = 40.0
 COLLECT_EVERY: Final = 20.0
+QUARANTINE: Final = 40.0
+"""Seconds for which a Node has to be gone before its pods are collected."""
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+"""The API server sets it on every Node at its creation."""
 WORKLOAD_NAMESPACE: Final = "default"
 
 
@@ -29,7 +35,17 @@ class Engine:
         self._scheduler = scheduler
         self._workloads = tuple(workloads)
         self._seen: dict[str, tuple[str, float]] = {}
+        self._missing: dict[str, float] = {}
+        self._nodes = LateNodes(api, scheduler)
+        self.stuck: set[str] = set()
+        """Nodes from which no volume is ever detached."""
+        self.removed: Callable[[Object], None] = lambda pod: None
+        """Told of each pod that is about to be removed by force."""
         self._news = api.news((NODE, EVERYTHING), (POD, EVERYTHING), (VOLUME_ATTACHMENT, EVERYTHING))
+
+    def fall_behind(self, seconds: float) -> None:
+        """From now on all but the monitor know Nodes as they were so long ago; 0: as they are."""
+        self._nodes.lag = seconds
 
     def start(self) -> None:
         self._every(MONITOR_EVERY, self._monitor_nodes)
@@ -37,7 +53,7 @@ class Engine:
         self._every(1.0, self._follow)
 
     def _follow(self) -> None:
-        if self._news.any():
+        if self._news.any() or self._nodes.lag:
             self._evict()
             self._detach()
             self._keep_workloads()
@@ -63,6 +79,8 @@ class Engine:
             if silent and _ready(node) != "Unknown":
                 self._turn_unknown(node)
             self._set_taint(node, UNREACHABLE, present=_ready(node) == "Unknown")
+            if _ready(node) == "True":
+                self._set_taint(node, NOT_READY, present=False)
 
     def _turn_unknown(self, node: Object) -> None:
         now = print_time(self._scheduler.wall())
@@ -93,18 +111,22 @@ class Engine:
                     self._api.delete(POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
 
     def _collect_pods(self) -> None:
-        names = {node["metadata"]["name"] for node in self._api.list(NODE)}
+        names = {node["metadata"]["name"] for node in self._nodes.list()}
         for node in self._nodes_out_of_service():
             if _ready(node) != "True":
                 self._force_away(self._pods_on(node["metadata"]["name"]), terminating_only=True)
         orphans = [pod for pod in self._api.list(POD) if pod["spec"].get("nodeName", "") not in {"", *names}]
-        self._force_away(orphans, terminating_only=False)
+        now, gone = self._scheduler.now, {pod["spec"]["nodeName"] for pod in orphans}
+        self._missing = {name: self._missing.get(name, now) for name in gone}
+        due = [pod for pod in orphans if now - self._missing[pod["spec"]["nodeName"]] >= QUARANTINE]
+        self._force_away(due, terminating_only=False)
 
     def _force_away(self, pods: Iterable[Object], *, terminating_only: bool) -> None:
         for pod in pods:
             metadata = pod["metadata"]
             if metadata.get("deletionTimestamp") or not terminating_only:
                 self._scheduler.note(f"{metadata['name']} is removed by force from {pod['spec']['nodeName']}")
+                self.removed(pod)
                 self._api.delete(POD, metadata["name"], metadata["namespace"], grace=0)
 
     def _detach(self) -> None:
@@ -118,8 +140,9 @@ class Engine:
             (_volume(attachment), attachment["spec"]["nodeName"]): attachment["metadata"]["name"]
             for attachment in self._api.list(VOLUME_ATTACHMENT)
         }
-        for where in attached.keys() - bound:
-            self._api.delete(VOLUME_ATTACHMENT, attached[where])
+        for volume, node in sorted(attached.keys() - bound):
+            if node not in self.stuck:
+                self._api.delete(VOLUME_ATTACHMENT, attached[volume, node])
         taken = {volume for volume, _ in attached}
         for volume, node in sorted(bound - attached.keys()):
             if volume not in taken:
@@ -136,7 +159,7 @@ class Engine:
     def _fit(self) -> str | None:
         fit = [
             node["metadata"]["name"]
-            for node in self._api.list(NODE)
+            for node in self._nodes.list()
             if _ready(node) == "True" and not _repels(node)
         ]
         return min(fit, key=lambda name: (len(self._pods_on(name)), name), default=None)
@@ -144,7 +167,7 @@ class Engine:
     def _nodes_out_of_service(self) -> list[Object]:
         return [
             node
-            for node in self._api.list(NODE)
+            for node in self._nodes.list()
             if any(taint["key"] == keys.OUT_OF_SERVICE for taint in node["spec"].get("taints", ()))
         ]
 

@@ -28,8 +28,14 @@ class Machine:
         self.powered = True
         self.connected = True
         self.hung = False
+        self.gated = False
+        """Its kubelet is not started."""
         self.boots = 1
+        self.provider_id = ""
+        """What its kubelet registers with."""
         self.running: dict[str, str] = {}
+        self.switched: Callable[[Machine], None] = lambda machine: None
+        """Told when its power has changed."""
         self._api = api
         self._scheduler = scheduler
         self._started = started
@@ -47,9 +53,12 @@ class Machine:
         return f"{self.name}-boot-{self.boots}"
 
     @property
+    def booted(self) -> bool:
+        return self.powered and self._scheduler.now >= self._up_since
+
+    @property
     def kubelet_works(self) -> bool:
-        booted = self._scheduler.now >= self._up_since
-        return self.powered and booted and self.connected and not self.hung
+        return self.booted and self.connected and not self.hung and not self.gated
 
     def start(self) -> None:
         self._register()
@@ -61,6 +70,11 @@ class Machine:
         self._scheduler.note(f"{self.name} loses power")
         self.powered = False
         self.running.clear()
+        self.switched(self)
+
+    def restart_kubelet(self) -> None:
+        """It registers anew where its Node is gone, on the same boot. What runs goes on."""
+        self._registered_boot = ""
 
     def power_on(self) -> None:
         if self.powered:
@@ -69,6 +83,7 @@ class Machine:
         self.powered, self.hung = True, False
         self._up_since = self._scheduler.now + self._chance.uniform(BOOT_TAKES / 2, BOOT_TAKES)
         self._scheduler.note(f"{self.name} boots as {self.boot_id}")
+        self.switched(self)
 
     def _renew_loop(self) -> None:
         if self.kubelet_works:
@@ -80,13 +95,22 @@ class Machine:
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": LEASE_LASTS, "renewTime": now}
         at = (keys.KUBELET_LEASE_NAMESPACE, "")
         if self._api.patch(LEASE, self.name, {"spec": spec}, at=at) is None:
-            body = {"metadata": {"name": self.name}, "spec": spec}
+            body = {"metadata": {"name": self.name, **self._owner()}, "spec": spec}
             self._api.create(LEASE, body, keys.KUBELET_LEASE_NAMESPACE)
+
+    def _owner(self) -> Object:
+        """A kubelet's Lease goes with its Node."""
+        node = self._api.get(NODE, self.name)
+        if node is None:
+            return {}
+        reference = {"apiVersion": NODE.api_version, "kind": NODE.kind, "name": self.name}
+        return {"ownerReferences": [{**reference, "uid": node["metadata"]["uid"]}]}
 
     def _register(self) -> None:
         if self._api.get(NODE, self.name) is None:
             labels = {"kubernetes.io/hostname": self.name}
-            self._api.create(NODE, {"metadata": {"name": self.name, "labels": labels}})
+            spec = {"providerID": self.provider_id} if self.provider_id else {}
+            self._api.create(NODE, {"metadata": {"name": self.name, "labels": labels}, "spec": spec})
         self._renew()
         self._report()
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.node_health_check.controller import Recorder
-from nodemend.controllers.remediator import Remediator, RemediatorObservers
+from nodemend.controllers.remediator import NO_POWERS, Powers, Remediator, RemediatorObservers
 from nodemend.kube.leader_loop import ElectionSettings, Unobserved, WorkOverranError
 from nodemend.kube.leader_record import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
@@ -32,7 +32,11 @@ class Silent:
 
     def withdrew(self, *_: object) -> None: ...
 
+    def unheeded(self, *_: object) -> None: ...
+
     def left_behind(self, *_: object) -> None: ...
+
+    def unserved(self, *_: object) -> None: ...
 
     def order_lapsed(self, *_: object) -> None: ...
 
@@ -43,6 +47,8 @@ class Silent:
     def recovering(self, *_: object) -> None: ...
 
     def still_held(self, *_: object) -> None: ...
+
+    def still_held_by_annotation(self, *_: object) -> None: ...
 
     def started(self, *_: object) -> None: ...
 
@@ -77,11 +83,15 @@ def checker(
 
 
 def remediator(
-    runtime: Runtime, transport: Transport, name: str, *, power_cycle: bool = False
+    runtime: Runtime,
+    transport: Transport,
+    name: str,
+    *,
+    powers: Powers = NO_POWERS,
 ) -> Coroutine[Any, Any, None]:
-    observers = RemediatorObservers(Unobserved(), Silent(), Silent(), Silent())
+    observers = RemediatorObservers(Unobserved(), Silent(), Silent(), Silent(), Silent(), Silent())
     settings = election("nodemend-remediator", name, "nodemend-system")
-    return Remediator(runtime, transport, settings, observers, power_cycle=power_cycle).run()
+    return Remediator(runtime, transport, settings, observers, powers=powers).run()
 
 
 class OnStart(Protocol):

@@ -17,6 +17,7 @@ from nodemend.api.group_versions import (
     REMEDIATION_POLICY,
 )
 from nodemend.controllers.node_health_check.controller import Recorder
+from nodemend.controllers.remediator import Powers
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.api_server.admission import ADMIN, User
@@ -49,7 +50,7 @@ class Account:
         self.asked: Counter[Method] = Counter()
         """How many requests of each kind it has made; a watch is one."""
         self.forbidden: set[tuple[Method, str]] = set()
-        """Rights that it lacks: what it may not do to which resource, by plural name."""
+        """Rights that it lacks: what it may not do to which resource, by plural name or by whole path."""
         self._server = server
 
     def handle(self, request: Request) -> Answer:
@@ -65,10 +66,10 @@ class Account:
         return self._refusal(request) or self._server.watch(request, self.user)
 
     def _refusal(self, request: Request) -> Answer | None:
-        lacks = (
-            self.forbidden and {(request.method, part) for part in request.path.split("/")} & self.forbidden
-        )
-        if not lacks:
+        if not self.forbidden:
+            return None
+        parts = (request.path, *request.path.split("/"))
+        if not self.forbidden & {(request.method, part) for part in parts}:
             return None
         why = f'User "{self.user.name}" has no right to {request.method} {request.path}'
         status = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": why}
@@ -94,6 +95,12 @@ class Shape:
     """Whom the checkers tell; nobody by default."""
     power_cycle: bool = False
     """Whether the remediators switch hosts off and on."""
+    node_deletion: bool = False
+    """Whether they may delete Nodes that are to be released so."""
+    capm3_kinds: bool = False
+    """Whether they serve CAPM3's remediations."""
+    self_fencing: bool = False
+    """Whether they ask nodes to reset themselves, and machines have agents for that."""
     check: Mapping[str, Any] = field(default_factory=dict)
     """What the NodeHealthCheck says other than usual."""
 
@@ -113,10 +120,13 @@ class World:
         self.server = SimulatedApiServer(
             self.scheduler.wall,
             definitions=(*DEFINITIONS, *shape.definitions),
-            rules=our_rules(),
-            namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
+            rules=our_rules(node_deletion=shape.node_deletion),
+            namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE, *_namespaces_of_agents(shape)),
         )
-        self.admin_api = Direct(Account(self.server, ADMIN))
+        self.admin = Account(self.server, ADMIN)
+        """Of all that belong to the world itself: machines, its engine, and whoever plays with it."""
+        self.admin_api = Direct(self.admin)
+        self._accounts: dict[str, Account] = {}
         self.machines = {
             name: Machine(name, self.admin_api, self.scheduler, started)
             for name in (f"node-{number}" for number in range(1, shape.machines + 1))
@@ -126,6 +136,12 @@ class World:
         self.checker = Account(self.server, User(CHECKER))
         self.remediator = Account(self.server, User(REMEDIATOR))
         self._begin(shape)
+        powers = Powers(
+            power_cycle=shape.power_cycle,
+            node_deletion=shape.node_deletion,
+            capm3_kinds=shape.capm3_kinds,
+            self_fencing=shape.self_fencing,
+        )
         self.replicas = [
             Replica(self.scheduler, f"{role}-{number}", program, account, shape.quality)
             for role, program, account in (
@@ -134,12 +150,16 @@ class World:
                     partial(checker, medik8s_leases=shape.medik8s_leases, recorder=shape.recorder),
                     self.checker,
                 ),
-                ("remediator", partial(remediator, power_cycle=shape.power_cycle), self.remediator),
+                ("remediator", partial(remediator, powers=powers), self.remediator),
             )
             for number in range(shape.replicas)
         ]
         for replica in self.replicas:
             replica.watch_over()
+
+    def account(self, user: str) -> Account:
+        """Of somebody else who has programs in this cluster."""
+        return self._accounts.setdefault(user, Account(self.server, User(user)))
 
     def _begin(self, shape: Shape) -> None:
         for machine in self.machines.values():
@@ -177,6 +197,10 @@ class World:
         """End every process, so that nothing of this world is left to be cleaned up by chance."""
         for replica in self.replicas:
             replica.process.crash()
+
+
+def _namespaces_of_agents(shape: Shape) -> tuple[str, ...]:
+    return (keys.AGENT_NAMESPACE,) if shape.self_fencing else ()
 
 
 def check_spec() -> dict[str, object]:

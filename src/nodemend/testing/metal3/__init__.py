@@ -22,6 +22,7 @@ and as unreliably as it would really be.
     rack                       all of it, for the machines of a simulated cluster
 
 It is held to recordings of the real one (tests/host_conformance), with both provisioners. Not recorded and so
-only plausible: deleting a host that is on, images deployed by Ironic, a host whose BMC cannot be reached when
-it is registered. Not played: inspection data, data images, capacity limits, metal3's admission webhooks.
+only plausible: deleting a host that is on, images deployed by Ironic, firmware work by Ironic, a host whose
+BMC cannot be reached when it is registered. Not played: inspection data, data images, capacity limits,
+metal3's admission webhooks.
 """

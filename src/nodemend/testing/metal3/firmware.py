@@ -15,6 +15,20 @@ async def work_is_pending(api: HostApi, host: Host) -> bool:
     return settings is not None and {"ChangeDetected", "Valid"} <= _true_conditions(settings)
 
 
+async def settle_work(api: HostApi, host: Host) -> None:
+    """It is done: what was wished for is what there is. Raises TroubleError."""
+    name, namespace = host.metadata["name"], host.metadata["namespace"]
+    settings = await api.find(HOST_FIRMWARE_SETTINGS, name, namespace)
+    if settings is None:
+        return
+    conditions = [
+        {**one, "status": "False"} if one["type"] == "ChangeDetected" else one
+        for one in settings.get("status", {}).get("conditions", ())
+    ]
+    change = {"status": {"conditions": conditions}}
+    await api.change(HOST_FIRMWARE_SETTINGS, settings, change, subresource="status")
+
+
 def _true_conditions(settings: Object) -> set[str]:
     conditions = settings.get("status", {}).get("conditions", ())
     return {one["type"] for one in conditions if one["status"] == "True"}

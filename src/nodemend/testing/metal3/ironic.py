@@ -1,7 +1,7 @@
 """The provisioner that behaves as metal3's Ironic: slow, with limits, and with a record that may be wrong.
 
-Recorded, and played, is what it does about power. It deploys images at once, and it tries for ever to
-register a host whose BMC does not answer.
+Recorded, and played, is what it does about power. It deploys images at once, it tries for ever to register a
+host whose BMC does not answer, and its firmware work runs the machine for a minute.
 """
 
 from collections.abc import Coroutine, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 from nodemend.kube.ports import Runtime, Task
 from nodemend.testing.metal3.bmc import Answer, Bmc, Order, Power
-from nodemend.testing.metal3.ironic_node import WANTED, IronicSettings, Node, NodeWork, Stage
+from nodemend.testing.metal3.ironic_node import WANTED, IronicSettings, Node, NodeWork, Service, Stage
 from nodemend.testing.metal3.provisioner import (
     Accepted,
     Failed,
@@ -52,6 +52,8 @@ class Ironic:
         self.running = True
         for key, node in self._nodes.items():
             node.order, node.failed_looks = None, 0
+            if node.service is Service.UNDER_WAY:
+                node.service = Service.NONE
             if node.stage is Stage.VERIFYING:
                 self._begin(key, self._work(key).verify())
             elif node.stage is Stage.ADOPTING:
@@ -81,6 +83,17 @@ class Ironic:
             self._begin(host.key, self._work(host.key).adopt())
         return Finished() if node.stage is Stage.ACTIVE else Working()
 
+    def service(self, host: HostRef) -> Progress:
+        """Begin firmware work, or tell how far it is; that it is done is told once."""
+        node = self._nodes[host.key]
+        if node.service is Service.DONE:
+            node.service = Service.NONE
+            return Finished()
+        if node.service is Service.NONE and node.order is None:
+            node.service = Service.UNDER_WAY
+            self._begin(host.key, self._work(host.key).service())
+        return Working()
+
     def forget(self, host: HostRef) -> None:
         self._end_work(host.key)
         self._nodes.pop(host.key, None)
@@ -91,7 +104,7 @@ class Ironic:
 
     def change_power(self, host: HostRef, order: Order, *, force: bool) -> PowerAnswer:
         node = self._nodes[host.key]
-        if node.order is not None:
+        if node.busy:
             return Working()
         if order is not Order.FORCE_RESTART and node.on == (WANTED[order] is Power.ON):
             return Finished()
@@ -157,7 +170,8 @@ class IronicClient:
         return Finished()
 
     async def service(self, host: HostRef) -> Progress:
-        return Working()
+        await self._answer()
+        return self._ironic.service(host)
 
     async def detach(self, host: HostRef) -> None:
         await self._answer()

@@ -33,6 +33,8 @@ class IronicSettings:
     sync_retries: int = 3
     """Failed looks after which the next one gives the BMC up."""
     recovery_every: float = 300.0
+    servicing: float = 60.0
+    """For so long firmware work runs the machine. Not measured."""
 
 
 class Stage(Enum):
@@ -42,6 +44,15 @@ class Stage(Enum):
     MANAGEABLE = auto()
     ADOPTING = auto()
     ACTIVE = auto()
+
+
+class Service(Enum):
+    """How far firmware work on a machine is."""
+
+    NONE = auto()
+    UNDER_WAY = auto()
+    DONE = auto()
+    """And nobody has asked since."""
 
 
 WANTED: Final = {
@@ -66,6 +77,12 @@ class Node:
     last_error: str = ""
     power_failure: bool = False
     failed_looks: int = 0
+    service: Service = Service.NONE
+
+    @property
+    def busy(self) -> bool:
+        """An order, or firmware work, is under way."""
+        return self.order is not None or self.service is Service.UNDER_WAY
 
 
 class NodeWork:
@@ -96,6 +113,14 @@ class NodeWork:
             self._node.on = WANTED[order] is Power.ON
         self._node.last_error = failure
         self._node.order = None
+
+    async def service(self) -> None:
+        """Firmware work runs the machine. The record follows only when it is done."""
+        await self._runtime.sleep(self._settings.sends_after)
+        while await self._node.bmc.reset(Order.ON) is not Answer.ACCEPTED:
+            await self._runtime.sleep(self._settings.unreachable_limit)
+        await self._runtime.sleep(self._settings.servicing)
+        self._node.on, self._node.service = True, Service.DONE
 
     async def _send(self, order: Order) -> str:
         """Why it came to nothing; "" when the machine has followed."""
@@ -129,7 +154,7 @@ class NodeWork:
             due = max(due + self._between_looks, self._runtime.monotonic())
             await self._runtime.sleep(due - self._runtime.monotonic())
             # Until it was verified there is no record, only the place for one.
-            if self._node.order is None and self._node.stage is not Stage.VERIFYING:
+            if self._node.stage is not Stage.VERIFYING and not self._node.busy:
                 await self._look()
 
     @property
@@ -151,7 +176,7 @@ class NodeWork:
 
     def _count_failure(self) -> None:
         node = self._node
-        if node.order is not None:
+        if node.busy:
             return  # Somebody ordered meanwhile, and will find out.
         node.failed_looks += 1
         if node.failed_looks > self._settings.sync_retries:

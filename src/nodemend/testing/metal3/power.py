@@ -1,7 +1,7 @@
 """The power of a host that a workload may run on, or that waits for one: what is wished for, and ordered."""
 
 from nodemend.testing.metal3.events import NO_REASON
-from nodemend.testing.metal3.firmware import work_is_pending
+from nodemend.testing.metal3.firmware import settle_work, work_is_pending
 from nodemend.testing.metal3.host import Hold
 from nodemend.testing.metal3.look import Again, AtOnce, Look, Outcome, Tools
 from nodemend.testing.metal3.names import IN_USE, REBOOT, ErrorType, Operational
@@ -50,6 +50,7 @@ async def _service(look: Look, tools: Tools) -> Outcome | None:
     progress = await tools.provisioner.service(host.ref)
     look.dirty = True
     if isinstance(progress, Finished):
+        await settle_work(tools.api, host)
         host.operational = Operational.OK
         return AtOnce()
     host.operational = Operational.SERVICING

@@ -49,8 +49,7 @@ class Rack:
         `crossed` with another machine has that one's BMC.
         """
         for name in self.bmcs:
-            secret = {"metadata": {"name": f"{name}-bmc"}, "data": {"username": _ADMIN, "password": _ADMIN}}
-            api.create(SECRET, secret, NAMESPACE)
+            api.create(SECRET, secret_for(name), NAMESPACE)
             behind = (crossed or {}).get(name, name)
             bmc = {"address": address(behind), "credentialsName": f"{name}-bmc"}
             source = {"image": {"url": "an image"}} if deployed else {"externallyProvisioned": True}
@@ -64,6 +63,11 @@ class Rack:
 
     def _program(self, runtime: Runtime, transport: Transport, _name: str) -> Coroutine[Any, Any, None]:
         return HostOperator(runtime, transport, IronicClient(self.ironic, runtime)).run()
+
+
+def secret_for(host: str) -> dict[str, Any]:
+    """With which its BMC lets one in."""
+    return {"metadata": {"name": f"{host}-bmc"}, "data": {"username": _ADMIN, "password": _ADMIN}}
 
 
 def address(machine: str) -> str:

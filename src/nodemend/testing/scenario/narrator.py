@@ -1,5 +1,6 @@
 """Tells what happens in a simulated cluster: one line for each thing that somebody would want to know."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,6 +22,23 @@ class Narrator:
         self._world: World | None = None
         self._said: dict[str, str] = {}
         self._tainted: set[str] = set()
+        self._awaited: list[tuple[str, Callable[[], object]]] = []
+        self.at_the_end: list[Callable[[], None]] = []
+        """Each tells how things stand when the story is over."""
+
+    @property
+    def awaited(self) -> list[str]:
+        """Words for which somebody still waits."""
+        return [words for words, _ in self._awaited]
+
+    def once(self, words: str, then: Callable[[], object]) -> None:
+        """Call `then` as soon as a line is told that has these words in it."""
+        self._awaited.append((words, then))
+
+    def conclude(self) -> None:
+        self.lines.append("at the end")
+        for tell in self.at_the_end:
+            tell()
 
     def listen(self, world: World) -> None:
         self._world = world
@@ -30,6 +48,10 @@ class Narrator:
     def tell(self, what: str) -> None:
         now = int(self._world.scheduler.now) if self._world else 0
         self.lines.append(f"{now // 60:02}:{now % 60:02}  {what}")
+        due = [pair for pair in self._awaited if pair[0] in what]
+        self._awaited = [pair for pair in self._awaited if pair not in due]
+        for _, then in due:
+            then()
 
     def started(self, machine: Machine, workload: str) -> None:
         self.tell(f"{workload} runs on {machine.name}")
@@ -42,6 +64,8 @@ class Narrator:
             self._heard_recovery(request, kind[-1], msgspec.json.decode(answer.body))
         elif "remediationorders" in kind and request.method is Method.DELETE:
             self.tell(f"the order for {kind[-1]} ends")
+        elif "nodes" in kind and request.method is Method.DELETE:
+            self.tell(f"RELEASE {kind[-1]}: its Node is deleted")
         elif "nodes" in kind:
             self._heard_node(msgspec.json.decode(answer.body))
         elif "nodehealthchecks" in kind:
@@ -56,7 +80,7 @@ class Narrator:
         else:
             status = now.get("status") or {"phase": "New"}
             said = f"{status['phase']}: {status.get('message', '')}".rstrip(": ")
-            self._say(f"remediation of {name}", said)
+            self.say(f"remediation of {name}", said)
 
     def _heard_recovery(self, request: Request, last: str, now: Object) -> None:
         asked = request.method is Method.POST
@@ -76,12 +100,12 @@ class Narrator:
     def _heard_check(self, check: Object) -> None:
         for report in (check.get("status") or {}).get("reports", ()):
             said = f"{report['verdict']} {report.get('message', '')}".rstrip()
-            self._say(f"check: {report['name']}", said)
+            self.say(f"check: {report['name']}", said)
         for recovery in (check.get("status") or {}).get("recoveries", ()):
             said = f"{recovery['phase']} {recovery.get('message', '')}".rstrip()
-            self._say(f"check: recovery of {recovery['node']}", said)
+            self.say(f"check: recovery of {recovery['node']}", said)
 
-    def _say(self, about: str, said: str) -> None:
+    def say(self, about: str, said: str) -> None:
         """Once, until something else is said about the same."""
         if self._said.get(about) != said:
             self._said[about] = said

@@ -1,180 +1,32 @@
 """Plays a scenario and tells what happened."""
 
-import re
 from collections.abc import Callable
-from functools import partial
-from typing import Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import (
-    MANUAL_REMEDIATION,
-    NODE,
-    NODE_HEALTH_CHECK,
-    REMEDIATION_ORDER,
-    REMEDIATION_POLICY,
-)
-from nodemend.testing.api_server.admission import User
-from nodemend.testing.cluster.direct import Direct
-from nodemend.testing.cluster.foreign_kinds import a_definition, a_reference, foreign
-from nodemend.testing.cluster.world import CHECK, Account, Shape, World
-from nodemend.testing.scenario.narrator import Narrator
+from nodemend.testing.scenario.deeds import DEEDS
+from nodemend.testing.scenario.host_deeds import HOST_DEEDS
+from nodemend.testing.scenario.machine_deeds import MACHINE_DEEDS
+from nodemend.testing.scenario.node_deeds import NODE_DEEDS
 from nodemend.testing.scenario.reader import Scenario, ScenarioError
-
-SEED: Final = "scenario"
-RECOVERY_TEMPLATE: Final = foreign("SwitchOnTemplate")
-RECOVERY: Final = foreign("SwitchOn")
-"""What a check names that has a recovery."""
-Deed = Callable[["Stage", str], None]
+from nodemend.testing.scenario.stage import Deed, Stage
 
 
-class Stage:
-    """A world in which incidents happen."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        self.narrator = Narrator()
-        kinds = (RECOVERY, RECOVERY_TEMPLATE) if scenario.recovers else ()
-        definitions = tuple(a_definition(kind) for kind in kinds)
-        nodes, workloads = scenario.nodes, scenario.workloads
-        shape = Shape(nodes, workloads, replicas=1, people=False, definitions=definitions)
-        self.world = World(SEED, shape, self.narrator.started)
-        if scenario.recovers:
-            template = {"metadata": {"name": "usual"}, "spec": {"template": {"spec": {"port": 2}}}}
-            self.world.admin_api.create(RECOVERY_TEMPLATE, template, "default")
-            recovery = {"template": a_reference(RECOVERY.kind), "timeout": "5m"}
-            self.world.admin_api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": {"recovery": recovery}})
-        self.narrator.listen(self.world)
-        self.anna = Direct(Account(self.world.server, User("anna")))
-        for order, incident in enumerate(scenario.incidents):
-            deed, about = _find(incident.words)
-            # Those of the same second happen in the order in which they are written.
-            when = incident.at.total_seconds() + order * 1e-6
-            self.world.scheduler.at(when, self._incident(incident.words, deed, about))
-
-    def _incident(self, words: str, deed: Deed, about: str) -> Callable[[], None]:
-        def happen() -> None:
-            self.narrator.tell(f"* {words}")
-            deed(self, about)
-
-        return happen
-
-
-def play(scenario: Scenario) -> tuple[str, ...]:
-    stage = Stage(scenario)
+def play(scenario: Scenario, attend: Callable[[Stage], None] = lambda stage: None) -> tuple[str, ...]:
+    """`attend` is given the stage before anything happens, to watch it in ways of its own."""
+    stage = Stage(scenario, _find)
+    attend(stage)
     try:
         stage.world.run(scenario.until.total_seconds())
+        if scenario.hosts is not None:
+            stage.narrator.conclude()
     finally:
-        stage.world.close()
+        stage.close()
+    if waiting := stage.narrator.awaited:
+        raise ScenarioError(f"nobody ever told {waiting[0]!r}")
     return tuple(stage.narrator.lines)
 
 
-def _cut_off(stage: Stage, node: str) -> None:
-    stage.world.machines[node].connected = False
-
-
-def _connect(stage: Stage, node: str) -> None:
-    stage.world.machines[node].connected = True
-
-
-def _power_off(stage: Stage, node: str) -> None:
-    stage.world.machines[node].power_off()
-
-
-def _power_on(stage: Stage, node: str) -> None:
-    stage.world.machines[node].connected = True
-    stage.world.machines[node].power_on()
-
-
-def _vouch(stage: Stage, node: str) -> None:
-    """As `kubectl mend confirm` does: repeats what the status shows."""
-    remediation = stage.anna.get(MANUAL_REMEDIATION, node, keys.SYSTEM_NAMESPACE)
-    if remediation is None:
-        stage.narrator.tell(f"refused: there is no remediation of {node}")
-        return
-    status = remediation["status"]
-    word = {
-        "by": "anna",
-        "reason": "I switched it off",
-        **{field: status.get(field, "") for field in ("nodeUID", "bootID", "lastRenewTime")},
-    }
-    _write_word(stage, node, word)
-
-
-def _withdraw(stage: Stage, node: str) -> None:
-    _write_word(stage, node, None)
-
-
-def _write_word(stage: Stage, node: str, word: dict[str, str] | None) -> None:
-    at = (keys.SYSTEM_NAMESPACE, "")
-    answer = stage.anna.try_patch(MANUAL_REMEDIATION, node, {"spec": {"confirmation": word}}, at=at)
-    if answer.status != 200:
-        stage.narrator.tell(f"refused: {answer.status}")
-
-
-def _end_recovery(stage: Stage, node: str, *, succeeded: str) -> None:
-    """As its controller would say it."""
-    status = {"conditions": [{"type": "Succeeded", "status": succeeded}]}
-    stage.world.admin_api.patch(RECOVERY, node, {"status": status}, at=("default", "status"))
-
-
-def _delete_recovery(stage: Stage, node: str) -> None:
-    stage.world.admin_api.delete(RECOVERY, node, "default")
-
-
-def _delete_node(stage: Stage, node: str) -> None:
-    stage.world.admin_api.delete(NODE, node)
-
-
-def _set_mode(stage: Stage, mode: str) -> None:
-    stage.world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"mode": mode}})
-
-
-def _pause(stage: Stage, reason: str) -> None:
-    change = {"spec": {"pause": {"reason": reason, "by": "anna"}}}
-    stage.anna.patch(REMEDIATION_POLICY, keys.POLICY_NAME, change)
-
-
-def _resume(stage: Stage, _nothing: str) -> None:
-    stage.anna.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": None}})
-
-
-def _order(stage: Stage, node: str, *, past_guard: bool = False) -> None:
-    """As `kubectl mend run` does, but for what that refuses by itself."""
-    found = stage.anna.get(NODE, node)
-    uid = found["metadata"]["uid"] if found else ""
-    spec = {"by": "anna", "reason": "it is really dead", "nodeUID": uid, "pastGuard": past_guard}
-    stage.anna.create(REMEDIATION_ORDER, {"metadata": {"name": node}, "spec": spec})
-
-
-def _override(stage: Stage, node: str) -> None:
-    _order(stage, node, past_guard=True)
-
-
-def _take_back_order(stage: Stage, node: str) -> None:
-    stage.anna.delete(REMEDIATION_ORDER, node)
-
-
-_DEEDS: Final[tuple[tuple[re.Pattern[str], Deed], ...]] = (
-    (re.compile(r"(\S+) is cut off"), _cut_off),
-    (re.compile(r"(\S+) is connected again"), _connect),
-    (re.compile(r"(?:anna switches )?(\S+) (?:off|loses power)"), _power_off),
-    (re.compile(r"(?:anna switches )?(\S+) (?:on|is switched on)"), _power_on),
-    (re.compile(r"anna vouches for (\S+)"), _vouch),
-    (re.compile(r"anna takes back her word for (\S+)"), _withdraw),
-    (re.compile(r"anna orders the remediation of (\S+)"), _order),
-    (re.compile(r"anna lets (\S+) past the guard"), _override),
-    (re.compile(r"anna takes back her order for (\S+)"), _take_back_order),
-    (re.compile(r"anna deletes the Node (\S+)"), _delete_node),
-    (re.compile(r"the recovery of (\S+) succeeds"), partial(_end_recovery, succeeded="True")),
-    (re.compile(r"the recovery of (\S+) fails"), partial(_end_recovery, succeeded="False")),
-    (re.compile(r"anna deletes the recovery of (\S+)"), _delete_recovery),
-    (re.compile(r"the mode is (DryRun|Act)"), _set_mode),
-    (re.compile(r"anna pauses everything: (.+)"), _pause),
-    (re.compile(r"anna resumes()"), _resume),
-)
-
-
 def _find(words: str) -> tuple[Deed, str]:
-    for pattern, deed in _DEEDS:
+    for pattern, deed in (*DEEDS, *HOST_DEEDS, *MACHINE_DEEDS, *NODE_DEEDS):
         if found := pattern.fullmatch(words):
             return deed, found[1]
     raise ScenarioError(f"nobody knows how to do {words!r}")

@@ -49,7 +49,10 @@ def cluster(**changes: Any) -> Any:
         (
             {"served": Present(frozenset({"nodehealthchecks", "remediationpolicies", "manualremediations"}))},
             FAIL,
-            "manualremediationtemplates and remediationorders of nodemend.io/v1alpha1 are not served",
+            (
+                "manualremediationtemplates, remediationorders, selfremediations and "
+                "selfremediationtemplates of nodemend.io/v1alpha1 are not served"
+            ),
         ),
         (
             {"served": Unreadable("no")},

@@ -1,10 +1,13 @@
 """The check in a simulated cluster that works."""
 
+from nodemend.api import keys
+from nodemend.api.group_versions import NODE_HEALTH_CHECK, SELF_REMEDIATION_TEMPLATE
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.gather import gather
 from nodemend.testing.cluster.world import Shape, World
 from tests.unit.cli.check.sound_facts import troubles
 from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
 
 
 def test_a_cluster_that_works_has_nothing_to_complain_about() -> None:
@@ -31,3 +34,30 @@ def test_what_somebody_may_is_what_the_api_server_says() -> None:
         "confirm": False,
         "configure": False,
     }
+
+
+def test_agents_are_read_and_judged_by_what_the_template_in_use_accepts() -> None:
+    world = FencingWorld("check", gated=False)
+    template = {"spec": {"template": {"spec": {"accept": ["NoBootGate"]}}}}
+    world.api.create(
+        SELF_REMEDIATION_TEMPLATE, {"metadata": {"name": "reset"}, **template}, keys.SYSTEM_NAMESPACE
+    )
+    remedy = {
+        "apiVersion": SELF_REMEDIATION_TEMPLATE.api_version,
+        "kind": SELF_REMEDIATION_TEMPLATE.kind,
+        "name": "reset",
+        "namespace": keys.SYSTEM_NAMESPACE,
+    }
+    [check] = world.api.list(NODE_HEALTH_CHECK)
+    change = {"spec": {"selector": {"matchLabels": None}, "remedies": [{"template": remedy}]}}
+    world.api.patch(NODE_HEALTH_CHECK, check["metadata"]["name"], change)
+    before = assess(SimulatedCaller(world.world).run(gather))
+    world.cut_off()
+    world.run(120.0)
+    after = assess(SimulatedCaller(world.world).run(gather))
+    world.close()
+
+    assert before.fencing is not None
+    assert after.fencing is not None
+    assert [row.safe_time_seconds for row in before.fencing.nodes] == [72] * 5
+    assert [row.node for row in after.fencing.nodes if row.agent == "silent"] == [SICK]

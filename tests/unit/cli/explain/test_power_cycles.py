@@ -5,7 +5,7 @@ from nodemend.cli.explain.facts import gather
 from nodemend.cli.explain.reasoning import explain_node
 from nodemend.cli.explain.view import Answer, ExplainView
 from nodemend.testing.cluster.world import World
-from tests.simulation.power.world import furnish, shaped
+from nodemend.testing.metal3.furnishing import furnish, shaped
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SICK = "node-1"

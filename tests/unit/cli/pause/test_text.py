@@ -3,10 +3,12 @@
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
+from nodemend.api.self_remediation import Phase as SelfPhase
 from nodemend.cli.pause.text import render_paused, render_resumed
 from nodemend.cli.pause.view import paused_view, resumed_view
 from nodemend.cli.pause.writing import Change
 from tests.unit.cli.check.sound_facts import EVIDENCE, remediation
+from tests.unit.cli.node_cases import by_itself
 
 SWAP = Pause(reason="switch swap", by="anna")
 OPEN = [
@@ -81,3 +83,18 @@ def test_a_pause_of_one_check_says_that_what_has_begun_goes_on() -> None:
     assert resumed[-2] == '  undo:  kubectl mend pause --check workers --reason "switch swap"'
     never = list(render_resumed(resumed_view(Change(None), check="workers", dry_run=False)))
     assert never[0] == "nhc/workers is not paused. Nothing was changed."
+
+
+def test_nodes_that_fence_themselves_are_asked_nothing_new_meanwhile() -> None:
+    open_ = [
+        by_itself(SelfPhase.FENCING),
+        by_itself(SelfPhase.RELEASING, evidence=EVIDENCE),
+        by_itself(SelfPhase.RECOVERING, evidence=EVIDENCE, released=True),
+    ]
+    going_on = paused_view(SWAP, Change(None), open_, dry_run=False).going_on
+
+    assert [one.meanwhile for one in going_on] == [
+        "asks no node to reset itself and releases nothing; one that was asked already may reset",
+        "finishes a release that has begun, and begins none",
+        "goes on waiting for the node to come back",
+    ]

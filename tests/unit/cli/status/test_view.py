@@ -17,6 +17,7 @@ from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.listed_machines import MachineListing
+from nodemend.cli.remediations import Listing
 from nodemend.cli.status.command import gather
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, status_view, without_ages
@@ -53,7 +54,9 @@ def view_of(policy: Seen[RemediationPolicy], *checks: NodeHealthCheck) -> Status
         ),
         remediation("edge-09", phase=Phase.SUCCEEDED),
     ]
-    return status_view(policy, LEADERS, Present(list(checks)), Present(remediations), MachineListing(), NOW)
+    return status_view(
+        policy, LEADERS, Present(list(checks)), Listing(Present(remediations)), MachineListing(), NOW
+    )
 
 
 def test_checks_show_what_they_report_and_the_guard() -> None:
@@ -110,14 +113,14 @@ def test_mode_and_pause_are_those_of_the_policy() -> None:
 
 
 def test_what_cannot_be_read_is_told() -> None:
-    view = status_view(Present(ACTING), LEADERS, Unreadable("no"), Absent(), MachineListing(), NOW)
+    view = status_view(Present(ACTING), LEADERS, Unreadable("no"), Listing(), MachineListing(), NOW)
 
     assert view.unread == ("health checks cannot be read: no",)
 
 
 def test_a_controller_that_does_not_live_makes_the_status_bad() -> None:
     for state in LeaderState:
-        view = status_view(Absent(), (leader("checker", state),), Absent(), Absent(), MachineListing(), NOW)
+        view = status_view(Absent(), (leader("checker", state),), Absent(), Listing(), MachineListing(), NOW)
         assert view.led == (state in (LeaderState.ALIVE, LeaderState.UNKNOWN))
 
 
@@ -179,7 +182,7 @@ def test_a_recovery_has_a_row_of_its_own_beside_what_the_node_is() -> None:
         message="It says that it has failed. Switch on by hand what is still off.",
     )
     found = check().but(status=NodeHealthCheckStatus(recoveries=(owes,)))
-    view = status_view(Present(ACTING), LEADERS, Present([found]), Present([]), MachineListing(), NOW)
+    view = status_view(Present(ACTING), LEADERS, Present([found]), Listing(), MachineListing(), NOW)
     assert view.nodes == (
         NodeRow(
             node="edge-12",

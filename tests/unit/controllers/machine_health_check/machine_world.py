@@ -140,6 +140,7 @@ class MachineWorld:
         medik8s_leases: str = "",
         recorder: MachineRecorder | None = None,
         link: LinkQuality = GOOD_LINK,
+        annotation_template: str = "",
     ) -> "MachineWorld":
         """Start the checker, and wait until it trusts what it sees."""
         self.process = SimulatedProcess(self.scheduler, "checker", HostClock())
@@ -151,6 +152,7 @@ class MachineWorld:
             machines=MachineDuty(
                 MachineObservers(Silent(), recorder or Silent(), self.clusters_seen),
                 self.connector(self.process),
+                annotation_template=annotation_template,
             ),
             medik8s_leases=medik8s_leases,
         )

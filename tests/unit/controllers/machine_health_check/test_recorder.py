@@ -1,21 +1,29 @@
 """What is told of a machine, and how often."""
 
 import io
+from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from prometheus_client import CollectorRegistry
 
 from nodemend.api.group_versions import Resource
+from nodemend.api.keys import EXTERNAL_REMEDIATION
 from nodemend.api.label_selector import LabelSelector
 from nodemend.controllers.checking.standings import HEALTHY, REMEDIATING, Entry, Standing, Tally
+from nodemend.controllers.machine_health_check.annotated_machine import (
+    as_check,
+    check_key_for,
+)
 from nodemend.controllers.machine_health_check.fleet import MachineCheckKey, MachineKey
 from nodemend.controllers.machine_health_check.gather import Target
 from nodemend.controllers.machine_health_check.recorder import MachineHealthCheckRecorder
+from nodemend.decide.annotated_machine import Clear
 from nodemend.decide.limits import Reading
 from nodemend.decide.machine_marks import Marks
 from nodemend.decide.machine_request import Ask
 from nodemend.decide.machine_rules import MachineRules
-from nodemend.decide.remediation_request import Withdraw
+from nodemend.decide.remediation_request import Create, Withdraw
 from nodemend.kube.event_book import Happening
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_dialect import CLUSTER_API, CLUSTER_API_V1BETA2
@@ -107,6 +115,27 @@ def test_what_is_asked_and_withdrawn_is_told_on_the_machine() -> None:
     assert [(one.reason, one.note) for one in told.happenings] == [
         ("RemediationStarted", "mhc/workers asked its MachineSet to replace it."),
         ("RemediationWithdrawn", "mhc/workers needs its remediation no longer."),
+    ]
+
+
+def test_what_an_annotation_asks_for_is_told_by_its_name() -> None:
+    told, target = Told(), a_target()
+    asked = replace(
+        target,
+        check_key=check_key_for(target.machine),
+        check=as_check(structs.replace(target.machine, hosted=True), "reboot"),
+    )
+    told.recorder.asked(asked, Create())
+    told.recorder.asked(asked, Clear(""))
+    told.recorder.unheeded(target.machine, "it has the annotation x")
+    assert [(one.type, one.reason, one.note) for one in told.happenings] == [
+        ("Normal", "RemediationStarted", f"{EXTERNAL_REMEDIATION} asked for a Metal3Remediation."),
+        ("Normal", "AskingSettled", f"{EXTERNAL_REMEDIATION} was taken off: the node is Ready."),
+        (
+            "Warning",
+            "AskingUnheeded",
+            f"{EXTERNAL_REMEDIATION} is not heeded on this Machine: it has the annotation x. Take it off.",
+        ),
     ]
 
 

@@ -61,9 +61,16 @@ class WorkloadWorld(MachineWorld):
         medik8s_leases: str = "",
         recorder: MachineRecorder | None = None,
         link: LinkQuality = GOOD_LINK,
+        annotation_template: str = "",
     ) -> "WorkloadWorld":
         """Clusters are connected to a little later than our own is seen, and must be calm for as long."""
-        super().start(calm=calm, medik8s_leases=medik8s_leases, recorder=recorder, link=link)
+        super().start(
+            calm=calm,
+            medik8s_leases=medik8s_leases,
+            recorder=recorder,
+            link=link,
+            annotation_template=annotation_template,
+        )
         if calm:
             self.run(10)
         return self

@@ -13,9 +13,10 @@ from nodemend.api.group_versions import (
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
 )
+from nodemend.decide.remediation_order import Order
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.direct import Direct
-from nodemend.testing.cluster.replicas import Replica
+from nodemend.testing.cluster.replicas import Replica, Silent
 from nodemend.testing.cluster.world import Account, Shape, World
 
 SICK = "node-1"
@@ -24,11 +25,25 @@ UNREADY_AT = 75.0
 SOON = 15.0
 
 
+class _Lapses(Silent):
+    """Remembers which orders ended unused: by whom, and why."""
+
+    def __init__(self) -> None:
+        self.lapsed: list[tuple[str, str]] = []
+
+    def order_lapsed(self, *told: object) -> None:
+        _target, order, why = told
+        assert isinstance(order, Order)
+        self.lapsed.append((order.by, str(why)))
+
+
 class Story:
     """A node is not Ready, but has not been so for long enough."""
 
     def __init__(self, *, machines: int = 6, silent: tuple[str, ...] = (SICK,)) -> None:
-        self.world = World("orders", Shape(machines=machines, people=False, replicas=1))
+        self._recorder = _Lapses()
+        shape = Shape(machines=machines, people=False, replicas=1, recorder=self._recorder)
+        self.world = World("orders", shape)
         self.anna = Direct(Account(self.world.server, User("anna")))
         self.world.run(10.0)
         for name in silent:
@@ -48,6 +63,17 @@ class Story:
     def run(self, seconds: float) -> "Story":
         self.world.run(self.world.scheduler.now + seconds)
         return self
+
+    def run_until_taken_up(self) -> None:
+        for _ in range(10_000):
+            if not self.orders:
+                return
+            self.run(0.001)
+        raise AssertionError("nobody took up the order")
+
+    @property
+    def lapsed(self) -> list[tuple[str, str]]:
+        return self._recorder.lapsed
 
     @property
     def remediations(self) -> list[dict[str, Any]]:
@@ -100,20 +126,28 @@ def test_an_order_is_used_up_by_the_remediation_that_it_began(story: Story) -> N
     assert story.report["verdict"] == "Suspect"
 
 
-def test_an_order_is_used_once_though_the_checker_dies_before_it_can_say_so(story: Story) -> None:
+def test_an_order_is_lost_and_not_followed_twice_when_the_checker_dies_over_it(story: Story) -> None:
     story.order()
-    story.checker.process.pause(600.0)
-    uid = story.world.admin_api.list(REMEDIATION_ORDER)[0]["metadata"]["uid"]
-    template = {"labels": {keys.CHECK: "all-nodes"}, "annotations": {keys.ORDER: uid}}
-    story.world.admin_api.create(
-        MANUAL_REMEDIATION,
-        {"metadata": {"name": SICK, **template}, "spec": {}},
-        keys.SYSTEM_NAMESPACE,
-    )
+    story.run_until_taken_up()
+    assert story.remediations == []
     story.checker.process.crash()
+    story.run(20.0)
+    assert (story.remediations, story.report["verdict"]) == ([], "Suspect")
+
     story.run(60.0)
-    assert story.orders == []
-    assert len(story.remediations) == 1
+    [remediation] = story.remediations
+    assert keys.ORDER not in remediation["metadata"]["annotations"]
+
+
+def test_an_order_that_was_taken_up_in_vain_is_told_to_have_lapsed() -> None:
+    story = Story()
+    story.order()
+    story.run_until_taken_up()
+    rival = {"metadata": {"name": SICK}, "spec": {}}
+    story.world.admin_api.create(MANUAL_REMEDIATION, rival, keys.SYSTEM_NAMESPACE)
+    story.run(SOON)
+    assert story.lapsed == [("anna", "it was taken up, but another remediation was there first")]
+    story.world.close()
 
 
 def test_an_order_is_held_by_the_guard_like_any_other_and_begins_when_it_opens(story: Story) -> None:

@@ -3,7 +3,13 @@
 from typing import Any, Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, Resource
+from nodemend.api.group_versions import (
+    BARE_METAL_HOST,
+    CAPM3_REMEDIATION,
+    METAL3_REMEDIATION,
+    NODE,
+    Resource,
+)
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.direct import Object
 from nodemend.testing.cluster.foreign_kinds import a_definition
@@ -36,9 +42,20 @@ QUICK: Final = {
 class PowerWorld:
     """Machine `m-N` is the node `node-N` on the host `node-N`. Nobody checks: the test asks by itself."""
 
-    def __init__(self, seed: str) -> None:
-        definitions = tuple(map(a_definition, KINDS))
-        shape = Shape(people=False, power_cycle=True, machines=3, definitions=definitions)
+    def __init__(
+        self, seed: str, *, node_deletion: bool = False, capm3_kinds: bool = False, installed: bool = True
+    ) -> None:
+        """`capm3_kinds`: they are served; `installed`: they are there."""
+        kinds = (*KINDS, CAPM3_REMEDIATION) if installed else KINDS
+        definitions = tuple(map(a_definition, kinds))
+        shape = Shape(
+            people=False,
+            power_cycle=True,
+            node_deletion=node_deletion,
+            capm3_kinds=capm3_kinds,
+            machines=3,
+            definitions=definitions,
+        )
         self.world = World(seed, shape)
         self.api = self.world.admin_api
         account = Account(self.world.server, User("metal3"))
@@ -68,6 +85,7 @@ class PowerWorld:
         self.api.patch(MACHINE, name, {"status": {"nodeRef": {"name": node}}}, at=(NAMESPACE, "status"))
         consumer = {"kind": METAL3_MACHINE.kind, "name": name, "namespace": NAMESPACE}
         self.patch_host({"spec": {"consumerRef": consumer}}, node)
+        self.world.machines[node].provider_id = provider
         self.api.patch(NODE, node, {"spec": {"providerID": provider}})
         return machine
 
@@ -113,6 +131,11 @@ class PowerWorld:
     def holds(self) -> list[str]:
         """Ours, on the sick node's host."""
         return [key for key in self.annotations if key.startswith(keys.OUR_HOLD_PREFIX)]
+
+    @property
+    def node(self) -> Object | None:
+        """The sick one."""
+        return self.api.get(NODE, SICK)
 
     def close(self) -> None:
         self.rack.close()

@@ -5,8 +5,16 @@ from collections.abc import Iterator
 import pytest
 
 from nodemend.api import keys
-from nodemend.api.group_versions import METAL3_REMEDIATION, NODE
+from nodemend.api.group_versions import METAL3_REMEDIATION, NODE, POD
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_request import Method
 from nodemend.testing.metal3.rack import NAMESPACE
+from nodemend.testing.network import GOOD_LINK, Link
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.transport import SimulatedTransport
+from tests.unit.controllers.power_cycle.power_telling import Told
 from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
 
 LEFT = f"{keys.OUR_HOLD_PREFIX}of-a-remediation-that-is-gone"
@@ -69,3 +77,82 @@ def test_the_hold_of_a_living_one_is_its_own(world: PowerWorld) -> None:
 
     assert world.status["phase"] == "power-off"
     assert world.holds
+
+
+class Sweeper:
+    """One more that looks at all hosts, and tells what it saw."""
+
+    def __init__(self, world: PowerWorld) -> None:
+        scheduler = world.world.scheduler
+        self.told = Told(scheduler)
+        process = SimulatedProcess(scheduler, "sweeper", HostClock())
+        transport = SimulatedTransport(Link(process, world.world.remediator, GOOD_LINK))
+        client = ApiClient(transport, process)
+        sweep = HoldSweep(Reader(client, process), client, self.told.recorder, lambda: True)
+        process.spawn(sweep.run(), "sweep")
+
+    @property
+    def held(self) -> set[tuple[str, ...]]:
+        """Host, namespace and remediation."""
+        return set(self.told.samples("host_held_since_timestamp_seconds"))
+
+
+def test_a_host_is_told_to_be_held_for_as_long_as_it_is(world: PowerWorld) -> None:
+    world.rack.bmcs[SICK].faults.off_never_done = True
+    world.world.machines[SICK].hung = True
+    sweeper = Sweeper(world)
+    world.ask(powerOffTimeoutSeconds=600)
+    world.run(250.0)
+    assert sweeper.held == {(SICK, NAMESPACE, "m-1")}
+
+    # While hosts cannot be read, nothing new is known.
+    world.world.remediator.forbidden.add((Method.GET, "baremetalhosts"))
+    world.run(90.0)
+    assert sweeper.held == {(SICK, NAMESPACE, "m-1")}
+
+    world.world.remediator.forbidden.clear()
+    world.api.delete(METAL3_REMEDIATION, "m-1", NAMESPACE)
+    world.run(150.0)
+    assert sweeper.held == set()
+
+
+def test_one_that_is_left_behind_and_stays_is_told_without_a_remediation(world: PowerWorld) -> None:
+    ours = {"key": keys.OUT_OF_SERVICE, "value": keys.OUR_TAINT_VALUE, "effect": keys.NO_EXECUTE}
+    world.api.patch(NODE, SICK, {"spec": {"taints": [ours]}})
+    hold(world, LEFT)
+    sweeper = Sweeper(world)
+    world.run(30.0)
+    assert sweeper.held == {(SICK, NAMESPACE, "")}
+    assert sweeper.told.samples("holds_left_behind_total") == {("kept",): 1.0}
+
+    world.api.patch(NODE, SICK, {"spec": {"taints": None}})
+    world.run(150.0)
+    assert sweeper.held == set()
+
+
+def test_where_one_stays_it_is_looked_at_again_every_minute(world: PowerWorld) -> None:
+    """Also when nothing is remediated any more."""
+    ours = {"key": keys.OUT_OF_SERVICE, "value": keys.OUR_TAINT_VALUE, "effect": keys.NO_EXECUTE}
+    world.api.patch(NODE, SICK, {"spec": {"taints": [ours]}})
+    world.patch_host({"metadata": {"annotations": {LEFT: keys.HARD_HOLD}}})
+    world.run(1900.0)
+    assert LEFT in world.annotations
+
+    world.api.patch(NODE, SICK, {"spec": {"taints": None}})
+    world.run(90.0)
+    assert LEFT not in world.annotations
+
+
+def test_it_stays_while_pods_are_left_of_a_node_that_is_gone(world: PowerWorld) -> None:
+    """Perhaps it was deleted to release them: they are being removed by force."""
+    pods = [pod for pod in world.api.list(POD) if pod["spec"]["nodeName"] == SICK]
+    assert pods
+    world.world.machines[SICK].hung = True
+    world.api.delete(NODE, SICK)
+    hold(world, LEFT)
+    world.run(62.0)
+    assert LEFT in world.annotations
+
+    world.run(90.0)
+    assert not [pod for pod in world.api.list(POD) if pod["spec"]["nodeName"] == SICK]
+    assert LEFT not in world.annotations

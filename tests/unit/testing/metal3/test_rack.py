@@ -9,10 +9,12 @@ from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.direct import Object
 from nodemend.testing.cluster.foreign_kinds import a_definition
 from nodemend.testing.cluster.world import Account, Shape, World
+from nodemend.testing.metal3.furnishing import KINDS
+from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from nodemend.testing.metal3.rack import NAMESPACE, Rack
 
 HOLD = "reboot.metal3.io/nodemend"
-SHAPE = Shape(machines=2, workloads=2, replicas=0, people=False, definitions=(a_definition(BARE_METAL_HOST),))
+SHAPE = Shape(machines=2, workloads=2, replicas=0, people=False, definitions=tuple(map(a_definition, KINDS)))
 
 
 class Cluster:
@@ -103,3 +105,25 @@ def test_a_pressed_switch_is_not_seen_until_ironic_looks_and_switches_back(clust
     assert cluster.powered("node-1")
     assert cluster.world.machines["node-1"].boots == 2
     assert cluster.status("node-1")["poweredOn"]
+
+
+def test_firmware_work_runs_a_machine_that_is_held_off_and_the_host_shows_it_off(cluster: Cluster) -> None:
+    api, named = cluster.world.admin_api, {"metadata": {"name": "node-1"}}
+    api.create(HOST_UPDATE_POLICY, {**named, "spec": {"firmwareSettings": "onReboot"}}, NAMESPACE)
+    api.create(HOST_FIRMWARE_SETTINGS, named, NAMESPACE)
+    wanted = [{"type": kind, "status": "True"} for kind in ("ChangeDetected", "Valid")]
+    change = {"status": {"conditions": wanted}}
+    api.patch(HOST_FIRMWARE_SETTINGS, "node-1", change, at=(NAMESPACE, "status"))
+
+    cluster.hold("node-1", '{"mode":"hard"}')
+    cluster.run(25.0)
+
+    assert cluster.powered("node-1")
+    assert cluster.status("node-1")["operationalStatus"] == "servicing"
+    assert not cluster.status("node-1")["poweredOn"]
+
+    cluster.run(90.0)
+
+    assert not cluster.powered("node-1")
+    assert cluster.status("node-1")["operationalStatus"] == "OK"
+    assert cluster.world.machines["node-1"].boots == 2

@@ -1,0 +1,1 @@
+"""What an agent costs: memory on its node, requests and bytes at the API server."""

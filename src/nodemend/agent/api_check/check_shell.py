@@ -1,0 +1,88 @@
+"""One look at this node's Lease: one request, one absolute deadline, an exit code as answer.
+
+A process of its own, so that TLS does not stay in the locked memory of whoever asks. It uses the node's own
+credential, that of kubelet: the node is asked about, so the node asks. With `--publish` it also publishes
+this boot there, if that has not been done.
+"""
+
+import argparse
+import http.client
+import signal
+import sys
+import time
+import urllib.parse
+from pathlib import Path
+
+from nodemend import __version__
+from nodemend.agent.api_check.api_shell import Caller
+from nodemend.agent.api_check.exit_codes import FAILED
+from nodemend.agent.api_check.publish import Publisher, Wanted
+from nodemend.agent.api_check.reply import Unclear, exit_code_of, judge_reply
+from nodemend.agent.feeder.record_shell import read_beginning
+from nodemend.agent.feeder.status_text import parse_status
+from nodemend.agent.feeder.worth import judge_worth, longest_lease
+from nodemend.agent.last_words.folder_shell import read_reset
+from nodemend.api.keys import AGENT_NAMESPACE
+
+
+def run(words: list[str]) -> int:
+    """Its exit code. When the time is over, the kernel ends the process, wherever it hangs."""
+    options = parser().parse_args(words)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, options.within)
+    boot_id = options.boot_id.read_text().strip()
+    try:
+        code, why = _publish(options, boot_id) if options.publish else _look(options, boot_id)
+    except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
+        code, why = FAILED, str(error)
+    if why:
+        sys.stderr.write(f"nodemend-api-check: {why}\n")
+    return code
+
+
+def _look(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
+    # Without a resourceVersion the API server reads through a quorum of its store: a read that began after
+    # the request was sent, whichever server answers it.
+    name = urllib.parse.quote(options.node, safe="")
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases/{name}"
+    status, body = Caller(options).ask("GET", path, None)
+    answer = judge_reply(status, body, options.node, boot_id)
+    return exit_code_of(answer), answer.why if isinstance(answer, Unclear) else ""
+
+
+def _publish(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
+    try:
+        told = parse_status(read_beginning(options.publish))
+    except OSError:
+        told = {}
+    wanted = Wanted(
+        node=options.node,
+        boot_id=boot_id,
+        worth=judge_worth(told, boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME)),
+        feed_lease=longest_lease(told, boot_id) or options.lease_length,
+        version=__version__,
+        wall=time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()),
+        held_back=options.held_back,
+        last_reset=read_reset(options.last_reset) if options.last_reset else None,
+    )
+    return Publisher(wanted, Caller(options).ask, lambda token: Caller(options, token).ask).publish()
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="api-check", description=__doc__)
+    parser.add_argument("--server", required=True, help="https://HOST:PORT of the API server")
+    parser.add_argument("--ca", required=True, help="the authority that its certificate is from")
+    credential = parser.add_mutually_exclusive_group(required=True)
+    credential.add_argument("--certificate", help="kubelet's client certificate")
+    credential.add_argument("--token", type=Path, help="a file with a token, where there is no certificate")
+    parser.add_argument("--key", help="its key, where it is not in the same file")
+    parser.add_argument("--node", required=True, help="the node's name, which is that of its Lease")
+    parser.add_argument("--boot-id", required=True, type=Path)
+    parser.add_argument("--publish", help="publish this boot, too; the feeder's status file")
+    parser.add_argument(
+        "--lease-length", type=float, default=35.0, help="G to publish while no feeder tells (%(default)s)"
+    )
+    parser.add_argument("--held-back", default="", help="with it: why the gate stays closed all the same")
+    parser.add_argument("--last-reset", help="with it: the record of the boot that last ended itself")
+    parser.add_argument("--within", type=float, default=3.0, help="seconds for all of it (%(default)s)")
+    return parser

@@ -1,0 +1,13 @@
+"""How a check tells its answer to whoever started it: by its exit code. Any other code is a failure."""
+
+CLEAN = 0
+"""The Lease has no marker."""
+MARKED = 3
+"""It has one for this boot."""
+ABSENT = 4
+"""There is no Lease."""
+MARKED_FOR_ANOTHER_BOOT = 5
+"""It has one, and not for this boot."""
+NO_NODE = 6
+"""It has none, and there is no Node of that name: what was published was of one that is gone."""
+FAILED = 1

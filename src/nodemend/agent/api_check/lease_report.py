@@ -1,0 +1,141 @@
+"""What a boot gate publishes, as JSON: the report of this boot, before there is an agent to make it.
+
+It says what the agent will say in its first renewal, and promises no more: the feed lease is the longest that
+the feeder believes, and a list of peers without anybody on it tells managers that no time proof is possible
+until the agent has some.
+"""
+
+import json
+
+from nodemend.agent.feeder.worth import SECOND, Worth
+from nodemend.agent.last_words.reset_record import CONDEMNED, ResetRecord
+from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT
+from nodemend.decide.small_value import SmallValue
+
+CONTACT_AGE = 15.0
+"""K, as agents have it. Nobody asks this node anything before its agent is there."""
+_PRECISE = ".000000Z"
+
+
+class Boot(SmallValue):
+    """Which boot of which node, and what will reset it."""
+
+    node: str
+    node_uid: str
+    boot_id: str
+    worth: Worth
+    feed_lease: float
+    version: str
+    held_back: str = ""
+    """Why its gate stays closed though nobody asks for its end."""
+    last_reset: ResetRecord | None = None
+
+
+def needs_publishing(
+    lease: dict[str, object] | None, boot_id: str, worth: Worth, held_back: str = ""
+) -> bool:
+    """Whether what stands on the Lease is of another boot, or promises something else of the watchdog.
+
+    Or says otherwise why the gate stays closed: it does not open as long as that stands there. What an agent
+    of this boot has published is not touched: it knows better by now.
+    """
+    found = _report_on(lease)
+    if found.get("bootID") != boot_id:
+        return True
+    if found.get("acknowledged"):
+        return False
+    same = _promise(found.get("watchdog")) == _promise(_watchdog(worth))
+    return not same or found.get("heldBack", "") != held_back
+
+
+def new_lease(boot: Boot, wall: str) -> dict[str, object]:
+    """`wall` is the time in UTC, to the second."""
+    metadata = {"name": boot.node, "namespace": AGENT_NAMESPACE, **_annotated(boot, 1)}
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": metadata,
+        "spec": _spec(boot, wall),
+    }
+
+
+def renewed_lease(lease: dict[str, object], boot: Boot, wall: str) -> dict[str, object] | None:
+    """A merge patch of exactly this version; None for a Lease that has none. What others wrote stays."""
+    match lease.get("metadata"):
+        case {"uid": str(uid), "resourceVersion": str(version)}:
+            number = _report_on(lease).get("sequence")
+            following = number + 1 if isinstance(number, int) else 1
+            only_if = {"uid": uid, "resourceVersion": version}
+            return {"metadata": {**only_if, **_annotated(boot, following)}, "spec": _spec(boot, wall)}
+        case _:
+            return None
+
+
+def _annotated(boot: Boot, number: int) -> dict[str, object]:
+    report = {
+        "nodeUID": boot.node_uid,
+        "bootID": boot.boot_id,
+        # Numbers go on from boot to boot; nothing before this one is vouched for.
+        "sequence": number,
+        "acknowledged": 0,
+        "steadySince": number,
+        "feedLease": boot.feed_lease,
+        "contactAge": CONTACT_AGE,
+        "watchdog": _watchdog(boot.worth),
+        "peers": [[]],
+        "bootGate": True,
+        "version": boot.version,
+        **({"heldBack": boot.held_back} if boot.held_back else {}),
+        **({"lastReset": _last_reset(boot.last_reset)} if boot.last_reset else {}),
+    }
+    return {"annotations": {AGENT_REPORT: json.dumps(report, separators=(",", ":"))}}
+
+
+def _watchdog(worth: Worth) -> dict[str, object]:
+    return {
+        "class": worth.kind,
+        "driver": worth.driver,
+        "written": worth.written,
+        "effective": worth.effective,
+        "why": worth.why,
+    }
+
+
+def _last_reset(record: ResetRecord) -> dict[str, object]:
+    return {
+        "bootID": record.boot_id,
+        "condemned": record.state == CONDEMNED,
+        "livedOn": record.lived_on / SECOND,
+    }
+
+
+def _promise(watchdog: object) -> object:
+    """What a release may rest on. Why it may not on others changes, and is no news."""
+    match watchdog:
+        case {"class": "hardware" | "software"}:
+            return watchdog
+        case _:
+            return None
+
+
+def _spec(boot: Boot, wall: str) -> dict[str, object]:
+    """For people; nothing rests on it."""
+    return {
+        "holderIdentity": boot.node,
+        "leaseDurationSeconds": round(CONTACT_AGE),
+        "renewTime": wall + _PRECISE,
+    }
+
+
+def _report_on(lease: dict[str, object] | None) -> dict[str, object]:
+    """Empty where there is none, or none that can be read."""
+    match lease:
+        case {"metadata": {"annotations": {**annotations}}}:
+            text = annotations.get(AGENT_REPORT)
+        case _:
+            return {}
+    try:
+        found = json.loads(str(text))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,1 @@
+"""Keeps kubelet from starting until this boot can be ended from afar, and nobody asks for its end."""

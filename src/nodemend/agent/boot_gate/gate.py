@@ -1,0 +1,93 @@
+"""When kubelet may start: armed first, then published by a write that met no marker, then go.
+
+In this order. A boot in which kubelet runs, or has only listed its pods, before the watchdog is armed can be
+cut off and live on for ever; and a look that was clean before it was armed says nothing of what came in
+between. So the look that opens the gate begins after the feeder was seen to feed. And it is a
+write, or follows one: a marker that is written later is then for this boot, and for no earlier one.
+
+Where the gate has to stay closed this boot is published all the same: that it is another one is what the
+manager waits for.
+"""
+
+from nodemend.agent.api_check import exit_codes
+from nodemend.decide.self_resets import MayStart, StaysGated
+from nodemend.decide.small_value import SmallValue
+
+FORGET = "nodemend.forget-resets"
+"""On the kernel's command line: a person has looked, and this boot may start whatever came before."""
+
+
+class Closed(SmallValue):
+    """Not yet."""
+
+    why: str
+
+
+class AskNow(SmallValue):
+    """The watchdog is fed: a look that begins now counts."""
+
+
+class Go(SmallValue):
+    """Kubelet may start. Guarded: it could not have before this boot was published, or nobody was promised
+    anything about this node."""
+
+    guarded: bool = True
+
+
+def judge_feeder(status: dict[str, str], boot_id: str, now: int) -> AskNow | Closed:
+    """By the status that the feeder wrote. `now` is nanoseconds of CLOCK_BOOTTIME."""
+    if status.get("boot") != boot_id:
+        return Closed("the feeder has not told anything in this boot")
+    if status.get("state") != "armed":
+        return Closed(f"the feeder is {status.get('state')}: {status.get('why', 'no reason told')}")
+    try:
+        last_ping, effective = int(status["last-ping"]), int(status["effective"])
+    except (KeyError, ValueError):
+        return Closed("the feeder does not tell when it fed last")
+    # A feeder that was killed leaves its last word behind.
+    if not 0 <= now - last_ping < effective:
+        return Closed("the feeder was armed, and has not fed for long")
+    return AskNow()
+
+
+_CLOSED = {
+    exit_codes.MARKED: "this boot is marked: it is to end",
+    exit_codes.MARKED_FOR_ANOTHER_BOOT: "an earlier boot was marked, and its remediation is not done",
+}
+_FAILED = "this boot could not be published: see the line above, or the API server did not answer"
+
+
+def judge_look(exit_code: int) -> Go | Closed:
+    """By the exit code of an API check that publishes.
+
+    Without a Lease the gate opens: a node that never published a watchdog was promised to nobody, and a
+    marker has nothing to stand on. Without a Node it does, too: no pod is bound to it, and it would never
+    come to be one; but then nothing was published.
+    """
+    if exit_code == exit_codes.NO_NODE:
+        return Go(guarded=False)
+    if exit_code in (exit_codes.CLEAN, exit_codes.ABSENT):
+        return Go()
+    return Closed(_CLOSED.get(exit_code, _FAILED))
+
+
+def judge(feeder: AskNow | Closed, exit_code: int, held_back: str = "") -> Go | Closed:
+    """`feeder` is from before the look. A marker is the better reason: it keeps the feeder waiting, too.
+
+    `held_back` is why it stays closed all the same. Opening takes a look in which nobody was told that it is.
+    """
+    looked = judge_look(exit_code)
+    if exit_code in _CLOSED:
+        return looked
+    if isinstance(feeder, Closed):
+        return feeder
+    return Closed(held_back) if held_back and isinstance(looked, Go) else looked
+
+
+def hold_back(resets: StaysGated | MayStart, command_line: str) -> str:
+    """Why a boot whose feeder feeds, and that nobody has marked, waits for a person; empty if it does not."""
+    match resets:
+        case StaysGated(count, window) if FORGET not in command_line.split():
+            return f"it has reset itself {count} times within {window / 60:.0f} minutes: somebody should look"
+        case _:
+            return ""

@@ -1,0 +1,109 @@
+"""The boot gate as a program: ends with 0 when kubelet may start. Its unit is what kubelet's waits for."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from nodemend.agent.boot_gate.gate import Closed, Go, hold_back, judge, judge_feeder
+from nodemend.agent.feeder.record_shell import has_opened, read_beginning, write_record
+from nodemend.agent.feeder.records import format_gate
+from nodemend.agent.feeder.status_text import parse_status
+from nodemend.agent.last_words.folder_shell import ResetFolder
+from nodemend.agent.last_words.reset_record import format_reset
+from nodemend.decide.self_resets import ResetLimit, judge_resets
+
+_EVERY = 2.0
+_LONGEST_LOOK = 10.0
+
+
+def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
+    """Waits as long as it takes: a closed gate is not a failure. Says why whenever that changes."""
+    options = parser().parse_args(words)
+    boot_id = read_beginning(options.boot_id).decode("ascii").strip()
+    waiting = _Waiting(options, boot_id)
+    if options.open_if and os.path.exists(options.open_if):
+        return _open(options, boot_id, Go(guarded=False), f"{options.open_if}: kubelet starts the API server")
+    said = ""
+    while True:
+        match _judge(options, boot_id, waiting.why()):
+            case Go() as go:
+                return _open(options, boot_id, go, "" if go.guarded else "there is no such Node")
+            case Closed(why) if why != said:
+                sys.stderr.write(f"nodemend-boot-gate: closed: {why}\n")
+                said = why
+            case Closed():
+                pass
+        sleep(_EVERY)
+
+
+def _open(options: argparse.Namespace, boot_id: str, go: Go, why: str) -> int:
+    """What it leaves behind tells the agent whether this boot was guarded."""
+    write_record(options.record, format_gate(boot_id, published=go.guarded))
+    sys.stderr.write(f"nodemend-boot-gate: open{f', without a look: {why}' if why else ''}\n")
+    return 0
+
+
+class _Waiting:
+    """For a person, after too many resets. Judged once a boot: time alone does not open the gate."""
+
+    def __init__(self, options: argparse.Namespace, boot_id: str) -> None:
+        self._folder, self._boot_id = ResetFolder(options.resets), boot_id
+        self._folder.prune(boot_id)
+        found, now = self._folder.others(boot_id), int(time.time())
+        ages = [now - one.wall if now >= one.wall else None for one in found]
+        why = hold_back(judge_resets(ages, ResetLimit()), _command_line(options.cmdline))
+        # One that has opened in this boot, and is started anew, holds nothing back: kubelet may run by now.
+        self._why = "" if has_opened(options.record, boot_id) else why
+        if found and options.last_reset:
+            write_record(options.last_reset, format_reset(found[-1]))
+
+    def why(self) -> str:
+        """Nothing any more as soon as somebody has removed the records."""
+        return self._why if self._why and self._folder.others(self._boot_id) else ""
+
+
+def _judge(options: argparse.Namespace, boot_id: str, held_back: str) -> Go | Closed:
+    feeder = judge_feeder(_status(options.status), boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+    told = ["--held-back", held_back] if held_back else []
+    if options.last_reset:
+        told += ["--last-reset", options.last_reset]
+    return judge(feeder, _look([*options.check, *told]), held_back)
+
+
+def _command_line(path: str) -> str:
+    try:
+        return read_beginning(path).decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def _status(path: str) -> dict[str, str]:
+    try:
+        return parse_status(read_beginning(path))
+    except OSError:
+        return {}
+
+
+def _look(check: list[str]) -> int:
+    try:
+        return subprocess.run(check, check=False, timeout=_LONGEST_LOOK, env={}).returncode
+    except (OSError, subprocess.TimeoutExpired):
+        return -1
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="boot-gate", description=__doc__)
+    parser.add_argument("--status", required=True, help="the feeder's status file")
+    parser.add_argument("--record", required=True, help="where to leave that it opened, and how")
+    parser.add_argument("--boot-id", required=True)
+    parser.add_argument(
+        "--resets", default="", help="the folder with records of earlier boots, to be counted"
+    )
+    parser.add_argument("--last-reset", default="", help="where to leave the last of them, for the agent")
+    parser.add_argument("--cmdline", default="", help="the kernel's command line")
+    parser.add_argument("--open-if", help="open without a look where this file is")
+    parser.add_argument("check", nargs="+", help="after --, the API check to run, which publishes")
+    return parser

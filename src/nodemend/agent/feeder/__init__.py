@@ -1,0 +1,1 @@
+"""Feeds the watchdog while the feed lease lasts. Needs the standard library, and little of that."""

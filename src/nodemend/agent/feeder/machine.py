@@ -1,0 +1,274 @@
+"""The feeder, without a device: `step(event, now)` says what to do next.
+
+What it promises, after any sequence of events:
+
+1. It pings, opens the device and sets its timeout (each is a ping) only in the step in which it has just been
+   told the content of the lease file, and only if the lease lasted at that moment. The shell does it at once.
+2. It never does so when a whole effective time to reset has gone by since it last did.
+3. A condemned lease, by the agent's word or by the API server's, is never followed by a ping in this boot.
+4. It disarms only while it feeds, and only with the agent's permit.
+
+Who may renew the lease. Until the agent has written its first record in this boot, the feeder asks the API
+server itself: otherwise a slow download of the agent's image would reset the node. From the first record on
+only the agent's records count, for the rest of the boot, also for a feeder that is started anew: the file is
+still there. Were the feeder to ask again when the agent falls silent, a node whose agent is dead would be fed
+for ever, unheard by its peers. Therefore a record that cannot be believed counts as the agent's first as
+well: somebody wrote it.
+"""
+
+from nodemend.agent.feeder import words as w
+from nodemend.agent.feeder.records import NoRecord, RefusedRecord
+from nodemend.decide.feed_lease import (
+    FeedLease,
+    GapTooLong,
+    IsCondemned,
+    LeaseOver,
+    MayPing,
+    OtherBoot,
+    TooFarAhead,
+    condemn,
+    judge_ping,
+    judge_record,
+    merge,
+    renew,
+)
+from nodemend.decide.watchdog_class import WatchdogClass, effective_time, judge_class, seconds_to_write
+
+
+class Feeder:
+    """Every command but Ask, TryReboot, Note, Tell and Exit is answered by one event before anything else."""
+
+    def __init__(self, rules: w.FeederRules) -> None:
+        self._rules = rules
+        self._state: w.State = w.LockedOut()
+        self._lease = FeedLease(rules.boot_id)
+        self._why = ""
+        self._refusal = ""
+        self._device: w.Device | None = None
+        self._class = judge_class(None, rules.machine)
+        self._effective: int | None = None
+        self._timeout_set = False
+        self._last_ping: int | None = None
+        self._agent_has_taken_over = False
+        self._asking = False
+        self._ask_again_at = 0
+        self._told: tuple[object, ...] = ()
+        self._notes_now = False
+        self._tried_reboot = False
+
+    def step(self, event: w.Event, now: int) -> tuple[w.Command, ...]:
+        match event:
+            case w.Begun():
+                return (w.TakeLock(),)
+            case w.LockTaken():
+                self._become(w.Waiting())
+                return (w.Look(),)  # Only now: what was read before we had the lock may be long past.
+            case w.LockRefused():
+                return self._rest(now)
+            case w.Looked(record):
+                return self._looked(record, now)
+            case w.Opened() | w.OpenRefused() | w.TimeoutSet() | w.Pinged() | w.PingFailed():
+                return self._done(event, now)
+            case w.Answered():
+                return self._answered(event)
+            case w.StopAsked(permitted, record):
+                self._heed(record, now)
+                return self._stop(permitted, now)
+            case w.Disarmed(proven):
+                how = "disarmed" if proven else "closed with the magic byte; the kernel does not say more"
+                return self._exit(how)
+
+    # What is known of the lease.
+
+    def _looked(self, record: FeedLease | NoRecord | RefusedRecord, now: int) -> tuple[w.Command, ...]:
+        if isinstance(self._state, w.LockedOut):
+            return (w.TakeLock(),)
+        self._heed(record, now)
+        return self._decide(now)
+
+    def _heed(self, record: FeedLease | NoRecord | RefusedRecord, now: int) -> None:
+        match record:
+            case NoRecord():
+                return
+            case RefusedRecord(why):
+                self._agent_has_taken_over = True
+                self._refusal = f"the agent's lease file is refused: {why}"
+            case FeedLease():
+                self._believe(record, now)
+
+    def _believe(self, record: FeedLease, now: int) -> None:
+        match judge_record(record, self._rules.boot_id, self._rules.lease_length, now):
+            case OtherBoot():
+                self._refusal = "the agent's lease file is of another boot"
+            case TooFarAhead(by):
+                self._agent_has_taken_over = True
+                self._refusal = f"the agent's lease file reaches {by} ns too far ahead"
+            case FeedLease() as believed:
+                self._agent_has_taken_over = True
+                self._refusal = ""
+                self._lease = merge(self._lease, believed)
+
+    def _answered(self, event: w.Answered) -> tuple[w.Command, ...]:
+        self._asking = False
+        match event.answer:
+            case w.Marked():
+                self._lease = condemn(self._lease)
+                self._why = "the API server shows a marker for this boot"
+            case w.Clean():
+                self._why = ""
+                if not self._agent_has_taken_over:
+                    self._lease = renew(self._lease, event.asked_at, self._rules.lease_length)
+            case w.CheckFailed(why):
+                self._why = f"the API server could not be asked: {why}"
+        return (w.Look(),)
+
+    # To feed or not.
+
+    def _decide(self, now: int) -> tuple[w.Command, ...]:
+        # Without a device nothing was pinged, and there is no gap to judge.
+        match judge_ping(self._lease, self._last_ping, self._effective or 0, now):
+            case IsCondemned():
+                return self._end_this_boot(now)
+            case GapTooLong(gap):
+                self._why = f"{gap} ns passed since the last ping: the device should have reset this machine"
+                self._starve(now, for_good=True)
+                return self._rest(now)
+            case LeaseOver():
+                if self._device is not None:
+                    self._starve(now, for_good=False)
+                return self._rest(now)
+            case MayPing():
+                return self._feed(now)
+
+    def _feed(self, now: int) -> tuple[w.Command, ...]:
+        if isinstance(self._state, w.Starving) and self._state.for_good:
+            return self._rest(now)
+        if (
+            self._timeout_set
+            and self._last_ping is not None
+            and now < self._last_ping + self._rules.ping_every
+        ):
+            return self._rest(now)
+        # Dated to the check, not to the ping that follows: too early a date can only starve sooner.
+        self._last_ping = now
+        if self._device is None:
+            return (w.Open(),)
+        if not self._timeout_set:
+            return (w.SetTimeout(seconds_to_write(self._device.identity, self._rules.wanted_reset)),)
+        return (w.Ping(),)
+
+    def _done(
+        self, event: w.Opened | w.OpenRefused | w.TimeoutSet | w.Pinged | w.PingFailed, now: int
+    ) -> tuple[w.Command, ...]:
+        match event:
+            case w.Opened(device):
+                self._device = device
+                closing_disarms = device.closing_disarms
+                self._class = judge_class(
+                    device.identity, self._rules.machine, closing_disarms=closing_disarms
+                )
+                self._learn_timeout(device.timeout_seconds)
+                return (w.Look(),)
+            case w.OpenRefused(why):
+                self._last_ping = None
+                self._why = why
+            case w.TimeoutSet(seconds):
+                self._timeout_set = True
+                self._learn_timeout(seconds)
+                self._become(w.Armed())
+            case w.Pinged():
+                self._become(w.Armed())
+            case w.PingFailed(why):
+                self._why = f"the device refused a ping: {why}"
+        return self._rest(now)
+
+    def _learn_timeout(self, seconds: int) -> None:
+        if self._device is not None:
+            device = self._device
+            self._device = w.Device(device.identity, seconds, device.magic_close, device.nowayout)
+            self._effective = effective_time(device.identity, seconds, self._rules.drill)
+
+    def _starve(self, now: int, *, for_good: bool) -> None:
+        self._notes_now = not isinstance(self._state, w.Starving)
+        since = self._state.since if isinstance(self._state, w.Starving) else now
+        self._state = w.Starving(since, for_good=for_good)
+
+    def _end_this_boot(self, now: int) -> tuple[w.Command, ...]:
+        if not isinstance(self._state, w.Condemned):
+            # The record of it goes first: after a reboot that works nothing is written any more.
+            self._state, self._notes_now = w.Condemned(), True
+            return self._rest(now)
+        if self._tried_reboot:
+            return self._rest(now)
+        self._tried_reboot = True
+        return (w.TryReboot(), *self._rest(now))
+
+    # The end of a step.
+
+    def _become(self, state: w.State) -> None:
+        self._state, self._why = state, ""
+
+    def _rest(self, now: int) -> tuple[w.Command, ...]:
+        ask = (w.Ask(),) if self._asks_now(now) else ()
+        # After the status: by that the record is kept.
+        note, self._notes_now = (w.Note(),) if self._notes_now else (), False
+        until = now + self._rules.look_every  # More often than it pings: who is condemned should not live on.
+        if isinstance(self._state, w.Armed) and self._last_ping is not None:
+            until = max(now, min(until, self._last_ping + self._rules.ping_every))
+        return (*self._tell(), *note, *ask, w.Wait(until))
+
+    def _tell(self) -> tuple[w.Command, ...]:
+        """The status is that of the feeder that has the lock; told when it has changed."""
+        facts = self._facts()
+        if facts == self._told or isinstance(self._state, w.LockedOut):
+            return ()
+        self._told = facts
+        return (w.Tell(w.Status(*facts)),)
+
+    def _asks_now(self, now: int) -> bool:
+        every = self._rules.check_every
+        if every is None or self._agent_has_taken_over or self._asking or now < self._ask_again_at:
+            return False
+        if isinstance(self._state, w.LockedOut | w.Condemned):
+            return False
+        self._asking, self._ask_again_at = True, now + every
+        return True
+
+    def _stop(self, permitted: bool, now: int) -> tuple[w.Command, ...]:
+        if self._device is None:
+            return self._exit("nothing is armed by us")
+        fed = isinstance(self._state, w.Armed) and isinstance(
+            judge_ping(self._lease, self._last_ping, self._effective or 0, now), MayPing
+        )
+        if not (permitted and fed):
+            why = "not fed" if permitted else "no acknowledged permit for this boot"
+            return self._exit(f"left armed: {why}")
+        if self._device.nowayout:
+            return self._exit("left armed: the driver was loaded with nowayout")
+        return (w.Disarm(),)
+
+    def _exit(self, why: str) -> tuple[w.Command, ...]:
+        if isinstance(self._state, w.LockedOut):
+            return (w.Exit(why),)
+        self._state, self._why = w.Ended(), why
+        return (*self._tell(), w.Exit(why))
+
+    @property
+    def status(self) -> w.Status:
+        return w.Status(*self._facts())
+
+    def _facts(
+        self,
+    ) -> tuple[w.State, str, FeedLease, bool, int, w.Device | None, WatchdogClass, int | None, int | None]:
+        """As a status has them. They are compared with every look, and told when they have changed."""
+        return (
+            self._state,
+            self._why or self._refusal,
+            self._lease,
+            self._agent_has_taken_over,
+            self._rules.lease_length,
+            self._device,
+            self._class,
+            self._effective,
+            self._last_ping,
+        )

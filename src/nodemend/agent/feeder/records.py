@@ -1,0 +1,98 @@
+"""The lines by which agent and feeder tell each other something, through files on a tmpfs.
+
+One line a file: what it is, its version, its words, and a checksum over all of them. A line that is cut,
+mixed or of another version is refused whole; nothing is ever guessed from one.
+"""
+
+from binascii import crc32
+
+from nodemend.decide.feed_lease import FeedLease
+from nodemend.decide.small_value import SmallValue
+
+_VERSION = "1"
+_LEASE = "nodemend-feed-lease"
+_PERMIT = "nodemend-disarm"
+_FEEDING, _CONDEMNED = "feeding", "condemned"
+_GATE = "nodemend-boot-gate"
+_ACKNOWLEDGED = "acknowledged"
+_PUBLISHED, _UNGUARDED = "published", "unguarded"
+_LONGEST_NUMBER = 19
+"""Digits: more than any clock shows, and few enough to be read in no time."""
+
+
+class NoRecord(SmallValue):
+    """There is no such file."""
+
+
+class RefusedRecord(SmallValue):
+    """There is one, and it is not to be believed."""
+
+    why: str
+
+
+def format_lease(lease: FeedLease) -> bytes:
+    """For the agent."""
+    standing = _CONDEMNED if lease.condemned else _FEEDING
+    return sealed(_LEASE, lease.boot_id, str(lease.until), standing)
+
+
+def parse_lease(line: bytes) -> FeedLease | RefusedRecord:
+    """For the feeder. The boot ID is that of the record: `feed_lease.judge_record` compares it."""
+    words = unsealed(_LEASE, line)
+    if isinstance(words, RefusedRecord):
+        return words
+    match words:
+        case [boot_id, until, ("feeding" | "condemned") as standing] if is_number(until):
+            return FeedLease(boot_id, int(until), condemned=standing == _CONDEMNED)
+        case _:
+            return RefusedRecord("it has other words than a feed lease")
+
+
+def format_permit(boot_id: str) -> bytes:
+    """For the agent, once the API server has acknowledged that this node publishes itself as disarmed."""
+    return sealed(_PERMIT, boot_id, _ACKNOWLEDGED)
+
+
+def is_permit(line: bytes, boot_id: str) -> bool:
+    """Whether the line permits to disarm in this very boot."""
+    return unsealed(_PERMIT, line) == [boot_id, _ACKNOWLEDGED]
+
+
+def format_gate(boot_id: str, *, published: bool) -> bytes:
+    """For the boot gate, as it opens. Not published: it was told to let kubelet start without a look."""
+    return sealed(_GATE, boot_id, _PUBLISHED if published else _UNGUARDED)
+
+
+def is_gate(line: bytes, boot_id: str) -> bool:
+    """Whether kubelet was held back in this very boot until it was published and no marker stood on it."""
+    return unsealed(_GATE, line) == [boot_id, _PUBLISHED]
+
+
+def tells_opening(line: bytes, boot_id: str) -> bool:
+    """Whether the gate has opened in this very boot, with a look or without."""
+    return unsealed(_GATE, line) in ([boot_id, _PUBLISHED], [boot_id, _UNGUARDED])
+
+
+def sealed(*words: str) -> bytes:
+    """A line of these words: what it is, its version, the rest, a checksum."""
+    kind, *rest = words
+    body = " ".join([kind, _VERSION, *rest]).encode("ascii")
+    return b"%s %08x\n" % (body, crc32(body))
+
+
+def unsealed(kind: str, line: bytes) -> list[str] | RefusedRecord:
+    """The words after kind and version."""
+    body, _, checksum = line.rpartition(b" ")
+    if checksum != b"%08x\n" % crc32(body):
+        return RefusedRecord("its checksum is wrong")
+    if not body.isascii():
+        return RefusedRecord("it has letters that we do not write")
+    words = body.decode("ascii").split(" ")
+    if words[:2] != [kind, _VERSION]:
+        return RefusedRecord(f"it is not {kind} {_VERSION}")
+    return words[2:]
+
+
+def is_number(word: str) -> bool:
+    """Of a few digits, and nothing else."""
+    return word.isascii() and word.isdigit() and len(word) <= _LONGEST_NUMBER

@@ -1,0 +1,51 @@
+"""What the feeder tells, from the file in which it does."""
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from nodemend.agent.feeder.record_shell import read_beginning
+from nodemend.agent.feeder.status_text import parse_status
+from nodemend.agent.feeder.worth import SECOND, judge_worth, longest_lease
+from nodemend.agent.last_words.folder_shell import read_reset
+from nodemend.agent.last_words.reset_record import CONDEMNED
+from nodemend.agent.ports import FeederTold
+from nodemend.api.agent_lease import LastReset, WatchdogReport
+
+STATUS: Final = "feeder.status"
+GATE: Final = "gate"
+"""In the same folder: what the boot gate left when it opened."""
+LAST_RESET: Final = "last-reset"
+"""And there: how the last boot ended that was not fed any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeederFile:
+    """The Feeder port as production has it."""
+
+    path: str
+    boot_id: str
+
+    def told(self) -> FeederTold:
+        try:
+            status = parse_status(read_beginning(self.path))
+        except OSError:
+            status = {}
+        worth = judge_worth(status, self.boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+        watchdog = WatchdogReport(
+            class_=worth.kind,
+            driver=worth.driver,
+            written=worth.written,
+            effective=worth.effective,
+            why=worth.why,
+        )
+        return FeederTold(watchdog, longest_lease(status, self.boot_id))
+
+
+def last_reset(path: str) -> LastReset | None:
+    """As the boot gate left it."""
+    record = read_reset(path)
+    if record is None:
+        return None
+    condemned = record.state == CONDEMNED
+    return LastReset(boot_id=record.boot_id, condemned=condemned, lived_on=record.lived_on / SECOND)

@@ -1,0 +1,210 @@
+"""The agent's machine: whether this node may go on. `step(event, now)` returns what to do next, in order.
+
+It renews the node's Lease. A renewal that is acknowledged is a clean look, and lets the feeder go on for G
+from when it was *sent*. After some failures in a row it asks peers. It counts no time otherwise: if nothing
+clean is seen the feed lease ends by itself, whatever this machine does or does not do any more.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final, assert_never
+
+from nodemend.agent.certificate import Holding
+from nodemend.agent.memory import Memory, Renewal, Self
+from nodemend.agent.peer_rounds import PeerRounds
+from nodemend.agent.published import Conduct
+from nodemend.agent.self_watch_steps import (
+    AskPeers,
+    Begun,
+    Command,
+    Condemn,
+    Event,
+    FeedUntil,
+    PeerSaid,
+    PlaceLease,
+    ReadLease,
+    Remember,
+    RenewLease,
+    RoundOver,
+    Wait,
+    Waited,
+)
+from nodemend.api.agent_lease import AgentReport, PeerEntry, PeerProposal, WatchdogReport
+from nodemend.decide.own_contact import OwnContact
+from nodemend.decide.peer_verdict import Answer, Verdict
+from nodemend.decide.renewal_pace import RenewalPace
+from nodemend.kube.agent_lease import AgentLease, Failed, Found, Missing, Outdated
+
+Commands = tuple[Command, ...]
+
+_MARKED: Final = "a marker is on its Lease"
+
+
+class SelfWatch:
+    """Read, place, renew, ask and wait are each answered by an event before the next is given."""
+
+    def __init__(self, who: Self, memory: Memory | None, *, chance: float, healthy_wanted: int = 1) -> None:
+        """`chance`, in [0, 1), decides with which peers the asking begins."""
+        self._who = who
+        self._memory = memory or Memory(conduct=Conduct())
+        self._chance = chance
+        self._healthy_wanted = healthy_wanted
+        self._known: AgentLease | None = None
+        self._asked_at = 0.0
+        self._placing = False
+        self._renewal: Renewal | None = None
+        self._failures = 0
+        self._round = 0
+        self._rounds: PeerRounds | None = None
+        self._condemned = False
+        self.renewed = False
+        """Whether a renewal by this process was acknowledged."""
+
+    @property
+    def contact(self) -> OwnContact | None:
+        """For those who ask whether this node can reach the API."""
+        return self._memory.contact
+
+    @property
+    def memory(self) -> Memory:
+        """As it stands after the last step."""
+        return self._memory
+
+    def learn(self, watchdog: WatchdogReport, longest_lease: float | None) -> None:
+        """What the feeder tells by now; the next renewal publishes it."""
+        self._who = replace(self._who, watchdog=watchdog, longest_lease=longest_lease)
+
+    def learn_certificate(self, holding: Holding, wall: datetime) -> None:
+        """What is held by now. The next renewal publishes it; peers go, or come, with those that follow."""
+        self._who = self._who.certified(holding, wall, self._memory.conduct.feed_lease)
+
+    def step(self, event: Event, now: float) -> Commands:
+        if self._condemned:
+            return ()
+        match event:
+            case Begun() | Waited():
+                return self._look(now)
+            case Found(lease):
+                return self._found(lease, now)
+            case Missing() if self._placing:
+                return self._failed(now)  # The namespace itself is missing.
+            case Missing():
+                self._known = None
+                return self._write(None, now)
+            case Outdated():
+                self._known = None
+                return self._look(now)
+            case Failed():
+                return self._failed(now)
+            case PeerSaid(number, peer, answer):
+                return self._heard(number, now, said=(peer, answer))
+            case RoundOver(number):
+                return self._heard(number, now)
+            case _:
+                assert_never(event)
+
+    # The Lease.
+
+    def _look(self, now: float) -> Commands:
+        if self._known is not None:
+            return self._write(self._known, now)
+        self._renewal, self._asked_at, self._placing = None, now, False
+        return (ReadLease(now + self._pace.deadline),)
+
+    def _found(self, lease: AgentLease, now: float) -> Commands:
+        """Read, or written by us: either way the server's word, as of some moment after it was asked."""
+        if lease.condemns(self._who.node_uid, self._who.boot_id):
+            drill = lease.marker is not None and lease.marker.drill
+            return self._condemn("a drill's marker is on its Lease" if drill else _MARKED, at_once=not drill)
+        self._known, self._failures = lease, 0
+        was_read = self._renewal is None
+        if self._renewal is not None:
+            self._memory = self._memory.acknowledge(self._renewal, now)
+            self.renewed = True
+        elif isinstance(lease.report, AgentReport):
+            self._memory = self._memory.take_up(self._who, lease.report)
+        proposal = lease.proposal if isinstance(lease.proposal, PeerProposal) else None
+        self._memory = self._memory.consider(self._who, proposal)
+        fed = self._feed_from(self._asked_at) if lease.clean else ()
+        if was_read:
+            return (*fed, *self._write(lease, now))
+        return (*fed, Remember(self._memory), *self._rest(now))
+
+    def _write(self, known: AgentLease | None, now: float) -> Commands:
+        """Where there is no Lease, nobody was promised anything about this node: it places one."""
+        self._memory, renewal = self._memory.renew(self._who, now)
+        self._renewal, self._asked_at, self._placing = renewal, now, known is None
+        deadline = now + self._pace.deadline
+        if known is None:
+            return (Remember(self._memory), PlaceLease(renewal.report, deadline))
+        return (Remember(self._memory), RenewLease(known, renewal.report, deadline))
+
+    # Peers.
+
+    def _failed(self, now: float) -> Commands:
+        """Of a write nobody knows whether it was applied: the next meets a conflict if it was, and reads."""
+        self._failures += 1
+        if self._failures < self._pace.failures:
+            return self._rest(now)
+        peers = self._memory.conduct.peers
+        self._rounds = PeerRounds(peers, now, self._healthy_wanted)
+        if peers:
+            return self._ask(self._rounds.open_first(self._turn()), now)
+        if self._memory.contact is None:
+            # Nobody knows yet that this boot has none: what an earlier one published may still be believed.
+            return self._rest(now)
+        return self._judge(self._rounds, Verdict.UNDECIDABLE, now)
+
+    def _heard(self, number: int, now: float, said: tuple[str, Answer] | None = None) -> Commands:
+        """One who has looked ends the asking at once. All else waits for those who may still say more."""
+        rounds = self._rounds
+        if rounds is None or number != self._round:
+            return ()
+        if said is not None:
+            rounds.note(*said)
+        verdict = rounds.conclude()
+        if said is not None and verdict is not Verdict.HEALTHY and not rounds.all_answered:
+            return ()
+        return self._judge(rounds, verdict, now)
+
+    def _judge(self, rounds: PeerRounds, verdict: Verdict, now: float) -> Commands:
+        match verdict:
+            case Verdict.HEALTHY | Verdict.OUTAGE | Verdict.UNDECIDABLE:
+                return (*self._feed_from(rounds.began), *self._rest(now))
+            case Verdict.CONDEMNED:
+                return self._condemn("peers have seen a marker on its Lease")
+            case Verdict.ASK_THE_REST:
+                return self._ask(rounds.open_second(), now)
+            case Verdict.UNDETERMINED:
+                return self._rest(now)
+            case _:
+                assert_never(verdict)
+
+    def _ask(self, peers: tuple[PeerEntry, ...], now: float) -> Commands:
+        self._round += 1
+        return (AskPeers(self._round, peers, now + self._pace.round_deadline),)
+
+    def _turn(self) -> float:
+        """Another beginning each time, from the one chance that was given."""
+        self._chance = (self._chance + 0.381966) % 1.0
+        return self._chance
+
+    # What follows.
+
+    def _feed_from(self, looked_at: float) -> Commands:
+        before, self._memory = self._memory, self._memory.feed_from(looked_at, self._who.longest_lease)
+        if self._memory.fed_until == before.fed_until:
+            return ()
+        return (FeedUntil(self._memory.fed_until),)
+
+    def _condemn(self, why: str, *, at_once: bool = True) -> Commands:
+        self._condemned = True
+        return (Condemn(why, at_once),)
+
+    def _rest(self, now: float) -> Commands:
+        self._rounds = None
+        return (Wait(now + self._pace.every),)
+
+    @property
+    def _pace(self) -> RenewalPace:
+        return self._memory.conduct.pace

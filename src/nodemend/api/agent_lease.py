@@ -1,0 +1,105 @@
+"""What stands on the Lease that each node has with us: the agent's report, the peers proposed, the marker."""
+
+from typing import Annotated, Final
+
+import msgspec
+
+from nodemend.api.wire import Wire, about
+
+HARDWARE: Final = "hardware"
+SOFTWARE: Final = "software"
+"""Classes of watchdogs. Any other is one on which no time proof rests."""
+LONGEST_TIME: Final = 86400.0
+"""Seconds. What is said to take longer than a day is nonsense, and is not reckoned with."""
+SLOWEST_PACE: Final = 3600.0
+MOST_PROPOSED: Final = 64
+"""Of one node, whatever a later version may propose."""
+
+
+class WatchdogReport(Wire):
+    """What will reset the node."""
+
+    class_: Annotated[str, about('"hardware", "software" or "unsupported".', max_length=16)] = msgspec.field(
+        name="class"
+    )
+    driver: Annotated[str, about("As it names itself.", max_length=64)] = ""
+    written: Annotated[
+        float, about("Seconds, as they were written to the driver.", ge=0, le=LONGEST_TIME)
+    ] = 0.0
+    effective: Annotated[
+        float, about("Seconds from the last ping to the reset, at most (W).", ge=0, le=LONGEST_TIME)
+    ] = 0.0
+    why: Annotated[str, about("Why no time proof may rest on it.", max_length=256)] = ""
+
+
+class CertificateReport(Wire):
+    """By which a node proves to its peers who it is."""
+
+    ends: str
+    """When it runs out, by the node's own clock."""
+    life: float
+    """Seconds, from its beginning to its end."""
+
+
+class LastReset(Wire):
+    """How the last boot of the node ended that was not fed any more."""
+
+    boot_id: str = msgspec.field(name="bootID")
+    condemned: bool = False
+    """A marker ended it, and its feeder asked the kernel for a reboot; else only its watchdog can have."""
+    lived_on: float = 0.0
+    """Seconds from its last ping to its last sign of life: the time to reset, as it was, but for a moment."""
+
+
+class AgentReport(Wire):
+    """What an agent says of itself with every renewal.
+
+    The names of peers are those by which the node goes, and during a change also those by which it will go.
+    """
+
+    node_uid: str = msgspec.field(name="nodeUID")
+    boot_id: str = msgspec.field(name="bootID")
+    sequence: int
+    acknowledged: int
+    steady_since: int
+    feed_lease: Annotated[float, about("G, in seconds.", ge=0, le=LONGEST_TIME)]
+    """After a clean look the node may live for so long without another."""
+    contact_age: Annotated[float, about("K, in seconds.", ge=0, le=LONGEST_TIME)]
+    """Without an acknowledged renewal for so long the node tells peers that it cannot reach the API."""
+    watchdog: WatchdogReport
+    peers: tuple[tuple[str, ...], ...] = ()
+    address: str = ""
+    """HOST:PORT at which it answers peers; empty where they would not believe who it is."""
+    boot_gate: bool = False
+    """Whether kubelet starts only after the marker was looked for."""
+    version: str = ""
+    certificate: CertificateReport | None = None
+    """None where it has none that peers would believe."""
+    held_back: str = ""
+    """Why its boot gate stays closed though nobody asks for its end; empty where it does not."""
+    last_reset: LastReset | None = None
+
+
+class PeerEntry(Wire):
+    name: str
+    address: str
+
+
+class PeerProposal(Wire):
+    """Whom a manager proposes as peers, in turns of failure domains, and how often to renew."""
+
+    peers: Annotated[tuple[PeerEntry, ...], about("In the order of turns.", max_length=MOST_PROPOSED)] = ()
+    every: Annotated[float, about("Seconds between two renewals.", ge=0, le=SLOWEST_PACE)] = 5.0
+
+
+class Marker(Wire):
+    """This boot of this node is to end. Written by a manager, for one remediation, and taken off by it."""
+
+    node_uid: str = msgspec.field(name="nodeUID")
+    boot_id: str = msgspec.field(name="bootID")
+    remediation_uid: str = msgspec.field(name="remediationUID")
+    drill: bool = False
+    """Its watchdog alone is to end it, so that this can be timed: nobody asks its kernel for a reboot."""
+
+    def condemns(self, node_uid: str, boot_id: str) -> bool:
+        return (self.node_uid, self.boot_id) == (node_uid, boot_id)

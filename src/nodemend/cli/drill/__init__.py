@@ -1,0 +1,1 @@
+"""Resets one node on a person's explicit word, and times its watchdog."""

@@ -1,0 +1,1 @@
+"""Says what could release a node if it fell silent now."""

@@ -1,0 +1,108 @@
+"""`kubectl mend timeline` for a person, as wide as their terminal."""
+
+from collections.abc import Iterator
+from datetime import tzinfo
+from typing import Final
+
+from nodemend.cli.timeline.view import Mark, Moment, TimelineView
+from nodemend.cli.words import fold, spell_list, spell_seconds
+from nodemend.decide.explanation import spell_count
+
+GAP: Final = 120.0
+"""Seconds without a record that are worth a line."""
+_NARROWEST: Final = 24
+_HEADS: Final = ("TIME", "AFTER", "WHO")
+_LOUD: Final = {Mark.EVIDENCE: "EVIDENCE ", Mark.RELEASE: "RELEASE: ", Mark.TROUBLE: "! ", Mark.PLAIN: ""}
+
+
+def render(view: TimelineView, width: int, zone: tzinfo | None) -> Iterator[str]:
+    """`zone` None is wherever the reader is."""
+    yield from fold(_headline(view, zone), width)
+    yield ""
+    if view.moments:
+        yield from _table(view, width, zone)
+        yield ""
+    for line in _summary(view, zone):
+        yield from fold(line, width, "  ")
+    for note in view.notes:
+        yield from fold(note, width)
+    for unread in view.unread:
+        yield f"Warning: {unread}"
+    yield f"Next: {view.next_step}"
+
+
+def _headline(view: TimelineView, zone: tzinfo | None) -> str:
+    span = spell_seconds(view.since_seconds)
+    if not view.moments:
+        return f"{view.node}, {view.state}: nothing is on record of the last {span}."
+    first = view.moments[0].at.astimezone(zone)
+    took = spell_seconds((view.now - view.moments[0].at).total_seconds())
+    counted = spell_count(len(view.moments), "moment")
+    return f"{view.node}, {view.state}: {counted} since {first:%Y-%m-%d %H:%M:%S %Z}, {took} ago"
+
+
+def _table(view: TimelineView, width: int, zone: tzinfo | None) -> Iterator[str]:
+    afters = [_after(view.moments, place) for place in range(len(view.moments))]
+    widths = (8, max(5, *map(len, afters)), max(len(one.lane) for one in view.moments))
+    room = max(width - sum(widths) - 9, _NARROWEST)
+    yield _line(_HEADS, widths, "WHAT")
+    day = None
+    for place, moment in enumerate(view.moments):
+        at = moment.at.astimezone(zone)
+        if day not in (None, at.date()):
+            yield f"{at:%Y-%m-%d}"
+        day = at.date()
+        if place and (gap := _seconds(view.moments, place)) >= GAP:
+            yield _line(("   ...", "", ""), widths, f"({spell_seconds(gap)} without a record)")
+        first, *more = fold(_what(moment), room) or [""]
+        yield _line((f"{at:%H:%M:%S}", afters[place], moment.lane), widths, first)
+        yield from (_line(("", "", ""), widths, line) for line in more)
+
+
+def _line(cells: tuple[str, ...], widths: tuple[int, ...], what: str) -> str:
+    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    return "   ".join((*padded, what)).rstrip()
+
+
+def _seconds(moments: tuple[Moment, ...], place: int) -> float:
+    return (moments[place].at - moments[place - 1].at).total_seconds()
+
+
+def _after(moments: tuple[Moment, ...], place: int) -> str:
+    return f"+{spell_seconds(_seconds(moments, place))}" if place else ""
+
+
+def _what(moment: Moment) -> str:
+    return f"{_LOUD[moment.mark]}{moment.what}{spell_times(moment)} [{spell_list(moment.sources)}]"
+
+
+def spell_times(moment: Moment) -> str:
+    """How often it was told, where that was more than once."""
+    if moment.times < 2:
+        return ""
+    lasted = (moment.last - moment.at).total_seconds() if moment.last is not None else 0.0
+    return f" (told {moment.times} times in {spell_seconds(lasted)})"
+
+
+def _summary(view: TimelineView, zone: tzinfo | None) -> Iterator[str]:
+    if view.releases:
+        yield spell_release(view, zone)
+    if view.measures:
+        yield f"Took: {spell_measures(view)}."
+    if view.earlier:
+        older = spell_count(view.earlier, "moment is", "moments are")
+        yield f"{older} older than {spell_seconds(view.since_seconds)}; --since shows more."
+
+
+def spell_release(view: TimelineView, zone: tzinfo | None) -> str:
+    """The last, and how many there were."""
+    last = view.releases[-1]
+    often = f"{len(view.releases)} times, the last " if len(view.releases) > 1 else ""
+    on = f"{last.evidence}: {last.because}" if last.evidence else "evidence that is no longer on record."
+    return f"Released {often}at {last.at.astimezone(zone):%H:%M:%S} on {on}"
+
+
+def spell_measures(view: TimelineView) -> str:
+    return ", ".join(
+        f"{one.name} {spell_seconds(one.seconds)}{' so far' if one.lasts else ''}" for one in view.measures
+    )

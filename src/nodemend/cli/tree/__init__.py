@@ -1,0 +1,1 @@
+"""Shows everything that concerns the healing of one node, as a tree."""

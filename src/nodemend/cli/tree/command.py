@@ -1,0 +1,35 @@
+"""`kubectl mend tree`."""
+
+import click
+
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.cluster_shell import with_cluster
+from nodemend.cli.node_case import gather_case
+from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
+from nodemend.cli.terminal_shell import show, width
+from nodemend.cli.tree.growing import tree_view
+from nodemend.cli.tree.text import render
+from nodemend.cli.tree.view import TreeView
+
+
+@click.command("tree")
+@click.argument("node")
+@output_option
+@cluster_options
+def command(cluster: ClusterOptions, form: Form, node: str) -> None:
+    """Show everything that concerns the healing of one node, as a tree. It changes nothing.
+
+    The node, its kubelet's last sign of life and our taint; its Machine and its host; the checks that watch
+    it; its remediations with their evidence and their lock; the pods and volumes that wait for the release.
+    What is not installed is left out, and what you may not see is said so.
+
+    \b
+    Examples:
+      kubectl mend tree edge-07
+      kubectl mend tree edge-07 -o json
+    """
+
+    async def act(connected: Cluster) -> TreeView:
+        return tree_view(await gather_case(connected, node.removeprefix("node/")))
+
+    show(with_cluster(cluster, act), form, lambda view: render(view, width()))

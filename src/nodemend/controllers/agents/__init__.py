@@ -1,0 +1,1 @@
+"""Looks after the Leases that nodes have with us: who has whom for peers, and markers that nobody wants."""

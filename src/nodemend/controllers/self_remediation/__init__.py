@@ -1,0 +1,1 @@
+"""Serves SelfRemediation: marks a node, waits until it has certainly ended itself, releases, closes."""

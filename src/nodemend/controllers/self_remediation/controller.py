@@ -1,0 +1,60 @@
+"""How a SelfRemediation is carried out."""
+
+from typing import ClassVar
+
+from nodemend.api.group_versions import SELF_REMEDIATION, Resource
+from nodemend.api.self_remediation import SelfRemediation
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.remediating.controller import LOOK_SOON, Recorder, RemediationController
+from nodemend.controllers.remediating.surroundings import Surroundings
+from nodemend.controllers.self_remediation.act import request_for
+from nodemend.controllers.self_remediation.gather import Gathered, Gatherer
+from nodemend.decide import fencing_holds
+from nodemend.decide.holds import Hold
+from nodemend.decide.self_remediation import decide
+from nodemend.decide.self_remediation_status import tells
+from nodemend.decide.self_remediation_steps import NoteProgress, Step
+from nodemend.kube.api_outcome import Refused
+from nodemend.kube.api_request import Request
+
+SelfRecorder = Recorder[SelfRemediation, Step]
+SelfController = RemediationController[SelfRemediation, Gathered, Step]
+
+
+class SelfWay:
+    """By the node's own watchdog."""
+
+    resource: ClassVar[Resource] = SELF_REMEDIATION
+    type: ClassVar = SelfRemediation
+
+    def __init__(self, reader: Reader, around: Surroundings, *, epoch: int, system_namespace: str) -> None:
+        self._epoch = epoch
+        self._namespace = system_namespace
+        self._gatherer = Gatherer(reader, around, system_namespace)
+
+    async def gather(self, remediation: SelfRemediation, _server_time: float | None) -> Gathered:
+        return await self._gatherer.gather(remediation, self._epoch)
+
+    def decide(self, gathered: Gathered) -> Step:
+        return decide(gathered.facts)
+
+    def tells(self, remediation: SelfRemediation, hold: Hold) -> bool:
+        return tells(remediation.status, hold)
+
+    def request_for(self, gathered: Gathered, step: Step, now: str) -> Request | None:
+        return request_for(gathered, step, namespace=self._namespace, now=now)
+
+    def wrote(self, gathered: Gathered, step: Step, version: str) -> None:
+        if isinstance(step, NoteProgress):
+            self._gatherer.counted(gathered.facts, version)
+
+    def refused(self, _remediation: SelfRemediation, _step: Step, _outcome: Refused) -> bool:
+        return False
+
+    def again_in(self, hold: Hold) -> float | None:
+        """Peers are covered only for some seconds after each look; a new boot is told by nothing else."""
+        match hold.reason:
+            case fencing_holds.Proving() | fencing_holds.NoTimeProof():
+                return LOOK_SOON
+            case _:
+                return None

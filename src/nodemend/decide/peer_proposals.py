@@ -1,0 +1,59 @@
+"""Whom every node is to have for its peers, and how often it is to renew."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from nodemend.api.agent_lease import PeerEntry, PeerProposal
+from nodemend.decide.peer_sampling import Peer, PeerRing
+from nodemend.decide.renewal_pace import pace_for
+
+MOST_SILENT: Final = 0.2
+"""A share. Where more agents than that fall silent, their way to the API server has failed, not they: then
+nobody's peers are changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSeen:
+    """One agent, as all Leases were looked through."""
+
+    peer: Peer
+    proposal: PeerProposal | None
+    silent: bool
+    """It has not renewed for so long that nobody should count on it."""
+    marked: bool
+    """It is being remediated: nothing but its marker is written to its Lease."""
+    control_plane: bool = False
+    """It runs a member of the control plane, as far as its Node says."""
+
+    @property
+    def answers(self) -> bool:
+        return bool(self.peer.address) and not self.silent and not self.marked
+
+
+def _falls_with_one(peers: Sequence[PeerEntry], members: AbstractSet[str]) -> bool:
+    """Whether the loss of one node would end this one, too: with it the API server goes, and half its peers.
+
+    Those who are left would say that they have lost it as well, but one of two is not more than half. One
+    member of a control plane of up to two is enough for that; of three, one may fail.
+    """
+    of_them = sum(one.name in members for one in peers)
+    return 1 <= len(members) <= 2 and of_them > 0 and 2 * (len(peers) - 1) <= len(peers)
+
+
+def propose_peers(agents: Sequence[AgentSeen]) -> Iterator[tuple[AgentSeen, PeerProposal]]:
+    """What is to be proposed to whom, of those whom something else was proposed to."""
+    if sum(one.silent for one in agents) > MOST_SILENT * len(agents):
+        return
+    ring, every = PeerRing(one.peer for one in agents if one.answers), pace_for(len(agents)).every
+    members = frozenset(one.peer.name for one in agents if one.control_plane)
+    for one in agents:
+        if one.marked or one.silent:
+            continue
+        peers = tuple(PeerEntry(name=p.name, address=p.address) for p in ring.peers_of(one.peer.name))
+        if _falls_with_one(peers, members):
+            peers = ()
+        wanted = PeerProposal(peers=peers, every=every)
+        if wanted != one.proposal:
+            yield one, wanted

@@ -1,0 +1,53 @@
+"""How often an agent renews its Lease, and what follows from that: how long it may live on one clean look."""
+
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Final
+
+RENEWALS_A_SECOND: Final = 1000
+"""What all agents of a cluster may ask of its API server together: a tenth of what the kubelets of 100,000
+nodes ask of it for their own Leases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenewalPace:
+    """All in seconds, but for the two counts."""
+
+    every: float = 5.0
+    """From the end of one renewal to the next."""
+    deadline: float = 3.0
+    """Of one renewal, from its beginning: names, handshakes and retries included."""
+    failures: int = 3
+    """In a row, before peers are asked."""
+    round_deadline: float = 3.0
+    rounds: int = 2
+    ping_every: float = 2.0
+    slack: float = 3.0
+    """For a machine that is busy, not sick."""
+
+    @property
+    def feed_lease(self) -> float:
+        """G: as long as it takes to fail, to ask peers and to be told. Any shorter resets healthy nodes."""
+        return self._feed_lease_at(self.every)
+
+    @property
+    def contact_age(self) -> float:
+        """K: without an acknowledged contact for so long, a peer may say that it cannot reach the API."""
+        return 3 * self.every
+
+    def every_within(self, longest: float) -> float:
+        """No slower than a feed lease of `longest` allows, and never quicker than usual for that."""
+        slowest = (longest - self._feed_lease_at(0.0)) / self.failures
+        return min(self.every, max(USUAL_PACE.every, slowest))
+
+    def _feed_lease_at(self, every: float) -> float:
+        failing = self.failures * (every + self.deadline)
+        return failing + self.rounds * self.round_deadline + self.ping_every + self.slack
+
+
+USUAL_PACE: Final = RenewalPace()
+
+
+def pace_for(nodes: int) -> RenewalPace:
+    """For a cluster of that many nodes: slower when there are so many that the API server would notice."""
+    return replace(USUAL_PACE, every=max(USUAL_PACE.every, float(ceil(nodes / RENEWALS_A_SECOND))))

@@ -1,0 +1,208 @@
+"""The agent with everything around it: files, credentials, peers, probes, signals, an exit code."""
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Final
+
+from nodemend import __version__
+from nodemend.agent.certificate_loop import CertificateLoop
+from nodemend.agent.certificate_shell import CertificateFiles
+from nodemend.agent.feeder.footing_shell import forget_the_start
+from nodemend.agent.feeder.record_shell import read_gate
+from nodemend.agent.feeder_view_shell import GATE, LAST_RESET, STATUS, FeederFile, last_reset
+from nodemend.agent.front_door_shell import FrontDoor
+from nodemend.agent.keeper_shell import FileKeeper, Recalled
+from nodemend.agent.key_maker_shell import ChildKeyMaker
+from nodemend.agent.memory import Self
+from nodemend.agent.own_token import BoundNode, NotBound, node_of_token
+from nodemend.agent.peer_client_shell import TlsPeers
+from nodemend.agent.peer_desk import PeerDesk
+from nodemend.agent.peer_desk_loop import PeerDeskLoop
+from nodemend.agent.peer_server_shell import make_server
+from nodemend.agent.ports import FeederTold
+from nodemend.agent.self_watch import SelfWatch
+from nodemend.agent.self_watch_loop import SelfWatchLoop
+from nodemend.agent.watch_log import WatchLog
+from nodemend.entrypoints.signals_shell import until_told_to_stop
+from nodemend.entrypoints.small_server_shell import listen, probes_of
+from nodemend.kube.asyncio_shell import AsyncioRuntime, run
+from nodemend.kube.credentials import CredentialsError, in_cluster
+from nodemend.kube.credentials_shell import LiveCredentials
+from nodemend.kube.http_shell import HttpTransport
+from nodemend.kube.running_together import run_together
+from nodemend.settings.agent_settings import AgentSettings
+from nodemend.settings.source import Address
+from nodemend.telemetry.health_board import HealthBoard
+from nodemend.telemetry.log_lines import LibraryLogs, Log, LogStream
+from nodemend.telemetry.plain_log import PlainLog
+
+NAME: Final = "nodemend-agent"
+EXIT_STOPPED: Final = 0
+EXIT_FAILED: Final = 1
+PAIR: Final = "pair.pem"
+"""Certificate and key, in one file."""
+HEALTHY_WANTED: Final = 2
+"""Peers that saw no marker, before their word counts: one may lie."""
+_CONNECTIONS: Final = 6
+"""To the API server: a renewal of its own, and looks for peers."""
+_CLOSE_SECONDS: Final = 1.0
+
+
+def run_agent(settings: AgentSettings) -> int:
+    """Run until a signal ends it (0) or the world does not let it go on (1). A fault of our own raises.
+
+    However it ends, the feeder goes on for as long as the last clean look allows: an agent that is back by
+    then has missed nothing.
+    """
+    runtime = AsyncioRuntime()
+    log = PlainLog(
+        stream=LogStream(sys.stderr),
+        form=settings.log_form,
+        level=settings.log_level,
+        fixed={"program": NAME, "version": __version__, "node": settings.node_name},
+        wall=runtime.wall,
+    )
+    logging.basicConfig(handlers=[LibraryLogs(log)], level=logging.WARNING, force=True)
+    try:
+        boot_id = Path(settings.boot_id).read_text(encoding="ascii").strip()
+        run(_serve(settings, boot_id, runtime, log))
+    except (CredentialsError, OSError) as error:
+        log.error("cannot go on", why=f"{type(error).__name__}: {error}")
+        return EXIT_FAILED
+    log.info("stopped")
+    return EXIT_STOPPED
+
+
+async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime, log: Log) -> None:
+    feeder = FeederFile(f"{settings.host_folder}/{STATUS}", boot_id)
+    keeper = FileKeeper(boot_id, f"{settings.state_folder}/lease", f"{settings.state_folder}/memory")
+    certificates = _certificates(settings, runtime)
+    async with AsyncExitStack() as owned:
+        door = owned.enter_context(_door(settings.peers.port))
+        who = _self(settings, boot_id, feeder.told(), door)
+        recalled = keeper.recall()
+        watch = SelfWatch(who, recalled.memory, chance=runtime.random(), healthy_wanted=HEALTHY_WANTED)
+        transport = _transport(settings, runtime)
+        owned.push_async_callback(transport.close)
+        peers = TlsPeers(who.node_uid, boot_id, runtime, certificates.client_tls)
+        owned.push_async_callback(peers.close)
+        desk = PeerDesk(now=runtime.monotonic())
+        answering = PeerDeskLoop(runtime=runtime, transport=transport, watch=watch, desk=desk)
+        owned.push_async_callback(answering.close)
+        server = make_server(answering.ask)
+        owned.push_async_callback(server.shutdown, _CLOSE_SECONDS)
+        watching = SelfWatchLoop(
+            node=settings.node_name,
+            watch=watch,
+            runtime=runtime,
+            transport=transport,
+            keeper=keeper,
+            peers=peers,
+            feeder=feeder,
+            certificate=certificates,
+            listener=WatchLog(log),
+        )
+        health = HealthBoard()
+        health.must_reach("the first renewal that is acknowledged", lambda: watch.renewed)
+        probes = await listen(owned, settings.probes, probes_of(health))
+        log.info("listening", peers=who.address, probes=probes)
+        works = {
+            "watch": _watch(watching, recalled, log),
+            "peers": FrontDoor(door, certificates.server_tls, server).run(),
+            "certificate": _renew(settings, certificates, runtime, transport, log).run(),
+            "signals": until_told_to_stop(log),
+        }
+        await run_together(runtime, works)
+
+
+def _certificates(settings: AgentSettings, runtime: AsyncioRuntime) -> CertificateFiles:
+    """On a tmpfs: a key does not outlive the boot."""
+    Path(settings.certificates).mkdir(mode=0o700, parents=True, exist_ok=True)
+    return CertificateFiles(
+        node=settings.node_name,
+        pair=f"{settings.certificates}/{PAIR}",
+        trust=settings.trust,
+        monotonic=runtime.monotonic,
+        wall=lambda: runtime.wall().timestamp(),
+    )
+
+
+def _renew(
+    settings: AgentSettings,
+    files: CertificateFiles,
+    runtime: AsyncioRuntime,
+    transport: HttpTransport,
+    log: Log,
+) -> CertificateLoop:
+    def tell(trouble: str) -> None:
+        if trouble:
+            log.warning("there is no fresh certificate for peers", why=trouble)
+        else:
+            log.info("the certificate for peers is fresh")
+
+    return CertificateLoop(
+        node=settings.node_name,
+        runtime=runtime,
+        transport=transport,
+        files=files,
+        keys=ChildKeyMaker(),
+        tell=tell,
+    )
+
+
+def _transport(settings: AgentSettings, runtime: AsyncioRuntime) -> HttpTransport:
+    """Sends once, until one deadline, with the token as it is by then."""
+    host, port = (os.environ.get(f"KUBERNETES_SERVICE_{name}", "") for name in ("HOST", "PORT"))
+    credentials = LiveCredentials(in_cluster(host, port, settings.account), runtime)
+    return HttpTransport(credentials, runtime, connections=_CONNECTIONS)
+
+
+def _self(settings: AgentSettings, boot_id: str, told: FeederTold, door: socket.socket) -> Self:
+    return Self(
+        node_uid=_own_node(settings).uid,
+        boot_id=boot_id,
+        watchdog=told.watchdog,
+        address=_written(Address(settings.peers.host, door.getsockname()[1])),
+        boot_gate=read_gate(f"{settings.host_folder}/{GATE}", boot_id),
+        version=__version__,
+        longest_lease=told.longest_lease,
+        last_reset=last_reset(f"{settings.host_folder}/{LAST_RESET}"),
+    )
+
+
+async def _watch(loop: SelfWatchLoop, recalled: Recalled, log: Log) -> None:
+    """To the end of the boot, once that is certain: peers are answered until then."""
+    forget_the_start()
+    if recalled.condemned:
+        log.error("this boot was to end before this agent began: nothing is renewed")
+    else:
+        await loop.run()
+    await asyncio.get_running_loop().create_future()
+
+
+def _own_node(settings: AgentSettings) -> BoundNode:
+    """Raises CredentialsError where the token is not one of a pod on this very node."""
+    match node_of_token(Path(f"{settings.account}/token").read_text(encoding="ascii")):
+        case NotBound(why):
+            raise CredentialsError(f"the token of this pod does not tell the UID of its node: {why}")
+        case BoundNode(name, _) as found if name == settings.node_name:
+            return found
+        case BoundNode(name, _):
+            raise CredentialsError(f"the token is of a pod on {name}, and this is {settings.node_name}")
+
+
+def _door(port: int) -> socket.socket:
+    """On every address of either family; of one, where the kernel has only that."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", port))
+
+
+def _written(address: Address) -> str:
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    return f"{host}:{address.port}"

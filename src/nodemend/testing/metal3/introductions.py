@@ -1,0 +1,68 @@
+"""Machines of Cluster API and of OpenShift before the hosts of a simulated cluster: who names whom."""
+
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import BARE_METAL_HOST, NODE, Resource
+from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
+from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.cluster.world import World
+from nodemend.testing.metal3.furnishing import NEWER_FORM, machine_of
+from nodemend.testing.metal3.rack import NAMESPACE
+
+MACHINE: Final = Resource(CLUSTER_API, "v1beta2", "Machine", "machines")
+MACHINE_SET: Final = Resource(CLUSTER_API, "v1beta2", "MachineSet", "machinesets")
+METAL3_MACHINE: Final = Resource(
+    "infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Machine", "metal3machines"
+)
+SHIFT_MACHINE: Final = Resource(OPENSHIFT, "v1beta1", "Machine", "machines")
+SHIFT_SET: Final = Resource(OPENSHIFT, "v1beta1", "MachineSet", "machinesets")
+PROJECTS: Final = {
+    "Cluster API": (MACHINE, MACHINE_SET, METAL3_MACHINE),
+    "OpenShift": (SHIFT_MACHINE, SHIFT_SET),
+}
+
+
+def introduce(world: World, project: str) -> None:
+    """Machine `m-N` is the node `node-N` on the host of that name, and belongs to a MachineSet."""
+    api = world.admin_api
+    machine, machine_set = PROJECTS[project][:2]
+    workers = api.create(machine_set, {"metadata": {"name": "workers"}}, NAMESPACE)
+    owners = [owned_by(machine_set, workers) | {"controller": True}]
+    for node in world.machines:
+        meet = _meet_cluster_api if machine is MACHINE else _meet_openshift
+        meet(api, node, machine_of(node), owners)
+
+
+def owned_by(resource: Resource, owner: Object) -> Object:
+    metadata = owner["metadata"]
+    reference = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return {**reference, "name": metadata["name"], "uid": metadata["uid"]}
+
+
+def _meet_cluster_api(api: Direct, node: str, name: str, owners: list[Object]) -> None:
+    provider = NEWER_FORM.format(namespace=NAMESPACE, host=node, machine=name)
+    annotations = {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node}"}
+    bearer = {"metadata": {"name": name, "annotations": annotations}, "spec": {"providerID": provider}}
+    api.create(METAL3_MACHINE, bearer, NAMESPACE)
+    named = {"kind": METAL3_MACHINE.kind, "name": name, "apiVersion": METAL3_MACHINE.api_version}
+    spec = {"providerID": provider, "infrastructureRef": named}
+    api.create(MACHINE, {"metadata": {"name": name, "ownerReferences": owners}, "spec": spec}, NAMESPACE)
+    api.patch(MACHINE, name, {"status": {"nodeRef": {"name": node}}}, at=(NAMESPACE, "status"))
+    said = {keys.MACHINE_OF_NODE: name, keys.NAMESPACE_OF_CLUSTER: NAMESPACE}
+    _name_each_other(api, node, METAL3_MACHINE.kind, name, said)
+
+
+def _meet_openshift(api: Direct, node: str, name: str, owners: list[Object]) -> None:
+    annotations = {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node}"}
+    metadata = {"name": name, "annotations": annotations, "ownerReferences": owners}
+    api.create(SHIFT_MACHINE, {"metadata": metadata, "spec": {}}, NAMESPACE)
+    api.patch(SHIFT_MACHINE, name, {"status": {"nodeRef": {"name": node}}}, at=(NAMESPACE, "status"))
+    said = {keys.OPENSHIFT_MACHINE_OF_NODE: f"{NAMESPACE}/{name}"}
+    _name_each_other(api, node, SHIFT_MACHINE.kind, name, said)
+
+
+def _name_each_other(api: Direct, node: str, kind: str, name: str, said: dict[str, str]) -> None:
+    consumer = {"kind": kind, "name": name, "namespace": NAMESPACE}
+    api.patch(BARE_METAL_HOST, node, {"spec": {"consumerRef": consumer}}, at=(NAMESPACE, ""))
+    api.patch(NODE, node, {"metadata": {"annotations": said}})

@@ -1,0 +1,67 @@
+"""What can happen to the Machines before hosts, and to whoever would replace them."""
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, REMEDIATION_POLICY, Resource
+from nodemend.kube.api_request import Method
+from nodemend.testing.metal3.furnishing import machine_of
+from nodemend.testing.metal3.introductions import METAL3_MACHINE, PROJECTS, owned_by
+from nodemend.testing.metal3.rack import NAMESPACE
+from nodemend.testing.scenario.stage import Deeds, Stage
+
+
+def _machines(stage: Stage) -> Resource:
+    return PROJECTS[stage.project][0]
+
+
+def _ask(stage: Stage, node: str) -> None:
+    """As a MachineHealthCheck does: named like the Machine, owned by it."""
+    machine = stage.world.admin_api.get(_machines(stage), machine_of(node), NAMESPACE) or {}
+    metadata = {"name": machine_of(node), "ownerReferences": [owned_by(_machines(stage), machine)]}
+    body = {"metadata": metadata, "spec": stage.power_spec}
+    stage.world.admin_api.create(METAL3_REMEDIATION, body, NAMESPACE)
+
+
+def _delete(stage: Stage, node: str) -> None:
+    stage.world.admin_api.delete(_machines(stage), machine_of(node), NAMESPACE)
+
+
+def _disown(stage: Stage, node: str) -> None:
+    change = {"metadata": {"ownerReferences": None}}
+    stage.world.admin_api.patch(_machines(stage), machine_of(node), change, at=(NAMESPACE, ""))
+
+
+def _name_node(stage: Stage, node: str, *, named: Mapping[str, Any] | None) -> None:
+    change = {"status": {"nodeRef": named}}
+    stage.world.admin_api.patch(_machines(stage), machine_of(node), change, at=(NAMESPACE, "status"))
+
+
+def _rename_consumer(stage: Stage, host: str) -> None:
+    consumer = {"kind": METAL3_MACHINE.kind, "name": "m-9", "namespace": NAMESPACE}
+    change = {"spec": {"consumerRef": consumer}}
+    stage.world.admin_api.patch(BARE_METAL_HOST, host, change, at=(NAMESPACE, ""))
+
+
+def _let_be_deleted(stage: Stage, _nothing: str) -> None:
+    change = {"spec": {"machines": {"deleteMachines": True}}}
+    stage.world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, change)
+
+
+def _forbid(stage: Stage, _nothing: str) -> None:
+    stage.world.remediator.forbidden |= {(Method.PATCH, "machines"), (Method.DELETE, "machines")}
+
+
+MACHINE_DEEDS: Final[Deeds] = (
+    (re.compile(r"a check of Machines asks for (\S+)"), _ask),
+    (re.compile(r"anna deletes the Machine of (\S+)"), _delete),
+    (re.compile(r"nobody owns the Machine of (\S+)"), _disown),
+    (re.compile(r"the Machine of (\S+) names no node"), partial(_name_node, named=None)),
+    (re.compile(r"the Machine of (\S+) names node-9"), partial(_name_node, named={"name": "node-9"})),
+    (re.compile(r"the host of (\S+) is used by another"), _rename_consumer),
+    (re.compile(r"our policy lets Machines be deleted()"), _let_be_deleted),
+    (re.compile(r"we may not ask owners of Machines()"), _forbid),
+)

@@ -1,0 +1,176 @@
+"""A namespace for agents, and a node for each: its objects, its token, its certificate, its folders."""
+
+import json
+import os
+import sys
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from controlplane.api import Object
+from controlplane.process import Process
+from controlplane.run import ControlPlane
+from nodemend.api.certified_names import certified_name
+from nodemend.api.keys import AGENT_NAMESPACE, PEER_PROPOSAL
+from nodemend.entrypoints.agent_shell import PAIR
+from tests.unit.agent.certificates import Authority
+
+ACCOUNT: Final = "nodemend-agent"
+LEASES: Final = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases"
+_RIGHTS: Final = ["get", "create", "patch"]
+_TOKEN: Final = {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}
+
+
+def furnish(plane: ControlPlane) -> None:
+    """The agents' namespace, and an account that may have Leases there. What else it may not is not ours."""
+    plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}})
+    here = {"name": ACCOUNT, "namespace": AGENT_NAMESPACE}
+    plane.api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": here})
+    rbac = "rbac.authorization.k8s.io"
+    rules = [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": _RIGHTS}]
+    plane.api.create({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": here, "rules": rules})
+    plane.api.create(
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "RoleBinding",
+            "metadata": here,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": ACCOUNT},
+            "subjects": [{"kind": "ServiceAccount", **here}],
+        }
+    )
+
+
+@dataclass
+class AgentNode:
+    """One node, with all that its agent finds there. `folder` stands for the host's tmpfs."""
+
+    plane: ControlPlane
+    name: str
+    folder: Path
+    authority: Authority
+    host: str = "127.0.0.1"
+    peer_port: int = 0
+    """0 for any that is free."""
+    uid: str = ""
+    boot_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    environment: dict[str, str] = field(default_factory=dict)
+    inside: tuple[str, ...] = ()
+    """A command that runs another somewhere, such as in a network of its own."""
+    program: str = "nodemend.entrypoints.run_agent"
+    process: Process | None = None
+
+    def __post_init__(self) -> None:
+        (self.folder / "agent").mkdir(parents=True)
+        (self.folder / "account").mkdir()
+        (self.folder / "boot_id").write_text(f"{self.boot_id}\n")
+        (self.folder / "account" / "ca.crt").write_bytes(self.plane.ca.read_bytes())
+        self.uid = self._make_objects()
+        (self.folder / "account" / "token").write_text(self.token())
+        self._certify()
+
+    def _make_objects(self) -> str:
+        node = self.plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name}})
+        self.plane.api.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": self.pod, "namespace": AGENT_NAMESPACE},
+                "spec": {
+                    "serviceAccountName": ACCOUNT,
+                    "nodeName": self.name,
+                    "containers": [{"name": "agent", "image": "nodemend"}],
+                    "tolerations": [{"operator": "Exists"}],
+                    # As the chart has it: for such tokens a node may ask.
+                    "volumes": [{"name": "account", "projected": {"sources": [_TOKEN]}}],
+                },
+            }
+        )
+        return str(node["metadata"]["uid"])
+
+    def _certify(self) -> None:
+        shown = self.authority.issue(certified_name(self.name), file=self.name)
+        tls = self.folder / "agent" / "tls"
+        tls.mkdir()
+        pair = b"".join(Path(file).read_bytes() for file in (shown.certificate, shown.key))
+        (tls / PAIR).write_bytes(pair)
+        (self.folder / "trust.crt").write_bytes(Path(shown.authority).read_bytes())
+
+    def lose_certificate(self) -> None:
+        """And nobody signs another."""
+        (self.folder / "agent" / "tls" / PAIR).unlink()
+
+    @property
+    def pod(self) -> str:
+        return f"agent-{self.name}"
+
+    def token(self) -> str:
+        """As kubelet fetches it: bound to the pod, and so to its node."""
+        path = f"/api/v1/namespaces/{AGENT_NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
+        bound = {"apiVersion": "v1", "kind": "Pod", "name": self.pod}
+        asked = {"spec": {"expirationSeconds": 3600, "boundObjectRef": bound}}
+        return str(self.plane.api.request("POST", path, asked)["status"]["token"])
+
+    # The process.
+
+    def command(self) -> list[str]:
+        flags = {
+            "node-name": self.name,
+            "peer-host": self.host,
+            "peer-port": str(self.peer_port),
+            "probe-port": "0",
+            "host-folder": str(self.folder),
+            "state-folder": str(self.folder / "agent"),
+            "certificates": str(self.folder / "agent" / "tls"),
+            "trust": str(self.folder / "trust.crt"),
+            "account": str(self.folder / "account"),
+            "boot-id": str(self.folder / "boot_id"),
+            "log-form": "json",
+        }
+        told = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+            "KUBERNETES_SERVICE_PORT": str(self.plane.port),
+            **self.environment,
+        }
+        words = [f"--{name}={value}" for name, value in flags.items()]
+        variables = [f"{name}={value}" for name, value in told.items()]
+        program = [sys.executable, "-m", self.program]
+        return [*self.inside, "/usr/bin/env", "-i", *variables, *program, *words]
+
+    def start(self) -> Process:
+        if self.process is None:
+            self.process = Process(self.command(), log=self.folder / f"{self.name}.log")
+        else:
+            self.process.start()
+        return self.process
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.end()
+
+    # What came of it.
+
+    @property
+    def address(self) -> str:
+        """At which it listens for peers."""
+        lines = (json.loads(line) for line in self.said.splitlines() if line.startswith("{"))
+        return next((str(line["peers"]) for line in lines if line["event"] == "listening"), "")
+
+    @property
+    def said(self) -> str:
+        return (self.folder / f"{self.name}.log").read_text()
+
+    def lease(self) -> Object | None:
+        return self.plane.api.find(f"{LEASES}/{self.name}")
+
+    def annotate(self, **annotations: str | None) -> None:
+        self.plane.api.patch(f"{LEASES}/{self.name}", {"metadata": {"annotations": annotations}})
+
+    def propose(self, text: str) -> None:
+        self.plane.api.patch(f"{LEASES}/{self.name}", {"metadata": {"annotations": {PEER_PROPOSAL: text}}})
+
+
+def annotations_of(lease: Object | None) -> dict[str, Any]:
+    return {} if lease is None else lease["metadata"].get("annotations", {})

@@ -1,0 +1,152 @@
+"""`python -m tests.e2e_fencing [STORY...] [--histories N]`: real processes, cut links. Who ends?
+
+Needs root: each node has a network namespace. The watchdogs are files; what the real ones do is in
+`just watchdog`. Stories have clusters of five nodes; histories are played many at a time in a larger one.
+Without either all stories are told, and 50 histories are played.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from tests.e2e_fencing import cast
+from tests.e2e_fencing.campaign import Campaign
+from tests.e2e_fencing.cluster import Cast, Cluster, open_cluster
+from tests.e2e_fencing.door import try_doors
+from tests.e2e_fencing.history import WrongError
+from tests.e2e_fencing.stories import FALSE, HONEST, LIAR, LYING, NODES, Stage, Stories
+
+_BEGAN: Final = time.monotonic()
+
+
+@dataclass
+class Counts:
+    """Of one lane, or of all."""
+
+    stories: int = 0
+    histories: int = 0
+    releases: int = 0
+    resets: int = 0
+    refusals: int = 0
+    margins: list[float] = field(default_factory=list)
+    wrong: int = 0
+
+    def add(self, other: "Counts") -> None:
+        self.stories += other.stories
+        self.histories += other.histories
+        self.releases += other.releases
+        self.resets += other.resets
+        self.refusals += other.refusals
+        self.margins += other.margins
+        self.wrong += other.wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("stories", nargs="*")
+    parser.add_argument("--histories", type=int, default=0)
+    parser.add_argument("--nodes", type=int, default=48)
+    parser.add_argument("--seed", default="1")
+    options = parser.parse_args()
+    if unknown := {*options.stories} - {*HONEST, *LYING, *FALSE}:
+        parser.error(f"no such story: {', '.join(sorted(unknown))}")
+    everything = not options.stories and not options.histories
+    histories = 50 if everything else options.histories
+    lanes = [
+        partial(tell, number, told, who)
+        for number, (stories, who) in enumerate(_CLUSTERS)
+        if (told := {name: one for name, one in stories.items() if everything or name in options.stories})
+    ]
+    if histories:
+        lanes.append(partial(play, len(_CLUSTERS), histories, options.nodes, options.seed))
+    counts = Counts()
+    with ThreadPoolExecutor(len(lanes)) as hands:
+        for done in [hands.submit(lane) for lane in lanes]:
+            counts.add(done.result())
+    return _report(counts)
+
+
+_CLUSTERS: Final[tuple[tuple[Stories, Cast], ...]] = (
+    (HONEST, cast.all_honest),
+    (LYING, cast.last_lies),
+    (FALSE, cast.all_but_the_first_show_false_ones),
+)
+
+
+def tell(number: int, stories: Stories, who: Cast) -> Counts:
+    """One after another, in one cluster. After one that goes wrong there is no other."""
+    counts = Counts()
+    with _cluster(number, NODES, who) as cluster:
+        stage = Stage(cluster)
+        for title, story in stories.items():
+            try:
+                cluster.until("all are well", cluster.is_whole)
+                said = story(stage)
+                counts.stories += 1
+            except (WrongError, TimeoutError) as error:
+                said = f"WRONG: {error}\n" + "\n".join(cluster.told(node) for node in cluster.hosts)
+                counts.wrong += 1
+            _say(f"{title}: {said}")
+            if counts.wrong:
+                break
+            stage.mend_all()
+        counts.margins, counts.refusals = stage.margins, stage.refused
+        counts.releases, counts.resets = len(stage.margins), len(cluster.resets())
+    return counts
+
+
+def play(number: int, histories: int, nodes: int, seed: str) -> Counts:
+    with _cluster(number, nodes, cast.last_says_healthy) as cluster:
+        try:
+            cluster.until("all are well", cluster.is_whole)
+            _say(f"{nodes} nodes are well")
+            tried, wrong = try_doors(cluster, _say)
+            campaign = Campaign(cluster, seed, list(cluster.hosts)[LIAR], _say)
+            campaign.play(histories)
+        except (WrongError, TimeoutError) as error:
+            _say(f"WRONG: {error}")
+            return Counts(wrong=1)
+    return Counts(
+        histories=campaign.played,
+        releases=campaign.releases,
+        resets=campaign.resets,
+        refusals=tried,
+        margins=campaign.margins,
+        wrong=wrong + len(campaign.wrong),
+    )
+
+
+@contextmanager
+def _cluster(number: int, nodes: int, who: Cast) -> Iterator[Cluster]:
+    names = tuple(f"c{number}-{node}" for node in range(nodes))
+    with (
+        tempfile.TemporaryDirectory(prefix="nodemend-fencing-") as folder,
+        open_cluster(names, Path(folder), number, who) as cluster,
+    ):
+        yield cluster
+
+
+def _say(line: str) -> None:
+    print(f"{time.monotonic() - _BEGAN:6.1f} s  {line}", flush=True)
+
+
+def _report(counts: Counts) -> int:
+    margin = f"{min(counts.margins):.1f} s" if counts.margins else "none"
+    print(
+        f"fencing-e2e: {counts.stories} stories, {counts.histories} histories, {counts.releases} releases,"
+        f" {counts.resets} resets, smallest margin {margin}, {counts.refusals} refusals tried,"
+        f" {counts.wrong} wrong"
+    )
+    return 1 if counts.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

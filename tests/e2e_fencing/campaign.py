@@ -1,0 +1,128 @@
+"""Many histories at once, in waves, in one cluster whose managers and API server have faults of their own."""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from tests.e2e_fencing.cluster import Cluster
+from tests.e2e_fencing.faults import choose
+from tests.e2e_fencing.history import History, WrongError
+from tests.e2e_fencing.host import boottime
+
+TROUBLE_EVERY: Final = (8.0, 30.0)
+"""Seconds between the troubles of those who are in charge."""
+TROUBLES_A_WAVE: Final = 2
+"""With managers that come and go for ever nothing is proven: they need some time in office."""
+
+
+@dataclass
+class Campaign:
+    """`liar` is never struck: it is everybody's one peer that may say anything."""
+
+    cluster: Cluster
+    seed: str
+    liar: str
+    say: Callable[[str], None]
+    played: int = 0
+    wrong: list[str] = field(default_factory=list)
+    releases: int = 0
+    resets: int = 0
+    margins: list[float] = field(default_factory=list)
+
+    def play(self, histories: int) -> None:
+        while self.played < histories and not self.wrong:
+            self._wave(histories - self.played)
+
+    def _wave(self, at_most: int) -> None:
+        cluster = self.cluster
+        names = list(cluster.hosts)
+        cluster.until("all are well", lambda: all(cluster.is_well(name) for name in names))
+        before = boottime()
+        victims = self._choose(at_most)
+        others = [name for name in names if name not in victims]
+        histories = [
+            History(cluster, node, others[number % len(others)], choose(self.seed, self.played + number))
+            for number, node in enumerate(victims)
+        ]
+        over = threading.Event()
+        with ThreadPoolExecutor(len(victims) + 1) as hands:
+            troubles = hands.submit(self._trouble_those_in_charge, over)
+            ended = list(hands.map(_play, histories))
+            over.set()
+            troubles.result()
+        self._count(histories, ended)
+        astray = {name for name, at in cluster.resets() if at > before and name in others}
+        if astray:
+            self.wrong.append(f"{sorted(astray)} were reset, whom nothing was done to")
+
+    def _choose(self, at_most: int) -> list[str]:
+        """As many as leave enough peers to each of them."""
+        chance = Random(f"{self.seed}/{self.played}")
+        names = [name for name in self.cluster.hosts if name != self.liar]
+        chosen: list[str] = []
+        for name in chance.sample(names, len(names)):
+            more = [*chosen, name]
+            if len(more) <= at_most and all(self.cluster.spare_peers(one, more) for one in more):
+                chosen = more
+        if not chosen:
+            raise WrongError("nobody has enough peers")
+        return chosen
+
+    def _count(self, histories: list[History], ended: list[str]) -> None:
+        for number, (history, wrong) in enumerate(zip(histories, ended, strict=True), self.played):
+            told = f"WRONG: {wrong}" if wrong else _told(history)
+            self.say(f"{number} {history.node}: {history.plan}: {told}")
+            self.wrong += [wrong] if wrong else []
+            self.resets += len(history.resets)
+            self.releases += len(history.margins)
+            self.margins += history.margins
+        self.played += len(histories)
+
+    def _trouble_those_in_charge(self, over: threading.Event) -> None:
+        chance = Random(f"{self.seed}/{self.played}/in charge")
+        for _ in range(TROUBLES_A_WAVE):
+            if over.wait(chance.uniform(*TROUBLE_EVERY)):
+                break
+            chance.choice(TROUBLES)(self.cluster, chance)
+
+
+def _play(history: History) -> str:
+    """What was wrong with it; empty for nothing."""
+    try:
+        history.play()
+    except (WrongError, TimeoutError) as error:
+        return f"{error}\n{history.cluster.told(history.node)}"
+    except Exception:  # noqa: BLE001 - a fault of the history itself: told like any other, with where it was
+        return traceback.format_exc()
+    return ""
+
+
+def _told(history: History) -> str:
+    resets = ", ".join(f"{at:.0f}" for at in history.resets)
+    margins = ", ".join(f"{margin:.1f}" for margin in history.margins)
+    return f"reset after {resets or '-'} s, released {margins or '-'} s after its end"
+
+
+def _kill_manager(cluster: Cluster, chance: Random) -> None:
+    cluster.kill_manager(chance.uniform(0.0, 6.0))
+
+
+def _pause_manager(cluster: Cluster, chance: Random) -> None:
+    cluster.manager.pause()
+    time.sleep(chance.uniform(1.0, 12.0))
+    cluster.manager.resume()
+
+
+def _pause_api(cluster: Cluster, chance: Random) -> None:
+    """For so short a time that nobody has to ask peers."""
+    cluster.plane.pause("kube-apiserver")
+    time.sleep(chance.uniform(0.5, 4.0))
+    cluster.plane.resume("kube-apiserver")
+
+
+TROUBLES: Final[tuple[Callable[[Cluster, Random], None], ...]] = (_kill_manager, _pause_manager, _pause_api)

@@ -1,0 +1,186 @@
+"""A cluster of nodes that fence themselves: real agents, feeders, gates, a real manager."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from controlplane.process import Process
+from controlplane.rounds import Rounds
+from controlplane.run import ControlPlane
+from controlplane.settings import Settings
+from host_program.pack import pack
+from installed.eager_policy import eager_policy
+from installed.manifests import install
+from installed.programs import start
+from nodemend.api import keys
+from nodemend.decide.peer_sampling import MOST_PEERS
+from nodemend.decide.proven_seconds import enough
+from tests.agent_room.counting_proxy import CountingProxy
+from tests.agent_room.room import AgentNode
+from tests.e2e_fencing.host import Host, boottime
+from tests.e2e_fencing.kubelets import Kubelets
+from tests.e2e_fencing.networks import API, PEER_PORT, Networks
+from tests.e2e_fencing.view import SELF_REMEDIATIONS, View
+from tests.power_e2e.audit import Audit
+from tests.unit.agent.certificates import Authority
+
+LOOK_EVERY: Final = 0.3
+STALLED_AFTER: Final = {"watchdogs": 60.0, "kubelets": 300.0}
+"""Seconds. Whoever plays the watchdogs must be at work, else nobody would ever be reset."""
+PATIENCE: Final = 600.0
+STARTING_AT_ONCE: Final = 6
+"""Nodes in their first boot. All at once they would keep one another from it."""
+_MANAGER: Final = "nodemend-remediator"
+
+Cast = Callable[[AgentNode, Authority], None]
+"""Who is to be another than the shipped agent, before it is started."""
+
+
+@dataclass
+class Cluster:
+    plane: ControlPlane
+    networks: Networks
+    hosts: dict[str, Host]
+    kubelets: Kubelets
+    manager: Process
+    audit: Audit
+    authority: Authority
+    folder: Path
+    ticked_at: float = field(default_factory=boottime)
+    manager_back_at: float = 0.0
+
+    @property
+    def view(self) -> View:
+        """At most some seconds old, while the API server answers."""
+        return self.kubelets.view
+
+    def tick(self) -> None:
+        starting = sum(host.is_starting for host in self.hosts.values())
+        for host in self.hosts.values():
+            if host.boots or starting < STARTING_AT_ONCE:
+                starting += not host.boots
+                host.tick()
+        if not self.manager.running and boottime() >= self.manager_back_at:
+            self.manager.start()
+        self.ticked_at = boottime()
+
+    def kill_manager(self, back_after: float) -> None:
+        self.manager_back_at = boottime() + back_after
+        self.manager.kill()
+
+    def until(self, what: str, holds: Callable[[], bool], within: float = PATIENCE) -> None:
+        """Looks seldom: much is going on at once."""
+        deadline = time.monotonic() + within
+        while not holds():
+            self.check()
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not within {within:g} s: {what}")
+            time.sleep(LOOK_EVERY)
+
+    def check(self) -> None:
+        """Raises TimeoutError where nobody plays the watchdogs or the kubelets any more."""
+        for who, at in (("watchdogs", self.ticked_at), ("kubelets", self.kubelets.served_at)):
+            if boottime() - at > STALLED_AFTER[who]:
+                raise TimeoutError(f"the {who} were last looked after {boottime() - at:.1f} s ago")
+
+    # What is asked for.
+
+    def remediate(self, node: str) -> None:
+        """As a check does."""
+        self.plane.api.create(
+            {
+                "apiVersion": "nodemend.io/v1alpha1",
+                "kind": "SelfRemediation",
+                "metadata": {"name": node, "namespace": keys.SYSTEM_NAMESPACE},
+                "spec": {},
+            }
+        )
+
+    def withdraw(self, node: str) -> None:
+        self.plane.api.delete(f"{SELF_REMEDIATIONS}/{node}")
+
+    # What is seen.
+
+    def is_well(self, node: str) -> bool:
+        """Its agent is at work in the boot that runs, behind its gate, on a watchdog that is armed."""
+        boot, report = self.hosts[node].boot, self.view.report(node)
+        published = boot is not None and report.get("bootID") == boot.id and report.get("acknowledged", 0) > 0
+        armed = report.get("watchdog", {}).get("class") == "hardware" and report.get("bootGate", False)
+        return bool(published and armed and not self.view.marked(node) and boot and boot.kubelet)
+
+    def is_whole(self) -> bool:
+        """All are well, and nobody has more peers to get."""
+        most = min(MOST_PEERS, len(self.hosts) - 1)
+        return all(self.is_well(name) and len(self.view.peers(name)) == most for name in self.hosts)
+
+    def resets(self) -> list[tuple[str, float]]:
+        """Who was reset so far, and when."""
+        boots = [(name, boot) for name, host in self.hosts.items() for boot in host.boots]
+        return [(name, boot.reset_at) for name, boot in boots if boot.reset_at is not None]
+
+    def spare_peers(self, node: str, but: Collection[str]) -> bool:
+        """Whether enough of its peers can be covered without those, for time to prove anything."""
+        peers = self.view.peers(node)
+        return len(peers) > 1 and enough(set(peers) - set(but), [peers], liars=1)
+
+    def releases(self, node: str, since: float) -> list[float]:
+        """When its release was asked for, by the clock of the register."""
+        offset = time.time() - boottime()
+        return [at - offset for at in self.audit.releases(node, since + offset)]
+
+    def told(self, node: str) -> str:
+        """What a person would look at."""
+        status = self.view.status(node)
+        boots = [(boot.id, boot.kubelet, boot.reset_at) for boot in self.hosts[node].boots]
+        logs = (self.folder / node).glob("*.log")
+        said = [f"  {log.name}: {line}" for log in logs for line in log.read_text().splitlines()[-8:]]
+        return "\n".join([f"{node}: {status.get('phase')} {status.get('message')} {boots}", *said])
+
+
+@contextmanager
+def open_cluster(names: tuple[str, ...], folder: Path, number: int, cast: Cast) -> Iterator[Cluster]:
+    """Its nodes boot when it is entered."""
+    clients, peers = Authority(folder, "clients"), Authority(folder, "peers")
+    flags = {"kube-apiserver": (f"--client-ca-file={folder / 'clients.crt'}",)}
+    settings = Settings(controller_manager=False, scheduler=False, audit=True, flags=flags)
+    with ExitStack() as owned:
+        plane = owned.enter_context(ControlPlane(settings))
+        install(plane, "selfFencing.enabled=true")
+        plane.api.create(eager_policy())
+        networks = owned.enter_context(Networks(names, number))
+        owned.enter_context(CountingProxy(plane.port, (API, plane.port)))
+        starter = _unpack(folder)
+        agents = [_agent(plane, networks, peers, name, folder) for name in names]
+        for agent in agents:
+            cast(agent, peers)
+        hosts = {agent.name: Host(agent, networks, clients, starter) for agent in agents}
+        (folder / "registers").mkdir()
+        kubelets = Kubelets(plane.api, networks, hosts, folder / "registers")
+        manager = start(plane, _MANAGER, "--self-fencing=on")
+        audit = Audit(plane.directory / "audit.log")
+        cluster = Cluster(plane, networks, hosts, kubelets, manager, audit, peers, folder)
+        for host in hosts.values():
+            owned.callback(host.end)
+        owned.callback(Rounds("watchdogs", cluster.tick).close)
+        owned.callback(Rounds("kubelets", kubelets.serve).close)
+        yield cluster
+
+
+def _agent(plane: ControlPlane, networks: Networks, peers: Authority, name: str, folder: Path) -> AgentNode:
+    agent = AgentNode(plane, name, folder / name, peers, host=networks.address(name), peer_port=PEER_PORT)
+    agent.inside = networks.inside(name)
+    agent.environment = {"KUBERNETES_SERVICE_HOST": API}
+    return agent
+
+
+def _unpack(folder: Path) -> list[str]:
+    """The program as on a host."""
+    isolated = [sys.executable, "-I", "-S"]
+    run = folder / "run"
+    subprocess.run([*isolated, str(pack(folder)), "unpack", str(run)], check=True, timeout=60)
+    return [*isolated, str(run / "start.py")]

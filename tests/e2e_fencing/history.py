@@ -1,0 +1,133 @@
+"""One failure of one node and what came of it, from all is well to all is well, and its verdict."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.e2e_fencing.cell import W
+from tests.e2e_fencing.cluster import Cluster
+from tests.e2e_fencing.faults import Heals, Plan, heal
+from tests.e2e_fencing.host import Boot, boottime
+
+STAYS_ALIVE_FOR: Final = 48.0
+"""Seconds from a fault: longer than a feed lease and a reset take."""
+SILENT_HEALS: Final = (Heals.AT_RESET, Heals.AT_RELEASE)
+
+
+class WrongError(Exception):
+    """What must not be was seen."""
+
+
+@dataclass
+class History:
+    """`elsewhere` is where the workload is to go once it is released."""
+
+    cluster: Cluster
+    node: str
+    elsewhere: str
+    plan: Plan
+    began: float = field(default_factory=boottime)
+    margins: list[float] = field(default_factory=list)
+    """Seconds by which each release came after the end of what was released."""
+    resets: list[float] = field(default_factory=list)
+    """Seconds after the beginning."""
+
+    def __post_init__(self) -> None:
+        self.pod = f"db-{self.node}-{int(self.began)}"
+
+    def play(self) -> None:
+        cluster, workloads = self.cluster, self.cluster.kubelets.workloads
+        cluster.hosts[self.node].off_for = self.plan.off_for
+        workloads[self.pod] = self.node
+        register = cluster.kubelets.register(self.pod)
+        cluster.until("its workload runs", lambda: register.last() is not None)
+        workloads[self.pod] = self.elsewhere
+        self.began = boottime() + max(0.0, -(self.plan.asked_after or 0.0))
+        try:
+            self._go_through()
+        finally:
+            heal(cluster, self.node)
+        cluster.until("it is well again", lambda: cluster.is_well(self.node))
+        self.judge()
+        workloads.pop(self.pod)
+
+    def _go_through(self) -> None:
+        steps = [(0.0, self._strike)]
+        if self.plan.asked_after is not None:
+            steps.append((self.plan.asked_after, self._ask))
+        if self.plan.heals not in SILENT_HEALS:
+            steps.append((self.plan.heals_after, self._heal))
+        for at, step in sorted(steps, key=lambda one: one[0]):
+            time.sleep(max(0.0, self.began + at - boottime()))
+            step()
+        if self.plan.heals is Heals.AT_RESET:
+            self.cluster.until("it is reset", lambda: bool(self._resets()))
+            self._heal()
+        if self.plan.asked_after is not None:
+            self._see_through()
+        else:
+            time.sleep(max(0.0, self.began + STAYS_ALIVE_FOR - boottime()))
+            if self.plan.may_reset:
+                self.cluster.until("it is reset", lambda: bool(self._resets()))
+
+    def _see_through(self) -> None:
+        """The remediation, to its end, after which the check withdraws it."""
+        self.cluster.until("it is released", self._is_released)
+        self.judge()  # At once: one that lives on may hide it, or never come to an end.
+        if self.plan.heals is Heals.AT_RELEASE:
+            self._heal()
+        self.cluster.until("it has succeeded", lambda: self.cluster.view.phase(self.node) == "Succeeded")
+        self.cluster.withdraw(self.node)
+        self.cluster.until("it is gone", lambda: self.node not in self.cluster.view.remediations)
+
+    def _is_released(self) -> bool:
+        return bool(self.cluster.view.status(self.node).get("released"))
+
+    def _strike(self) -> None:
+        self.plan.fault.strike(self.cluster, self.node)
+
+    def _ask(self) -> None:
+        self.cluster.remediate(self.node)
+
+    def _heal(self) -> None:
+        heal(self.cluster, self.node)
+
+    # Verdicts.
+
+    def judge(self) -> None:
+        """What must hold of every history."""
+        self.resets = [at - self.began for at in self._resets()]
+        if self.resets and not self.plan.may_reset:
+            raise WrongError(f"{self.node} was reset, and should have lived on")
+        register = self.cluster.kubelets.register(self.pod)
+        if both := register.returns():
+            raise WrongError(f"two had the workload at once: {both[0]}")
+        releases = self.cluster.releases(self.node, self.began - 10.0)
+        self.margins = [
+            min(self._margin(release, boot) for boot in self._run_before(release)) for release in releases
+        ]
+        if any(margin <= 0 for margin in self.margins):
+            raise WrongError(f"{self.node} was released while it ran: {self.margins}")
+
+    def _resets(self) -> list[float]:
+        boots = self.cluster.hosts[self.node].boots
+        return [
+            boot.reset_at for boot in boots if boot.reset_at is not None and boot.reset_at > self.began - W
+        ]
+
+    def _run_before(self, release: float) -> list[Boot]:
+        """The boots whose kubelets were let go before it. One behind its gate runs nothing."""
+        return [
+            boot
+            for boot in self.cluster.hosts[self.node].boots
+            if boot.opened_at is not None
+            and boot.opened_at < release
+            and (boot.reset_at is None or boot.reset_at > self.began - W)
+        ]
+
+    def _margin(self, release: float, boot: Boot) -> float:
+        """From the last sign of life of this boot to the release."""
+        writes = self.cluster.kubelets.register(self.pod).writes()
+        mine = [write.seconds for write in writes if write.boot == boot.id]
+        end = boot.reset_at if boot.reset_at is not None else float("inf")
+        return release - max(end, *mine, 0.0)

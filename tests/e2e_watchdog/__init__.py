@@ -1,0 +1,1 @@
+"""The shipped feeder in a Linux guest, with real drivers of emulated watchdogs: does it reset in time?"""

@@ -1,0 +1,60 @@
+"""Whether a run ended as it must."""
+
+from dataclasses import dataclass
+
+from tests.e2e_watchdog.plays import ResetsAfter, StaysUp
+from tests.e2e_watchdog.record import Record
+
+GRACE = 1.0
+EARLY = 1.0
+"""What is told as the last ping is a moment before it, and a beat is a moment late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`share`: the time to the reset in effective times, where it was counted from a ping or a close."""
+
+    kept: bool
+    told: str
+    share: float | None = None
+
+
+def judge(record: Record, expected: ResetsAfter | StaysUp, *, device_tells: bool) -> Verdict:
+    if not record.armed:
+        return Verdict(False, "the feeder was never armed")
+    if record.armed["class"] != "unsupported":
+        return Verdict(False, f"a virtual machine has class {record.armed['class']}")
+    match expected:
+        case StaysUp(state):
+            return _stayed_up(record, state)
+        case ResetsAfter():
+            return _was_reset(record, expected, device_tells=device_tells)
+
+
+def _stayed_up(record: Record, state: str) -> Verdict:
+    if record.reset is not None or not record.over:
+        return Verdict(False, f"reset at {record.reset}, and should have stayed up")
+    found = record.beats[-1][1]["state"]
+    return Verdict(found == state, f"stayed up, {found}")
+
+
+def _was_reset(record: Record, expected: ResetsAfter, *, device_tells: bool) -> Verdict:
+    if record.reset is None:
+        return Verdict(False, "was not reset")
+    anchor = {
+        "ping": record.last("last-ping"),
+        "close": record.close,
+        "lease": record.last("lease-until"),
+        "resumed": record.resumed,
+        "fault": record.fault,
+    }[expected.anchor]
+    if anchor is None:
+        return Verdict(False, f"reset, and no {expected.anchor} to count from")
+    after, most = record.reset - anchor, expected.times * record.effective + GRACE
+    told = f"reset {after:.2f} s after the {expected.anchor} (at most {most:.2f})"
+    if expected.by_the_device and device_tells and not record.by_the_device:
+        return Verdict(False, f"{told}, not by the device")
+    counted = expected.anchor in ("ping", "close")
+    if counted and after < record.written - EARLY:
+        return Verdict(False, f"{told}, before the device could")
+    return Verdict(after <= most, told, after / record.effective if counted else None)

@@ -1,0 +1,86 @@
+"""The stories and what must follow each of them. What happens in the guest is in `guest/stories.py`."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+HARDWARE: Final = ("i6300esb", "iTCO_wdt")
+ALL: Final = (*HARDWARE, "softdog")
+FROZEN_SECONDS: Final = 14.0
+"""Longer than any effective time to reset here."""
+
+Anchor = Literal["ping", "close", "lease", "resumed", "fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResetsAfter:
+    """So many effective times to reset after the anchor, and one second; not before the device could."""
+
+    anchor: Anchor
+    times: int = 1
+    by_the_device: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StaysUp:
+    """To the end of the story, which is longer than any reset takes, and with the feeder in this state."""
+
+    state: str = "armed"
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    name: str
+    expected: ResetsAfter | StaysUp
+    drivers: tuple[str, ...] = ALL
+    warped: bool = True
+    """Not where the guest's clocks must go with ours: nobody inside can tell the time of the reset."""
+
+
+AFTER_PING, AFTER_CLOSE = ResetsAfter("ping"), ResetsAfter("close")
+AFTER_LEASE: Final = ResetsAfter("lease", 2)
+AT_ONCE: Final = ResetsAfter("fault", 0, by_the_device=False)
+
+STORIES: Final = (
+    Story("feeds", StaysUp()),
+    # The feeder fails.
+    Story("feeder_stopped", AFTER_PING),
+    Story("feeder_killed", AFTER_CLOSE),
+    Story("feeder_killed_for_memory", AFTER_CLOSE),
+    Story("memory_used_up", StaysUp()),
+    Story("processor_hogged", AFTER_PING),
+    # A timer of the kernel does not outlive it: softdog is a weaker class for that.
+    Story("kernel_panics", AFTER_PING, HARDWARE, warped=False),
+    Story("feeder_hangs", AFTER_PING),
+    Story("feeder_fails", AFTER_CLOSE),
+    Story("feeder_crashes_again_and_again", AFTER_LEASE),
+    Story("feeder_restarted", StaysUp()),
+    Story("another_feeder_waits", StaysUp()),
+    # The agent fails, for which a stand-in renews the lease.
+    Story("writer_stopped", AFTER_LEASE),
+    Story("writer_killed", AFTER_LEASE),
+    Story("writer_hangs", AFTER_LEASE),
+    Story("writer_writes_garbage", AFTER_LEASE),
+    Story("writer_restarted", StaysUp()),
+    # Somebody ends it.
+    Story("stopped_with_permit", StaysUp("ended")),
+    Story("stopped_without_permit", AFTER_CLOSE),
+    Story("stopped_with_a_permit_of_another_boot", AFTER_CLOSE),
+    Story("condemned", AFTER_PING),
+    Story("condemned_and_rebooted", AT_ONCE),
+    # The machine is paused from outside.
+    Story("frozen", ResetsAfter("resumed"), warped=False),
+    Story("paused_unseen", StaysUp()),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    story: Story
+    driver: str
+
+
+def plays(count: int) -> list[Play]:
+    """So many, spread over all stories and drivers; over and over when there are not as many."""
+    every = [Play(story, driver) for story in STORIES for driver in story.drivers]
+    whole, rest = divmod(count, len(every))
+    return [*every * whole, *(every[number * len(every) // rest] for number in range(rest))]

@@ -1,0 +1,1 @@
+"""How long self-fencing takes, by the clock of the simulated world."""

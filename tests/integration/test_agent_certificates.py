@@ -1,0 +1,69 @@
+"""Two agents on a real API server, from their first key to TLS between them."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from controlplane import credentials
+from nodemend.agent.certificate import Held, NoBundle
+from nodemend.agent.certificate_loop import CertificateLoop
+from nodemend.agent.certificate_shell import CertificateFiles, shake_hands
+from nodemend.agent.key_maker_shell import ChildKeyMaker
+from nodemend.api.certified_names import certified_name
+from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.kube.credentials_shell import LiveCredentials, find_connection
+from nodemend.kube.http_shell import HttpTransport
+from tests.refusals.agent_cluster import NODES, TRUST, AgentCluster, agent_cluster
+
+pytestmark = pytest.mark.real
+
+WITHIN = 60.0
+
+
+@asynccontextmanager
+async def agent(cluster: AgentCluster, node: str, folder: Path) -> AsyncIterator[CertificateFiles]:
+    """Its files, while its loop runs by the token of its pod."""
+    runtime = AsyncioRuntime()
+    kubeconfig = folder / f"{node}.kubeconfig"
+    token = cluster.tokens[node]
+    credentials.write_secret(kubeconfig, credentials.kubeconfig(cluster.plane.url, cluster.plane.ca, token))
+    transport = HttpTransport(LiveCredentials(find_connection({}, str(kubeconfig), ""), runtime), runtime)
+    files = CertificateFiles(
+        node, str(folder / f"{node}.pem"), str(folder / "ca.crt"), runtime.monotonic, time.time
+    )
+    loop = CertificateLoop(node=node, runtime=runtime, transport=transport, files=files, keys=ChildKeyMaker())
+    task = asyncio.create_task(loop.run())
+    try:
+        yield files
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await transport.close()
+
+
+async def held(files: CertificateFiles) -> Held:
+    async with asyncio.timeout(WITHIN):
+        while not isinstance(found := files.look(), Held):  # noqa: ASYNC110 - files wake nobody
+            await asyncio.sleep(0.2)
+    return found
+
+
+def test_two_agents_get_their_own_names_and_believe_one_another(tmp_path: Path) -> None:
+    async def story(cluster: AgentCluster) -> None:
+        first, second = NODES
+        async with agent(cluster, first, tmp_path) as one, agent(cluster, second, tmp_path) as other:
+            assert one.look() == NoBundle()
+            # As the kubelet does with the ConfigMap.
+            (tmp_path / "ca.crt").write_text(cluster.plane.api.get(TRUST)["data"]["ca.crt"])
+            for files in (one, other):
+                assert (await held(files)).life <= 86400
+            for asks, answers, name in ((one, other, second), (other, one, first)):
+                shown = shake_hands(answers.server_tls(), asks.client_tls(), certified_name(name))
+                assert shown["subjectAltName"] == (("DNS", certified_name(name)),)
+
+    with agent_cluster() as cluster:
+        asyncio.run(story(cluster))

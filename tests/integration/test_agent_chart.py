@@ -1,0 +1,209 @@
+"""The agents of the chart, as Helm renders them."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from controlplane.run import StartControlPlane
+from controlplane.settings import Settings
+from generate.outputs import CHART, HOST, install_documents, render_chart
+from nodemend.agent.feeder.arguments import parse_arguments
+from nodemend.api.keys import AGENT_NAMESPACE
+from nodemend.settings.agent_settings import SETTINGS, read_agent_settings
+
+pytest_plugins = ["controlplane.fixtures"]
+
+ON = "selfFencing.enabled=true"
+AGENT = "selfFencing.agent"
+API_SERVER = f"{AGENT}.apiServer.host=api.example"
+INSTALLED = (ON, API_SERVER, f"{AGENT}.installHostParts=true")
+
+
+def rendered(*settings: str) -> dict[str, dict[str, Any]]:
+    """By kind, what is there for agents alone."""
+    documents = [one for one in yaml.safe_load_all(render_chart(*settings)) if one]
+    ours = [one for one in documents if one["metadata"]["name"] in ("nodemend-agent", "nodemend-host-parts")]
+    return {one["kind"]: one for one in ours}
+
+
+def daemon_set(*settings: str) -> dict[str, Any]:
+    found: dict[str, Any] = rendered(ON, *settings)["DaemonSet"]
+    return found
+
+
+def pod(*settings: str) -> dict[str, Any]:
+    found: dict[str, Any] = daemon_set(*settings)["spec"]["template"]["spec"]
+    return found
+
+
+def container(name: str, *settings: str) -> dict[str, Any]:
+    spec = pod(*settings)
+    [found] = [one for one in (*spec["initContainers"], *spec["containers"]) if one["name"] == name]
+    return dict(found)
+
+
+def test_without_the_switch_there_are_no_agents() -> None:
+    assert not rendered()
+    assert "DaemonSet" not in {one["kind"] for one in install_documents()}
+
+
+def test_the_agent_is_confined_and_has_nothing_of_the_host_but_its_folder() -> None:
+    spec = pod()
+    agent = container("agent")
+
+    assert [one["name"] for one in spec["containers"]] == ["agent"]
+    assert agent["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "runAsGroup": 65532,
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    paths = [one["hostPath"]["path"] for one in spec["volumes"] if "hostPath" in one]
+    assert paths == ["/run/nodemend"]
+    mounts = {one["mountPath"]: one for one in agent["volumeMounts"]}
+    assert mounts["/host"]["readOnly"] is True
+    assert mounts["/state"]["subPath"] == "agent"
+    assert [path for path, one in mounts.items() if not one.get("readOnly")] == ["/state"]
+    assert agent["resources"]["limits"]["memory"] == "128Mi"
+    assert not {"hostPID", "hostIPC"} & spec.keys()
+
+
+def test_the_one_container_with_root_has_one_right_and_ends() -> None:
+    folder = container("folder")
+
+    assert folder["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["CHOWN"]}
+    assert folder["command"][-2:] == ["/host/agent", "65532"]
+
+
+def test_peers_reach_it_on_the_node_s_own_network_and_nothing_sends_it_away() -> None:
+    spec = pod(f"{AGENT}.port=7000")
+
+    assert daemon_set()["metadata"]["namespace"] == AGENT_NAMESPACE
+    assert spec["hostNetwork"] is True
+    assert spec["tolerations"] == [{"operator": "Exists"}]
+    assert spec["priorityClassName"] == "system-node-critical"
+    assert spec["serviceAccountName"] == "nodemend-agent"
+    [agent] = spec["containers"]
+    assert agent["ports"] == [{"name": "peers", "containerPort": 7000, "hostPort": 7000}]
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert agent[probe]["httpGet"]["host"] == "127.0.0.1"
+
+
+def test_its_token_is_bound_to_the_pod_and_short_and_without_an_audience_of_its_own() -> None:
+    """The boot gate may ask for such a token, and for no other, while the pod is there."""
+    spec = pod()
+    [account] = [one["projected"]["sources"] for one in spec["volumes"] if one["name"] == "account"]
+
+    assert spec["automountServiceAccountToken"] is False
+    assert account[0] == {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}
+    [trust] = [one["configMap"] for one in spec["volumes"] if one["name"] == "trust"]
+    assert trust == {"name": "nodemend-agent-trust", "optional": True}
+
+
+def test_agents_are_replaced_a_few_at_a_time() -> None:
+    spec = daemon_set()["spec"]
+
+    assert spec["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": "10%", "maxSurge": 0}
+    assert spec["minReadySeconds"] > 72, "T_safe with the defaults"
+    assert daemon_set(f"{AGENT}.rollout.maxUnavailable=1")["spec"]["updateStrategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
+    }
+
+
+def test_every_setting_that_it_is_given_is_one() -> None:
+    told = {one["name"]: one.get("value", "n1") for one in container("agent", API_SERVER)["env"]}
+
+    settings = read_agent_settings({}, told)
+    assert (settings.state_folder, settings.peers.port, settings.probes.port) == ("/state", 9771, 9772)
+    known = {setting.variable for setting in SETTINGS}
+    assert set(told) - known == {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
+    assert told["KUBERNETES_SERVICE_HOST"] == "api.example"
+
+
+def test_a_feeder_in_the_pod_is_off_and_where_it_is_on_no_rollout_ends_it() -> None:
+    on = f"{AGENT}.feederInPod.enabled=true"
+    assert "feeder" not in [one["name"] for one in pod()["containers"]]
+    feeder = container("feeder", on)
+    told = parse_arguments(feeder["args"])
+
+    assert feeder["securityContext"]["privileged"] is True
+    assert daemon_set(on)["spec"]["updateStrategy"] == {"type": "OnDelete"}
+    assert told.paths["lease"] == "/host/agent/lease"
+    assert told.paths["status"] == "/host/feeder.status"
+    assert told.wanted_reset == 60 * 10**9
+
+
+def test_nothing_is_put_onto_hosts_unless_you_say_so() -> None:
+    assert [one["name"] for one in pod()["initContainers"]] == ["folder"]
+    assert "ConfigMap" not in rendered(ON)
+
+    installer = container("host-parts", *INSTALLED)
+    assert installer["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    given = rendered(*INSTALLED)["ConfigMap"]["data"]
+    for unit in ("nodemend-feeder.service", "nodemend-boot-gate.service"):
+        assert given[unit] == (HOST / unit).read_text()
+    assert given["50-nodemend.conf"] == (HOST / "kubelet.service.d" / "50-nodemend.conf").read_text()
+
+
+def test_the_hosts_are_told_every_setting_that_their_units_ask_for() -> None:
+    given = rendered(*INSTALLED)["ConfigMap"]["data"]
+
+    def variables(text: str) -> dict[str, str]:
+        return dict(re.findall(r"^(NODEMEND_\w+)=(.*)$", text, re.MULTILINE))
+
+    told, usual = variables(given["host.env"]), variables((HOST / "host.env").read_text())
+    assert told == usual | {"NODEMEND_API_SERVER": "https://api.example:6443"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ((ON, f"{AGENT}.installHostParts=true"), "installHostParts needs selfFencing.agent.apiServer.host"),
+        ((*INSTALLED, f"{AGENT}.feederInPod.enabled=true"), "a device has one feeder"),
+        ((ON, f"{AGENT}.hostParts.leaseLength=20"), "leaseLength"),
+        ((ON, f"{AGENT}.rollout.maxUnavailable=0"), "maxUnavailable"),
+        ((ON, f"{AGENT}.ports=1"), "Additional property ports is not allowed"),
+    ],
+)
+def test_what_would_not_work_is_refused(settings: tuple[str, ...], says: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        render_chart(*settings)
+
+    assert says in refused.value.stderr
+
+
+def test_an_address_of_version_6_is_written_as_one() -> None:
+    settings = (ON, f"{AGENT}.apiServer.host=fd00::1", f"{AGENT}.installHostParts=true")
+    assert (
+        "NODEMEND_API_SERVER=https://[fd00::1]:6443\n" in rendered(*settings)["ConfigMap"]["data"]["host.env"]
+    )
+
+
+def test_the_schema_has_a_default_for_every_value_of_the_agent() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())["selfFencing"]["agent"]
+    schema = json.loads((CHART / "values.schema.json").read_text())["definitions"]["agent"]["properties"]
+
+    assert set(values) == set(schema)
+    assert Path(values["hostParts"]["device"]).is_absolute()
+
+
+@pytest.mark.real
+def test_a_real_api_server_takes_them(start_control_plane: StartControlPlane) -> None:
+    allowed = {"kube-apiserver": ("--allow-privileged",)}
+    plane = start_control_plane(Settings(controller_manager=False, scheduler=False, flags=allowed))
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}}
+    plane.api.create(namespace)
+    for settings in ((ON,), INSTALLED, (ON, f"{AGENT}.feederInPod.enabled=true")):
+        documents = [one for one in yaml.safe_load_all(render_chart(*settings)) if one]
+        ours = [one for one in documents if one["metadata"].get("namespace") == AGENT_NAMESPACE]
+        told = plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(ours))
+
+        assert "daemonset.apps/nodemend-agent serverside-applied" in told

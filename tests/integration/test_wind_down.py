@@ -1,0 +1,232 @@
+"""`helm uninstall` on a real API server, with the real remediator, the real command, and Helm itself.
+
+Played is the one thing that needs a kubelet: the pod of the hook's Job. The program runs as a process
+instead, with the Job's own arguments, under the Job's own account.
+"""
+
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.process import Process
+from controlplane.run import ControlPlane
+from controlplane.settings import API_SERVER_ALONE
+from controlplane.waiting import wait_until
+from foreign_kinds.install import install_definitions
+from installed.programs import mend, program, start
+from nodemend.api import keys
+from nodemend.api.group_versions import BARE_METAL_HOST
+from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.timestamps import print_time
+from nodemend.testing.cluster.foreign_kinds import a_definition
+from tests.integration.helm_release import helm, make_release
+
+pytestmark = pytest.mark.real
+
+POLICY = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
+REMEDIATIONS = "/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations"
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{SYSTEM_NAMESPACE}/deployments"
+JOB = f"/apis/batch/v1/namespaces/{SYSTEM_NAMESPACE}/jobs/nodemend-wind-down"
+ACCOUNT = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/serviceaccounts/nodemend-wind-down"
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/nodemend-wind-down"
+HOST = "/apis/metal3.io/v1alpha1/namespaces/metal3/baremetalhosts/rack-7"
+DEFINITION = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+NODE_INFO = (
+    "architecture",
+    "containerRuntimeVersion",
+    "kernelVersion",
+    "kubeProxyVersion",
+    "kubeletVersion",
+    "machineID",
+    "operatingSystem",
+    "osImage",
+    "systemUUID",
+)
+HOLD = f"{keys.OUR_HOLD_PREFIX}0d1f7c52-gone"
+WITHIN = ("--set", "uninstall.within=1m")
+
+
+@dataclass
+class Release:
+    """Nodemend as Helm installed it, with its remediator at work."""
+
+    plane: ControlPlane
+    remediator: Process
+
+    def helm(self, *arguments: str) -> str:
+        return helm(self.plane, *arguments)
+
+    def uninstall(self) -> tuple[str, subprocess.CompletedProcess[str]]:
+        """Why Helm stopped, or nothing; and what the hook's program said."""
+        refused: list[str] = []
+
+        def work() -> None:
+            try:
+                self.helm("uninstall", "nodemend", "--timeout", "100s")
+            except subprocess.CalledProcessError as error:
+                refused.append(error.stderr)
+
+        helm = threading.Thread(target=work)
+        old = self._uid(self.plane.api.find(JOB))
+        helm.start()
+        wait_until("the hook's Job is made", lambda: self._uid(self.plane.api.find(JOB)) not in ("", old))
+        said = self._play_job()
+        helm.join(timeout=120.0)
+        assert not helm.is_alive()
+        return "".join(refused), said
+
+    def _uid(self, found: dict[str, Any] | None) -> str:
+        return str(found["metadata"]["uid"]) if found else ""
+
+    def _play_job(self) -> subprocess.CompletedProcess[str]:
+        pod = self.plane.api.get(JOB)["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        assert container["command"] == ["kubectl-mend"]
+        said = mend(self.kubeconfig(pod["serviceAccountName"]), *container["args"], within=90.0)
+        self.plane.api.patch(f"{JOB}/status", {"status": ended_job(well=said.returncode == 0)})
+        return said
+
+    def kubeconfig(self, account: str) -> Path:
+        return self.plane.service_account_kubeconfig(SYSTEM_NAMESPACE, account)
+
+    def begin_remediation(self, name: str) -> None:
+        """One that the remediator has put its finalizer on and taken the lock for."""
+        api = self.plane.api
+        api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+        info = dict.fromkeys(NODE_INFO, "x") | {"bootID": f"{name}-boot-1"}
+        api.patch(f"/api/v1/nodes/{name}/status", {"status": {"nodeInfo": info}})
+        header = {"apiVersion": "nodemend.io/v1alpha1", "kind": "ManualRemediation"}
+        api.create({**header, "metadata": {"name": name, "namespace": "default"}, "spec": {}})
+
+        def is_under_way() -> bool:
+            found = api.get(f"{REMEDIATIONS}/{name}")
+            return keys.SAFE_END in found["metadata"].get("finalizers", ()) and self.locks() != []
+
+        wait_until(f"{name} is under way", is_under_way, within=60.0, processes=[self.remediator])
+
+    def locks(self) -> list[str]:
+        leases = self.plane.api.list(f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leases")
+        return [one["metadata"]["name"] for one in leases if one["metadata"]["name"].startswith("node-")]
+
+    def hold(self, key: str | None) -> None:
+        api = self.plane.api
+        if api.find(HOST) is None:
+            header = {"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost"}
+            api.create({**header, "metadata": {"name": "rack-7", "namespace": "metal3"}, "spec": {}})
+        value = keys.HARD_HOLD if key else None
+        api.patch(HOST, {"metadata": {"annotations": {HOLD: value}}})
+
+
+def ended_job(*, well: bool) -> dict[str, Any]:
+    """As the Job controller writes it."""
+    now = print_time(datetime.now(UTC))
+    types = ("SuccessCriteriaMet", "Complete") if well else ("FailureTarget", "Failed")
+    conditions = [
+        {
+            "type": type_,
+            "status": "True",
+            "reason": "CompletionsReached" if well else "BackoffLimitExceeded",
+            "message": "",
+            "lastTransitionTime": now,
+            "lastProbeTime": now,
+        }
+        for type_ in types
+    ]
+    counted = {"succeeded": 1, "completionTime": now} if well else {"failed": 1}
+    return {"startTime": now, "conditions": conditions, **counted}
+
+
+@pytest.fixture(scope="module")
+def release() -> Iterator[Release]:
+    with ControlPlane(API_SERVER_ALONE) as plane:
+        install_definitions(plane, [DEFINITION | a_definition(BARE_METAL_HOST)])
+        plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "metal3"}})
+        make_release(plane, *WITHIN)
+        plane.api.patch(POLICY, {"spec": {"mode": "Act"}})
+        yield Release(plane, start(plane, "nodemend-remediator"))
+
+
+def gone(release: Release, *paths: str) -> list[str]:
+    return [path for path in paths if release.plane.api.find(path) is None]
+
+
+def test_a_hold_that_nobody_gives_back_stops_the_uninstall_and_is_named(release: Release) -> None:
+    release.begin_remediation("edge-1")
+    release.hold(HOLD)
+    refused, said = release.uninstall()
+
+    assert "job nodemend-wind-down failed" in refused or "pre-delete hooks failed" in refused
+    assert said.returncode == 1
+    assert "host metal3/rack-7 (power unknown) is still held off by a remediation that is gone" in said.stdout
+    assert f"kubectl annotate baremetalhost rack-7 -n metal3 {HOLD}-" in said.stdout
+    # Nodemend still stands, and nothing new begins; the remediation under way has come to its end.
+    assert gone(release, f"{DEPLOYMENTS}/nodemend-remediator", JOB, POLICY) == []
+    assert gone(release, f"{REMEDIATIONS}/edge-1") == [f"{REMEDIATIONS}/edge-1"]
+    assert release.locks() == []
+    by = f"system:serviceaccount:{SYSTEM_NAMESPACE}:nodemend-wind-down"
+    assert release.plane.api.get(POLICY)["spec"]["pause"] == {"reason": "winding down", "by": by}
+    again = mend(release.plane.kubeconfig, "wind-down", "--yes", "--wait=2s", "-o", "json")
+    assert again.returncode == 1
+    (left,) = json.loads(again.stdout)["left"]
+    assert left["kind"] == "HeldHost"
+
+
+def test_when_nothing_is_left_the_uninstall_goes_on_and_takes_its_hook_away(release: Release) -> None:
+    release.hold(None)
+    release.begin_remediation("edge-2")
+    refused, said = release.uninstall()
+
+    assert refused == ""
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "edge-2: ended" in said.stderr
+    assert "Nothing of ours is left on any node or host." in said.stdout
+    everything = [f"{REMEDIATIONS}/edge-2", f"{DEPLOYMENTS}/nodemend-remediator", JOB, ACCOUNT, ROLE]
+    assert gone(release, *everything) == everything
+    release.remediator.kill()
+    # The kinds and your policy stay, as they always do; so does the pause, and an install says so.
+    notes = make_release(release.plane, *WITHIN)
+    assert "It is PAUSED (winding down)" in notes
+
+
+def test_where_no_remediator_leads_that_is_said_at_once_and_the_uninstall_stops(release: Release) -> None:
+    release.remediator = start(release.plane, "nodemend-remediator", replica=1)
+    release.begin_remediation("edge-3")
+    release.remediator.kill()
+    refused, said = release.uninstall()
+
+    assert "failed" in refused
+    assert said.returncode == 1
+    assert "app.kubernetes.io/component=remediator" in said.stderr
+    assert "ManualRemediation default/edge-3 (node edge-3) has not ended" in said.stdout
+    # By force it goes, and leaves what the page about it says.
+    release.helm("uninstall", "nodemend", "--no-hooks")
+    assert gone(release, f"{DEPLOYMENTS}/nodemend-remediator") != []
+    assert release.plane.api.get(f"{REMEDIATIONS}/edge-3")["metadata"]["finalizers"] == [keys.SAFE_END]
+
+
+def test_whoever_breaks_it_off_is_told_that_the_cluster_stays_paused(release: Release) -> None:
+    command = [
+        str(program("kubectl-mend")),
+        "wind-down",
+        "--yes",
+        "--kubeconfig",
+        str(release.plane.kubeconfig),
+    ]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert running.stderr is not None
+    first = running.stderr.readline()
+    running.send_signal(signal.SIGINT)
+    rest = running.communicate(timeout=30.0)[1]
+
+    assert "nobody leads" in first or "silent" in first or "edge-3" in first
+    assert running.returncode == 1
+    assert "The cluster stays paused (winding down; undo: kubectl mend resume)" in rest
+    assert "1 remediation goes on ending" in rest

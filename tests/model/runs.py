@@ -1,0 +1,145 @@
+"""The runs, as data: what must hold, what must be violated, and what must be reachable."""
+
+from dataclasses import dataclass
+
+SELF, RACE, SECONDS, LIST = "self_fencing", "return_race", "proven_seconds", "peer_list"
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a search may cost, and how its program is made. No option changes a verdict."""
+
+    options: tuple[str, ...]
+    hash_bits: int
+    depth: int
+    megabytes: int
+    seconds: int
+
+
+SMALL = Size(("-O0",), 20, 1_000_000, 2_000, 300)
+NORMAL = Size(("-O2",), 24, 2_000_000, 6_000, 1_800)
+LARGE = Size(("-O2", "-DCOLLAPSE"), 28, 20_000_000, 13_000, 6 * 3600)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One search."""
+
+    name: str
+    model: str
+    defines: str
+    shows: str
+    size: Size = SMALL
+
+
+# Features: FEEDER_DIES closing and opening pings; RESTARTS of agents, the node's and the peers'; LOSSES of
+# replies to peers; SLOW_POLLS polls with a way there and back; QUIET a condemned agent asks nobody;
+# NO_RENEWAL the node is cut off from the API; FAILOVER another manager at any time.
+ALL = "FEEDER_DIES RESTARTS LOSSES"
+# No peers: what time alone proves of lease, feeder and watchdog.
+ALONE = "NP=0 TIME_ONLY FEEDER_DIES RESTARTS"
+CUT = f"G=2 W=2 K=2 NP=1 T=5 NO_RENEWAL QUIET {ALL}"
+GATE = "GATE_PUBLISH TERM_FIRST"
+
+HOLDING = (
+    Run("alone-2-2", SELF, f"G=2 W=2 T=5 {ALONE}", "G+3W-3 ticks: lease, rendezvous, feeder"),
+    Run("alone-3-2", SELF, f"G=3 W=2 T=6 {ALONE}", "the same"),
+    Run("alone-2-3", SELF, f"G=2 W=3 T=8 {ALONE}", "the same"),
+    Run("alone-4-3", SELF, f"G=4 W=3 T=10 {ALONE}", "the same"),
+    Run("alone-5-4", SELF, f"G=5 W=4 T=14 {ALONE}", "the same"),
+    Run("no-deaths", SELF, "G=2 W=2 T=4 NP=0 TIME_ONLY RESTARTS", "G+2W-2 when no feeder ever dies"),
+    Run(
+        "slow-device",
+        SELF,
+        f"G=2 W=2 DEVICE_W=3 STARVING T=8 {ALONE}",
+        "W must be the time that the device takes",
+    ),
+    Run(
+        "one-peer", SELF, f"G=2 W=2 K=2 NP=1 T=5 FAILOVER {ALL}", "everything at once, with one peer", NORMAL
+    ),
+    Run(
+        "one-peer-long-contact",
+        SELF,
+        f"G=2 W=2 K=3 NP=1 T=5 NO_RENEWAL QUIET {ALL}",
+        "K longer than G",
+        NORMAL,
+    ),
+    Run(
+        "one-peer-long-watchdog",
+        SELF,
+        f"G=2 W=3 K=2 NP=1 T=8 NO_RENEWAL QUIET {ALL}",
+        "W longer than G",
+        NORMAL,
+    ),
+    Run("slow-polls", SELF, f"{CUT} SLOW_POLLS", "polls dated by the sending of the one before", NORMAL),
+    Run(
+        "outage-numbers",
+        SELF,
+        f"{CUT} FAILOVER OUTAGE_NUMBERS",
+        "proven time may be inherited if peers number their outages",
+        NORMAL,
+    ),
+    Run(
+        "two-peers",
+        SELF,
+        "G=2 W=2 K=2 NP=2 T=5 NO_RENEWAL QUIET FEEDER_DIES LOSSES",
+        "half of two covered, both must say no API",
+        NORMAL,
+    ),
+    Run("gate", RACE, GATE, "kubelet starts after this boot is published without a marker"),
+    Run(
+        "gate-stale-list",
+        RACE,
+        f"{GATE} STALE_LIST",
+        "the gate stands in for a consistent list, while the marker stands",
+    ),
+    Run(
+        "gate-any-order",
+        RACE,
+        "GATE_PUBLISH TERM_AFTER STALE_LIST",
+        "with the gate, the taint's order does not matter",
+    ),
+    Run("gate-unmarked", RACE, f"{GATE} UNMARKED_AFTER", "the marker may be taken off after the release"),
+    Run(
+        "gate-read",
+        RACE,
+        "GATE_READ TERM_FIRST STALE_LIST",
+        "a reading gate, if a marker for any boot of the node is unclean",
+    ),
+    Run(
+        "gate-alone",
+        RACE,
+        "GATE_PUBLISH STALE_LIST OWN_BOOT_ONLY E2_WHEN_READY E4_BOOT_UNCHECKED",
+        "a gate that publishes needs none of the other precautions",
+    ),
+    Run("seconds", SECONDS, "MOST=10", "two managers: the sum never exceeds the true time", NORMAL),
+    Run("seconds-three", SECONDS, "MANAGERS=3 MOST=5", "three managers", NORMAL),
+    Run("lists", LIST, "L0=7 L1=11 L2=28", "one peer replaced, then all"),
+    Run("lists-shrink", LIST, "L0=31 L1=3 L2=1", "a list that shrinks"),
+    Run("lists-given-up", LIST, "L0=7 L1=0 L2=28", "a list given up, for none, and another taken up"),
+)
+
+# One tick below each bound: the same run must be violated.
+TIGHT = (
+    Run("alone-2-2-below", SELF, f"G=2 W=2 T=4 {ALONE}", "one tick less, or 2W"),
+    Run("alone-3-2-below", SELF, f"G=3 W=2 T=5 {ALONE}", "one tick less, or 2W"),
+    Run("alone-2-3-below", SELF, f"G=2 W=3 T=7 {ALONE}", "one tick less"),
+    Run("alone-4-3-below", SELF, f"G=4 W=3 T=9 {ALONE}", "one tick less"),
+    Run("alone-5-4-below", SELF, f"G=5 W=4 T=13 {ALONE}", "one tick less"),
+    Run("no-deaths-below", SELF, "G=2 W=2 T=3 NP=0 TIME_ONLY RESTARTS", "one tick less"),
+    Run("slow-device-below", SELF, f"G=2 W=2 DEVICE_W=3 STARVING T=7 {ALONE}", "one tick less"),
+    Run("one-peer-below", SELF, f"G=2 W=2 K=2 NP=1 T=4 FAILOVER {ALL}", "one tick less"),
+    Run("slow-polls-below", SELF, f"{CUT} SLOW_POLLS".replace("T=5", "T=4"), "one tick less"),
+    Run(
+        "outage-numbers-below", SELF, f"{CUT} FAILOVER OUTAGE_NUMBERS".replace("T=5", "T=4"), "one tick less"
+    ),
+    Run("two-peers-below", SELF, "G=2 W=2 K=2 NP=2 T=4 NO_RENEWAL QUIET FEEDER_DIES LOSSES", "one tick less"),
+)
+
+# What must be reachable, so that nothing holds because nothing happens.
+REACHED = (
+    Run("reach-release", SELF, f"{CUT} REACH_RELEASE", "the manager does release a dead node"),
+    Run("reach-outage", SELF, f"{CUT} REACH_OUTAGE", "peers without the API do keep a marked node alive"),
+    Run("reach-e4", RACE, f"{GATE} REACH_E4", "release by time happens"),
+    Run("reach-e2", RACE, f"{GATE} REACH_E2", "release on a new boot happens"),
+)

@@ -1,0 +1,86 @@
+"""Rounds in which the remediator is killed at one of its writes, and started again: they end as any other."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from controlplane.rounds import Rounds
+from installed.programs import flags_for
+from tests.power_e2e.healing import is_healed
+from tests.power_e2e.round import Round, Story, WrongError
+from tests.power_e2e.stage import REMEDIATOR, Stage
+
+NEVER: Final = 0
+
+
+class Plan:
+    """Shared by the rounds and the program that dies: a file for each name that writes are counted of.
+
+    In it stand the round that counts, and after which write it dies. Beside it are its writes, a line each.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(exist_ok=True)
+
+    def count(self, round_id: str, names: list[str], number: int) -> None:
+        (self._folder / f"{round_id}.writes").touch()
+        for name in names:
+            part = self._folder / f"{name}.part"
+            part.write_text(f"{round_id} {number}")
+            part.rename(self._folder / f"{name}.plan")
+
+    def writes(self, round_id: str) -> int:
+        return len((self._folder / f"{round_id}.writes").read_text().splitlines())
+
+    def most_writes(self) -> int:
+        """Of any round so far."""
+        return max(self.writes(file.stem) for file in self._folder.glob("*.writes"))
+
+    def ends_with(self, names: set[str]) -> bool:
+        """Count a write about these; whether it is the last one of this life."""
+        files = [file for name in names if name and (file := self._folder / f"{name}.plan").exists()]
+        if not files:
+            return False
+        round_id, number = files[0].read_text().split()
+        with (self._folder / f"{round_id}.writes").open("a") as writes:
+            writes.write(f"{sorted(names)}\n")
+        return self.writes(round_id) == int(number)
+
+
+@contextmanager
+def dying(stage: Stage) -> Iterator[Plan]:
+    """A remediator that may die, and somebody who starts it again, as a kubelet would."""
+    plan = Plan(stage.plane.directory / "deaths")
+    flags = ["-m", "tests.power_e2e.dying_remediator", str(stage.plane.directory / "deaths")]
+    flags += flags_for(stage.plane, REMEDIATOR, "--power-cycle=on")
+    process = stage.plane.run("dying-remediator", flags, program=Path(sys.executable))
+
+    def keep() -> None:
+        if not process.running:
+            process.start()
+
+    keeper = Rounds("keeper", keep)
+    try:
+        yield plan
+    finally:
+        keeper.close()
+        process.end()
+
+
+def dies(round_: Round, plan: Plan, number: int) -> None:
+    node = round_.cell.node(round_.node)
+    round_.expect("it is there", seen=node is not None)
+    uid = node["metadata"]["uid"] if node else ""
+    plan.count(round_.boot, [round_.node, f"node-{uid}"], number)
+    is_healed(round_)
+    if plan.writes(round_.boot) < number:
+        raise WrongError(f"there were only {plan.writes(round_.boot)} writes")
+
+
+def story(plan: Plan, number: int) -> Story:
+    when = f"at write {number}" if number else "never"
+    return Story(f"remediator dies {when}", partial(dies, plan=plan, number=number))

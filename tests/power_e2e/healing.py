@@ -1,0 +1,70 @@
+"""Rounds that end with the workload elsewhere and the node back."""
+
+from nodemend.api import keys
+from tests.power_e2e.round import Round, Story, stories_of
+
+
+def is_healed(round_: Round) -> None:
+    round_.fall_silent()
+    round_.until_healed()
+    round_.expect("it was switched off once, and on once", seen=round_.orders() == ["off", "on"])
+    round_.expect("it was released once", seen=len(round_.releases()) == 1)
+
+
+def was_switched_off_by_hand(round_: Round) -> None:
+    """metal3 goes on saying that it is on, and may switch it on before anybody asks for more."""
+    round_.cell.stage.room.computer(round_.node).chassis.switch_off()
+    round_.cell.until("it is missed", lambda: not round_.cell.is_whole())
+    round_.until_over()
+
+
+def is_switched_on_by_hand_while_held(round_: Round) -> None:
+    """metal3 goes on saying that it is off. The boot that was released has ended all the same."""
+    round_.fall_silent()
+    round_.until_phase("release")
+    round_.until_off()
+    computer = round_.cell.stage.room.computer(round_.node)
+    computer.chassis.switch_on()
+    computer.cut_in = computer.chassis.boot
+    round_.cell.until("it is switched off again", lambda: not round_.powered)
+    round_.until_healed()
+
+
+def volume_never_detaches(round_: Round) -> None:
+    """Its host stays off for as long as its volume is attached, and nobody else has it."""
+    attacher = round_.cell.stage.plane.attacher
+    attacher.hold(round_.node)
+    round_.fall_silent()
+    round_.until_said("WorkloadsLeaving")
+    round_.cell.until("only its volume is left", lambda: _left(round_) == (0, 1))
+    round_.expect("it stays off, and held", seen=not round_.powered and round_.cell.held(round_.node))
+    round_.expect("the workload waits for its disk", seen=round_.cell.where() == "")
+    attacher.release(round_.node)
+    round_.until_healed()
+
+
+def our_hold_is_taken_off(round_: Round) -> None:
+    """By somebody, before the host is off: it is placed again, or another attempt is made."""
+    round_.fall_silent()
+    round_.until_held()
+    host = round_.cell.stage.room.host(round_.node)
+    for key in host["metadata"]["annotations"]:
+        if key.startswith(keys.OUR_HOLD_PREFIX):
+            round_.cell.stage.room.annotate_host(round_.node, key, None)
+    round_.until_healed()
+
+
+def _left(round_: Round) -> tuple[int, int]:
+    status = round_.cell.status(round_.node)
+    return status.get("podsLeft", 0), status.get("attachmentsLeft", 0)
+
+
+STORIES: list[Story] = stories_of(
+    [
+        is_healed,
+        was_switched_off_by_hand,
+        is_switched_on_by_hand_while_held,
+        volume_never_detaches,
+        our_hold_is_taken_off,
+    ]
+)

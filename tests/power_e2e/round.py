@@ -1,0 +1,145 @@
+"""One failure of one node, from its beginning to its verdict."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from machine_room.chassis import SECONDS_TO_OFF, ChassisFaults
+from machine_room.hosts import HOSTS
+from nodemend.api import keys
+from tests.power_e2e.cell import Cell
+
+HEALED_WITHIN: Final = 180.0
+
+
+class WrongError(Exception):
+    """What must not be was seen."""
+
+
+@dataclass(slots=True)
+class Round:
+    """The node that has the workload is the one that fails. `boot` is the one that must not outlive it."""
+
+    cell: Cell
+    node: str
+    since: float
+    boot: str
+
+    @classmethod
+    def begin(cls, cell: Cell) -> "Round":
+        cell.until_quiet()
+        node = cell.where()
+        return cls(cell, node, time.time(), cell.stage.room.computer(node).chassis.boot)
+
+    # What happens to it.
+
+    def fall_silent(self) -> None:
+        """And be asked for."""
+        self.cell.cut(self.node)
+        self.cell.until("a remediation is asked for", lambda: self.cell.remediation(self.node) is not None)
+
+    def until_said(self, *words: str, within: float = HEALED_WITHIN) -> None:
+        """Its status gives one of these for the reason why it waits."""
+        self.cell.until(f"it says {' or '.join(words)}", lambda: self.why() in words, within)
+
+    def until_phase(self, *phases: str, within: float = HEALED_WITHIN) -> None:
+        what = f"it is in {' or '.join(phases)}"
+        self.cell.until(what, lambda: self.cell.phase(self.node) in phases, within)
+
+    def until_held(self) -> None:
+        self.cell.until("its host is held", lambda: self.cell.held(self.node))
+
+    def until_off(self) -> None:
+        self.cell.until("its machine is off", lambda: not self.powered)
+
+    def until_healed(self) -> None:
+        """The workload has moved, the node is back, and nothing of ours is left."""
+        self.cell.until(
+            "the workload has moved", lambda: self.cell.where() not in ("", self.node), HEALED_WITHIN
+        )
+        self.until_over()
+
+    def until_over(self, within: float = HEALED_WITHIN) -> None:
+        """Both nodes are well, wherever the workload is, and nothing of ours is left."""
+        cell = self.cell
+        cell.until("all is well", lambda: cell.is_whole() and not cell.leftovers(), within)
+
+    def nothing_released_for(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.nothing_is_released()
+            time.sleep(0.5)
+
+    def undo_faults(self) -> None:
+        """Of its machine, of its host's management and of its volume: nothing keeps it from going on."""
+        room = self.cell.stage.room
+        chassis = room.computer(self.node).chassis
+        chassis.faults, chassis.seconds_to_off = ChassisFaults(), SECONDS_TO_OFF
+        room.annotate_host(self.node, keys.HOST_PAUSED, None)
+        room.plane.attacher.release(self.node)
+
+    # What is seen.
+
+    @property
+    def powered(self) -> bool:
+        return self.cell.stage.room.computer(self.node).chassis.powered
+
+    def why(self) -> str:
+        return str(self.cell.condition(self.node, "Processing").get("reason", ""))
+
+    def orders(self) -> list[str]:
+        """What its BMC was told since."""
+        chassis = self.cell.stage.room.computer(self.node).chassis
+        return [order.what for order in chassis.orders if order.seconds >= self.since]
+
+    def releases(self) -> list[float]:
+        return self.cell.stage.audit.releases(self.node, self.since)
+
+    def events(self) -> list[str]:
+        """The reasons of what was told about the node and its host."""
+        events = self.cell.stage.plane.api.list("/apis/events.k8s.io/v1/events")
+        about = [one for one in events if one.get("regarding", {}).get("name") == self.node]
+        return [str(one["reason"]) for one in about]
+
+    # Verdicts.
+
+    def nothing_is_released(self) -> None:
+        if self.cell.tainted(self.node) or self.releases():
+            raise WrongError(f"{self.node} was released")
+        pod = self.cell.stage.plane.api.find(f"/api/v1/namespaces/default/pods/{self.cell.workload}-0")
+        if pod is None or pod["spec"].get("nodeName") != self.node:
+            raise WrongError(f"the pod of {self.node} is gone from it")
+
+    def expect(self, what: str, *, seen: bool) -> None:
+        if not seen:
+            raise WrongError(f"{self.node}: {what}\n{self.cell.told()}")
+
+    def judge(self) -> None:
+        """What must hold of every round."""
+        register = self.cell.register
+        for release in self.releases():
+            if late := register.after(release, self.boot):
+                raise WrongError(f"{self.node} wrote {late[-1].seconds - release:.2f} s after its release")
+        if both := register.returns():
+            raise WrongError(f"two had the workload at once: {both[0]}")
+        if left := self.cell.leftovers():
+            raise WrongError(f"left behind: {left}")
+
+
+Play = Callable[[Round], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    name: str
+    play: Play
+
+
+def stories_of(plays: Sequence[Play]) -> list[Story]:
+    """Named like their functions."""
+    return [Story(play.__name__.replace("_", " "), play) for play in plays]
+
+
+def host_path(node: str) -> str:
+    return f"{HOSTS}/{node}"

@@ -1,0 +1,218 @@
+"""Leases of nodes with us: who writes which, and what on it."""
+
+import shlex
+from functools import partial
+from typing import Any, Final
+
+from controlplane.api import Api
+from nodemend.api.keys import AGENT_NAMESPACE, MARKER, SYSTEM_NAMESPACE
+from nodemend.cli.agents import take_marker_off
+from tests.refusals.agent_cluster import LEASES, AgentCluster, lease, patch_annotations
+from tests.refusals.trial import Trial
+
+_OWN: Final = f"{LEASES}/node-1"
+_OTHER: Final = f"{LEASES}/node-2"
+_RENEWAL: Final = {"spec": {"renewTime": "2026-01-31T12:00:00.000000Z"}}
+_ITS_OWN: Final = "A node writes its own Lease alone"
+_MARKED: Final = "only Nodemend's remediator writes nodemend.io/marker and nodemend.io/peer-proposal"
+_NOBODY: Final = "written by these nodes and by Nodemend's remediator, and by nobody else"
+
+
+def leases(cluster: AgentCluster, trial: Trial) -> None:
+    _own(cluster, trial)
+    _of_others(cluster, trial)
+    _marker(cluster, trial)
+    _what_else_stands_on_it(cluster, trial)
+    _elsewhere(cluster, trial)
+    _people(cluster, trial)
+    _deletion(cluster, trial)
+
+
+def _own(cluster: AgentCluster, trial: Trial) -> None:
+    for node, agent in cluster.agents.items():
+        born = {"annotations": {"nodemend.io/marker": "x"}}
+        trial.refuses(
+            f"the Lease of {node}, born with a marker", partial(agent.create, lease(node, **born)), _MARKED
+        )
+        trial.accepts(f"the Lease of {node} by its agent", partial(agent.create, lease(node)))
+        trial.accepts(f"its renewal on {node}", partial(agent.patch, f"{LEASES}/{node}", _RENEWAL))
+        report = partial(patch_annotations, agent, node, agent_report="{}")
+        trial.accepts(f"its report on {node}", report)
+
+
+def _of_others(cluster: AgentCluster, trial: Trial) -> None:
+    agent, other = cluster.agents["node-1"], cluster.agents["node-2"]
+    trial.accepts("a look at another node's Lease, for it may ask", lambda: agent.get(_OTHER))
+    says = (_ITS_OWN, "you are on node-1")
+    trial.refuses("another node's renewal", lambda: agent.patch(_OTHER, _RENEWAL), *says)
+    trial.refuses(
+        "another node's report", lambda: patch_annotations(agent, "node-2", agent_report="x"), *says
+    )
+    trial.refuses("the Lease of a node that has none", lambda: agent.create(lease("node-3")), *says)
+    by_chance = lease("")
+    by_chance["metadata"] |= {"generateName": "node-"}
+    trial.refuses("a Lease with a name by chance", lambda: agent.create(by_chance), _ITS_OWN)
+    trial.refuses(
+        "a renewal the other way round", lambda: other.patch(_OWN, _RENEWAL), _ITS_OWN, "you are on node-2"
+    )
+    for what, api in (("a token of nothing", cluster.unbound),):
+        for path in (_OWN, _OTHER):
+            trial.refuses(
+                f"{path} by {what}", partial(api.patch, path, _RENEWAL), _ITS_OWN, "bound to no node"
+            )
+
+
+def _marker(cluster: AgentCluster, trial: Trial) -> None:
+    """The remediator's, on which everything rests."""
+    says = (_MARKED,)
+    writers = _writers(cluster)
+    for who, api, whose in writers:
+        if whose == "node-1":
+            trial.refuses(f"a marker by {who}", partial(patch_annotations, api, "node-1", marker="x"), *says)
+    marks = partial(patch_annotations, cluster.remediator, "node-1", marker="{}", peer_proposal="{}")
+    trial.accepts("marker and proposal by the remediator", marks)
+    for who, api, whose in writers:
+        expected = says if whose == "node-1" else (_ITS_OWN,)
+        for what, value in (("changed", "y"), ("taken off", None)):
+            for key in ("marker", "peer_proposal"):
+                attempt = partial(patch_annotations, api, "node-1", **{key: value})
+                trial.refuses(f"{key} {what} by {who}", attempt, *expected)
+        trial.refuses(
+            f"marker taken off with a report, by {who}",
+            partial(patch_annotations, api, "node-1", marker=None, agent_report="{}"),
+            *expected,
+        )
+        trial.refuses(
+            f"all annotations taken off by {who}",
+            partial(api.patch, _OWN, {"metadata": {"annotations": None}}),
+            *expected,
+        )
+        trial.refuses(f"the whole replaced by {who}", partial(_replace, cluster, api), *expected)
+    agent = cluster.agents["node-1"]
+    trial.accepts("a renewal beside the marker", lambda: agent.patch(_OWN, _RENEWAL))
+    trial.refuses(
+        "what a node says of itself, by the remediator",
+        lambda: patch_annotations(cluster.remediator, "node-1", agent_report='{"bootID": "new"}'),
+        "is written by the node alone",
+    )
+
+
+def _writers(cluster: AgentCluster) -> list[tuple[str, Api, str]]:
+    """Who could be tempted, and on which node it is."""
+    return [(f"the agent on {node}", api, node) for node, api in cluster.agents.items()]
+
+
+def _replace(cluster: AgentCluster, api: Api) -> object:
+    """As it is, but without annotations."""
+    found = cluster.plane.api.get(_OWN)
+    del found["metadata"]["annotations"]
+    return api.request("PUT", _OWN, found)
+
+
+def _what_else_stands_on_it(cluster: AgentCluster, trial: Trial) -> None:
+    agent = cluster.agents["node-1"]
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "name": "gone",
+        "uid": "0f8b1b4e-0000-4000-8000-000000000000",
+    }
+    no_other = "no label, finalizer or owner"
+    changes: dict[str, tuple[dict[str, Any], str]] = {
+        "another annotation": ({"annotations": {"example.com/x": "y"}}, "no other annotation"),
+        "a label": ({"labels": {"a": "b"}}, no_other),
+        "an owner that is gone, so that garbage collection deletes it": (
+            {"ownerReferences": [owner]},
+            no_other,
+        ),
+        "a finalizer": ({"finalizers": ["example.com/x"]}, no_other),
+        "a report without end": (
+            {"annotations": {"nodemend.io/agent-report": "x" * 16385}},
+            "16384 characters at most",
+        ),
+    }
+    for what, (change, says) in changes.items():
+        trial.refuses(what, partial(agent.patch, _OWN, {"metadata": change}), says)
+
+
+def _elsewhere(cluster: AgentCluster, trial: Trial) -> None:
+    agent = cluster.agents["node-1"]
+    for namespace in ("kube-node-lease", "nodemend-system", "default"):
+        path = LEASES.replace(AGENT_NAMESPACE, namespace)
+        elsewhere = lease("node-1") | {"metadata": {"name": "node-1", "namespace": namespace}}
+        trial.refuses(f"a Lease in {namespace}", partial(agent.create, elsewhere), "cannot create resource")
+        trial.refuses(f"a look into {namespace}", partial(agent.get, f"{path}/node-1"), "cannot get resource")
+    trial.refuses("all Leases at once", lambda: agent.list(LEASES), "cannot list resource")
+    trial.refuses("a watch on them", lambda: agent.get(LEASES, watch="true"), "cannot watch resource")
+
+
+def _people(cluster: AgentCluster, trial: Trial) -> None:
+    """Rights do not help: neither those of an admin, nor those of the superuser."""
+    others = (
+        ("a cluster admin", cluster.chief, _NOBODY),
+        ("the superuser", cluster.plane.api, _NOBODY),
+        ("the checker", cluster.checker, "cannot patch resource"),
+        ("the signer", cluster.signer, "cannot patch resource"),
+    )
+    for who, api, says in others:
+        for what in ("marker", "peer_proposal", "agent_report"):
+            attempt = partial(patch_annotations, api, "node-1", **{what: None})
+            trial.refuses(f"{what} taken off by {who}", attempt, says)
+        trial.refuses(f"a marker on another node by {who}", partial(_mark_other, api), says)
+        trial.refuses(f"a renewal by {who}", partial(api.patch, _OWN, _RENEWAL), says)
+    trial.refuses("a Lease by a cluster admin", lambda: cluster.chief.create(lease("node-3")), _NOBODY)
+
+
+def _mark_other(api: Api) -> object:
+    return patch_annotations(api, "node-2", marker="{}")
+
+
+def _deletion(cluster: AgentCluster, trial: Trial) -> None:
+    by_policy = "Only Nodemend's remediator deletes Leases of nodes"
+    for node, agent in cluster.agents.items():
+        trial.refuses(
+            f"the Lease of node-1 deleted by the agent on {node}",
+            partial(agent.request, "DELETE", _OWN),
+            "cannot delete resource",
+        )
+        trial.refuses(
+            f"all Leases deleted by the agent on {node}",
+            partial(agent.request, "DELETE", LEASES),
+            "cannot deletecollection resource",
+        )
+    for who, api in (("a cluster admin", cluster.chief), ("the superuser", cluster.plane.api)):
+        trial.refuses(f"a Lease deleted by {who}", partial(api.request, "DELETE", _OWN), _NOBODY)
+        trial.refuses(f"all Leases deleted by {who}", partial(api.request, "DELETE", LEASES), _NOBODY)
+    _nodes_with_more_rights(cluster, trial, by_policy)
+    trial.accepts("the marker taken off by a person as they are told to", lambda: _take_off_by_hand(cluster))
+    patch_annotations(cluster.remediator, "node-1", marker="{}")
+    off = partial(patch_annotations, cluster.remediator, "node-1", marker=None)
+    trial.accepts("the marker taken off by the remediator", off)
+    trial.accepts("a Lease deleted by the remediator", lambda: cluster.remediator.request("DELETE", _OTHER))
+
+
+def _take_off_by_hand(cluster: AgentCluster) -> None:
+    _, *words = shlex.split(take_marker_off("node-1", SYSTEM_NAMESPACE))
+    cluster.plane.kubectl(*words)
+    annotations = cluster.plane.api.get(_OWN)["metadata"].get("annotations", {})
+    if MARKER in annotations:
+        raise ValueError(f"it is still there: {annotations}")
+
+
+def _nodes_with_more_rights(cluster: AgentCluster, trial: Trial, says: str) -> None:
+    """Should somebody bind the right to delete to agents, they have it not."""
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+    subject = {"kind": "ServiceAccount", "name": "nodemend-agent", "namespace": AGENT_NAMESPACE}
+    metadata = {"name": "too-much", "namespace": AGENT_NAMESPACE}
+    binding = {"roleRef": role, "subjects": [subject], "metadata": metadata}
+    kinds = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding"}
+    cluster.plane.api.create({**kinds, **binding})
+    for node, agent in cluster.agents.items():
+        trial.refuses(
+            f"the Lease of node-1 deleted by the agent on {node}, which has the right",
+            partial(agent.request, "DELETE", _OWN),
+            says,
+        )
+    cluster.plane.api.delete(
+        f"/apis/rbac.authorization.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/rolebindings/too-much"
+    )

@@ -1,0 +1,170 @@
+"""The shipped agent in a simulated process: what its shell does, with messages that can be lost."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import count
+from typing import TYPE_CHECKING
+
+from nodemend.agent import peer_desk as desk
+from nodemend.agent.certificate import Held, NotHeld
+from nodemend.agent.memory import Memory
+from nodemend.agent.published import Conduct
+from nodemend.agent.self_watch import SelfWatch
+from nodemend.agent.self_watch_steps import (
+    AskPeers,
+    Begun,
+    Command,
+    Condemn,
+    Event,
+    FeedUntil,
+    PeerSaid,
+    PlaceLease,
+    ReadLease,
+    Remember,
+    RenewLease,
+    RoundOver,
+    Wait,
+    Waited,
+)
+from nodemend.decide.feed_lease import FeedLease
+from nodemend.decide.peer_verdict import Answer
+from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing
+from tests.simulation.fencing.surroundings import BrokenError
+from tests.simulation.fencing.time_line import Process
+
+if TYPE_CHECKING:
+    from tests.simulation.fencing.node import Node
+
+_S = 1_000_000_000
+_DAY = Held(life=86_400.0, left=86_400.0)
+_WALL = datetime(2026, 1, 1, tzinfo=UTC)
+_LATE = Failed("no answer in time")
+
+
+class AgentProcess(Process):
+    def __init__(self, node: "Node") -> None:
+        super().__init__(node.world.line)
+        self._node = node
+        fed = node.lease_file.until / _S if isinstance(node.lease_file, FeedLease) else 0.0
+        memory = node.memory or Memory(conduct=Conduct(), fed_until=fed)
+        strict = node.world.liars
+        self._watch = SelfWatch(node.who, memory, chance=node.chance.random(), healthy_wanted=1 + strict)
+        self._desk = desk.PeerDesk(now=node.clock.now())
+        self._questions = count()
+        self._replies: dict[int, Callable[[Answer], None]] = {}
+        condemned = isinstance(node.lease_file, FeedLease) and node.lease_file.condemned
+        if not condemned:
+            self.do(lambda: self._hear(Begun()))
+
+    # Its own watch.
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, (Begun, Waited)):
+            bare = self._node.name in self._node.world.uncertified
+            self._watch.learn_certificate(NotHeld() if bare else _DAY, _WALL)
+        for command in self._watch.step(event, self._node.clock.now()):
+            self._perform(command)
+
+    def _perform(self, command: Command) -> None:
+        node = self._node
+        match command:
+            case FeedUntil(until):
+                if not (isinstance(node.lease_file, FeedLease) and node.lease_file.condemned):
+                    node.lease_file = FeedLease(node.boot_id, int(until * _S))
+            case Condemn(why):
+                self._condemn(why)
+            case Remember(memory):
+                node.memory = memory
+            case ReadLease() | PlaceLease() | RenewLease():
+                self._request(command)
+            case AskPeers():
+                self._ask(command)
+            case Wait(until):
+                self.do(lambda: self._hear(Waited()), node.clock.true(until))
+
+    def _condemn(self, why: str) -> None:
+        node = self._node
+        node.world.tell(f"{node.name} is condemned: {why}")
+        if node.boot_id not in node.world.marked_boots:
+            raise BrokenError(f"I9: {node.boot_id} is condemned, and was never marked: {why}")
+        node.world.counts["condemned"] += 1
+        node.condemned_at = node.clock.now()
+        node.lease_file = FeedLease(node.boot_id, 0, condemned=True)
+
+    def _request(self, request: ReadLease | PlaceLease | RenewLease) -> None:
+        node, heard = self._node, [False]
+
+        def hear(news: LeaseNews) -> None:
+            if not heard[0]:
+                heard[0] = True
+                self.do(lambda: self._hear(news))
+
+        store = node.world.store
+        store.ask(node.name, lambda: store.serve(node.name, request), hear)
+        self.do(lambda: hear(_LATE), node.clock.true(request.deadline))
+
+    # Peers.
+
+    def _ask(self, asked: AskPeers) -> None:
+        node = self._node
+        for peer in asked.peers:
+            self._ask_one(asked.round, peer.name)
+        self.do(lambda: self._hear(RoundOver(asked.round)), node.clock.true(asked.deadline))
+
+    def _ask_one(self, number: int, peer: str) -> None:
+        node = self._node
+        if {node.name, peer} & node.world.uncertified:
+            return
+        question = desk.Question(0, node.name, node.name, node.boot_id)
+
+        def hear(answer: Answer) -> None:
+            self.do(lambda: self._hear(PeerSaid(number, peer, answer)))
+
+        def arrive() -> None:
+            node.world.nodes[peer].agent.asked(question, hear, node.name)
+
+        node.world.network.send(node.name, peer, arrive)
+
+    def asked(self, question: desk.Question, hear: Callable[[Answer], None], asker: str) -> None:
+        """By a peer, whose question has just arrived at this machine."""
+        network, name = self._node.world.network, self._node.name
+
+        def reply(answer: Answer) -> None:
+            network.send(name, asker, lambda: hear(answer))
+
+        def take() -> None:
+            number = next(self._questions)
+            self._replies[number] = reply
+            mine = desk.Question(number, question.node, question.node_uid, question.boot_id)
+            self._serve(self._desk.ask(mine, self._node.clock.now()))
+
+        if self._node.up:
+            self.do(take)
+
+    def _serve(self, commands: list[desk.Command]) -> None:
+        for command in commands:
+            match command:
+                case desk.Say(number, answer):
+                    reply = self._replies.pop(number)
+                    lie = self._node.lie()
+                    if (lie or answer) is not Answer.SILENT:
+                        reply(lie or answer)
+                case desk.LookAt(name, deadline):
+                    self._look_at(name, deadline)
+
+    def _look_at(self, name: str, deadline: float) -> None:
+        node, heard = self._node, [False]
+
+        def hear(news: LeaseNews) -> None:
+            if not heard[0]:
+                heard[0] = True
+                self.do(
+                    lambda: self._serve(self._desk.looked(name, news, self._watch.contact, node.clock.now()))
+                )
+
+        def read(lease: AgentLease | None) -> None:
+            hear(Missing() if lease is None else Found(lease))
+
+        store = node.world.store
+        store.ask(node.name, lambda: store.read(name), read)
+        self.do(lambda: hear(_LATE), node.clock.true(deadline))

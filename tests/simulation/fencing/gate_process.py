@@ -1,0 +1,119 @@
+"""The shipped boot gate in a simulated process: its judgements, and messages that can be lost."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from nodemend.agent.api_check import exit_codes
+from nodemend.agent.api_check.lease_report import Boot, needs_publishing, new_lease, renewed_lease
+from nodemend.agent.api_check.reply import exit_code_of, judge_reply
+from nodemend.agent.boot_gate.gate import AskNow, Closed, Go, judge, judge_feeder
+from nodemend.agent.feeder.worth import judge_worth, longest_lease
+from nodemend.agent.self_watch_steps import PlaceLease, RenewLease
+from nodemend.api.agent_lease import AgentReport
+from nodemend.api.keys import AGENT_REPORT, MARKER
+from nodemend.kube.agent_lease import AgentLease, Found, LeaseNews
+from tests.simulation.fencing.time_line import Process
+
+if TYPE_CHECKING:
+    from tests.simulation.fencing.node import Node
+
+_S: Final = 1_000_000_000
+_EVERY: Final = 2.0
+_WITHIN: Final = 6.0
+_WALL: Final = "2026-01-01T00:00:00"
+
+
+class GateProcess(Process):
+    """Looks, publishes, and opens, as `boot_gate` and `api_check` have it. Ends when it has opened."""
+
+    def __init__(self, node: "Node") -> None:
+        super().__init__(node.world.line)
+        self._node = node
+        self._turn = 0
+        self._waits = node.name in node.world.held_back
+        self._feeder: AskNow | Closed = Closed("nothing is known yet")
+        self._held_back = ""
+        self.do(self._begin)
+
+    def _begin(self) -> None:
+        """One check, from the feeder's word to its exit code. It ends by its time, whatever is under way."""
+        node = self._node
+        self._turn += 1
+        turn = self._turn
+        self._feeder = judge_feeder(node.status, node.boot_id, self._now())
+        store = node.world.store
+        store.ask(node.name, partial(store.read, node.name), partial(self._hear, turn), self)
+        self.do(lambda: self._late(turn), node.clock.true(node.clock.now() + _WITHIN))
+
+    def _hear(self, turn: int, lease: AgentLease | None) -> None:
+        if turn == self._turn:
+            self._write(lease)
+
+    def _write(self, lease: AgentLease | None) -> None:
+        node, now, status = self._node, self._now(), self._node.status
+        known = None if lease is None else _as_json(node.name, lease)
+        code = exit_codes.ABSENT if known is None else self._judged(known)
+        worth = judge_worth(status, node.boot_id, now)
+        self._held_back = "three resets" if self._waits and node.name in node.world.held_back else ""
+        if code == exit_codes.MARKED or not needs_publishing(known, node.boot_id, worth, self._held_back):
+            self._conclude(code)
+            return
+        length = longest_lease(status, node.boot_id) or 35.0
+        boot = Boot(node.name, node.name, node.boot_id, worth, length, "", self._held_back)
+        request: PlaceLease | RenewLease
+        if lease is None or known is None:
+            request = PlaceLease(_report_in(new_lease(boot, _WALL)), 0.0)
+        else:
+            request = RenewLease(lease, _report_in(renewed_lease(known, boot, _WALL)), 0.0)
+        turn, store = self._turn, node.world.store
+        store.ask(node.name, lambda: store.serve(node.name, request), partial(self._written, turn), self)
+
+    def _written(self, turn: int, news: LeaseNews) -> None:
+        if turn != self._turn:
+            return
+        if isinstance(news, Found):
+            self._node.world.counts["published by a gate"] += 1
+            self._conclude(self._judged(_as_json(self._node.name, news.lease)))
+        else:
+            self._begin()
+
+    def _judged(self, lease: dict[str, object]) -> int:
+        body = msgspec.json.encode(lease)
+        return exit_code_of(judge_reply(200, body, self._node.name, self._node.boot_id))
+
+    def _late(self, turn: int) -> None:
+        if turn == self._turn:
+            self._conclude(exit_codes.FAILED)
+
+    def _conclude(self, code: int) -> None:
+        node = self._node
+        self._turn += 1
+        match judge(self._feeder, code, self._held_back):
+            case Go():
+                node.open_gate()
+            case Closed():
+                node.world.counts["a gate stays closed"] += 1
+                self.do(self._begin, node.clock.true(node.clock.now() + _EVERY))
+
+    def _now(self) -> int:
+        return int(self._node.clock.now() * _S)
+
+
+def _as_json(name: str, lease: AgentLease) -> dict[str, object]:
+    annotations = {}
+    if isinstance(lease.report, AgentReport):
+        annotations[AGENT_REPORT] = msgspec.json.encode(lease.report).decode()
+    if lease.marker is not None:
+        annotations[MARKER] = msgspec.json.encode(lease.marker).decode()
+    about = {"name": name, "uid": lease.uid, "resourceVersion": lease.version, "annotations": annotations}
+    return {"kind": "Lease", "metadata": about}
+
+
+def _report_in(written: dict[str, object] | None) -> AgentReport:
+    match written:
+        case {"metadata": {"annotations": {**annotations}}}:
+            return msgspec.json.decode(str(annotations[AGENT_REPORT]), type=AgentReport)
+        case _:
+            raise AssertionError(written)

@@ -1,0 +1,37 @@
+"""Who reaches whom: every link has a direction of its own, and may be cut, slow or lossy."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from tests.simulation.fencing.time_line import Process, TimeLine
+
+API: Final = "api"
+
+
+@dataclass(slots=True)
+class Network:
+    line: TimeLine
+    chance: Random
+    cut: set[tuple[str, str]] = field(default_factory=set)
+    loss: float = 0.0
+    slow: float = 0.0
+    """The share of messages that take long."""
+
+    def links_of(self, party: str, parties: list[str]) -> set[tuple[str, str]]:
+        """All links from it and to it."""
+        others = [one for one in parties if one != party]
+        return {(party, one) for one in others} | {(one, party) for one in others}
+
+    def send(
+        self, sender: str, receiver: str, arrive: Callable[[], None], reader: Process | None = None
+    ) -> None:
+        """A message that is under way when a link is cut still arrives. It is read when its reader can."""
+        chance = self.chance.random
+        if (self.cut and (sender, receiver) in self.cut) or chance() < self.loss:
+            return
+        delay = 0.002 + 0.03 * chance()
+        if chance() < self.slow:
+            delay += 12.0 * chance()
+        self.line.at(self.line.now + delay, arrive, reader)

@@ -1,0 +1,68 @@
+"""The control plane of a simulated cluster, and what may be done to it."""
+
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+
+from nodemend.api import keys
+from nodemend.api.group_versions import BARE_METAL_HOST, NODE
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
+from nodemend.testing.cluster.world import World
+from nodemend.testing.network import Fate
+from tests.simulation.settling import InvariantBrokenError
+
+ROLE = "node-role.kubernetes.io/control-plane"
+NODES = "/api/v1/nodes/"
+
+
+class Members:
+    """Its nodes by their label, and since when each was last Ready or not."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._ready: defaultdict[str, list[tuple[float, bool]]] = defaultdict(list)
+        nodes = world.admin_api.list(NODE)
+        self._names = {one["metadata"]["name"] for one in nodes if ROLE in one["metadata"].get("labels", {})}
+        for node in nodes:
+            self._note(node)
+        world.admin.witnesses.append(self._heard)
+
+    def may_be_held(self, host: str, *, within: float) -> None:
+        """I6: one at a time, and only with a Ready majority left, as it was at some moment lately."""
+        if host not in self._names:
+            return
+        others = self._names - {host}
+        held = [name for name in sorted(others) if self._is_held(name)]
+        if len(held) > self._late_writes():
+            raise InvariantBrokenError(f"I6: {host} is switched off beside {held}")
+        ready = [name for name in sorted(others) if self._was_ready(name, within)]
+        if len(ready) * 2 <= len(self._names):
+            raise InvariantBrokenError(
+                f"I6: {host} is switched off, and of the others only {ready} were Ready"
+            )
+
+    def _is_held(self, name: str) -> bool:
+        host = self._world.admin_api.get(BARE_METAL_HOST, name, "default")
+        annotations = host["metadata"].get("annotations", {}) if host else {}
+        return any(key.startswith(keys.OUR_HOLD_PREFIX) for key in annotations)
+
+    def _late_writes(self) -> int:
+        """Those that may have come to pass after their sender gave up: nobody could count those."""
+        fates = (Fate.LATE, Fate.REPLY_LOST, Fate.RESET)
+        return sum(replica.faults.get(fate, 0) for replica in self._world.replicas for fate in fates)
+
+    def _was_ready(self, name: str, within: float) -> bool:
+        since, told = self._world.scheduler.now - within, self._ready[name]
+        before = [ready for when, ready in told if when <= since][-1:]
+        return any((*before, *(ready for when, ready in told if when > since)))
+
+    def _heard(self, _user: str, request: Request, answer: Answer) -> None:
+        if request.path.startswith(NODES) and request.path.endswith("/status"):
+            self._note(msgspec.json.decode(answer.body))
+
+    def _note(self, node: dict[str, Any]) -> None:
+        conditions = node.get("status", {}).get("conditions", ())
+        ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+        self._ready[node["metadata"]["name"]].append((self._world.scheduler.now, ready))

@@ -1,0 +1,112 @@
+"""What self-fencing asks of a cluster: nothing until it is asked for, and then no right too many."""
+
+from typing import Any
+
+import pytest
+
+from generate.outputs import install_documents
+from nodemend.api import keys
+
+DEFAULT = install_documents()
+DOCUMENTS = install_documents("selfFencing.enabled=true")
+ADDED = [one for one in DOCUMENTS if one not in DEFAULT]
+
+
+def rights(name: str) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...], frozenset[str]]]]:
+    """By role and where it counts: resource, names, verbs."""
+    found = {}
+    for one in ADDED:
+        if one["kind"] in ("Role", "ClusterRole") and one["metadata"]["name"] == name:
+            where = one["metadata"].get("namespace", "")
+            found[one["kind"], where] = [
+                (resource, tuple(rule.get("resourceNames", ())), frozenset(rule["verbs"]))
+                for rule in one["rules"]
+                for resource in rule["resources"]
+            ]
+    return found
+
+
+def test_it_is_off_by_default_and_leaves_no_trace() -> None:
+    text = str(DEFAULT)
+    for word in (keys.AGENT_NAMESPACE, keys.AGENT_SIGNER, "nodemend-signer", "nodemend-agent"):
+        assert word not in text
+
+
+def test_an_agent_has_these_rights_and_no_others() -> None:
+    assert rights("nodemend-agent") == {
+        ("Role", keys.AGENT_NAMESPACE): [("leases", (), frozenset({"get", "create", "update", "patch"}))],
+        ("ClusterRole", ""): [("certificatesigningrequests", (), frozenset({"get", "create"}))],
+    }
+
+
+def test_the_signer_has_these_rights_and_no_others() -> None:
+    read, patch, create = frozenset({"get", "list", "watch"}), frozenset({"patch"}), frozenset({"create"})
+    kept = frozenset({"get", "patch"})
+    assert rights("nodemend-signer") == {
+        ("ClusterRole", ""): [
+            ("certificatesigningrequests", (), read),
+            ("certificatesigningrequests/approval", (), patch),
+            ("certificatesigningrequests/status", (), patch),
+            ("signers", (keys.AGENT_SIGNER,), frozenset({"approve", "sign"})),
+        ],
+        ("Role", keys.SYSTEM_NAMESPACE): [
+            ("leases", (), create),
+            ("leases", ("nodemend-signer",), kept | {"update"}),
+            ("secrets", (), create),
+            ("secrets", (keys.AGENT_AUTHORITY,), kept),
+        ],
+        ("Role", keys.AGENT_NAMESPACE): [
+            ("configmaps", (), create),
+            ("configmaps", (keys.AGENT_TRUST,), kept),
+        ],
+    }
+
+
+def test_nobody_else_reads_the_keys_of_the_signer() -> None:
+    readers = {
+        one["metadata"]["name"]
+        for one in DOCUMENTS
+        if one["kind"] in ("Role", "ClusterRole")
+        for rule in one["rules"]
+        if "secrets" in rule["resources"]
+    }
+    assert readers == {"nodemend-signer"}
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [one for one in ADDED if one["kind"] == "ValidatingAdmissionPolicy"],
+    ids=lambda policy: policy["metadata"]["name"],
+)
+def test_its_policies_fail_closed_are_bound_and_say_why(policy: dict[str, Any]) -> None:
+    name = policy["metadata"]["name"]
+    bound = [
+        one["spec"]
+        for one in ADDED
+        if one["kind"] == "ValidatingAdmissionPolicyBinding" and one["spec"]["policyName"] == name
+    ]
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    assert bound == [{"policyName": name, "validationActions": ["Deny"]}]
+    assert all(validation["message"] for validation in policy["spec"]["validations"])
+
+
+def test_the_signer_runs_as_the_other_controllers_do() -> None:
+    deployments = {one["metadata"]["name"]: one["spec"] for one in DOCUMENTS if one["kind"] == "Deployment"}
+    signer, other = (
+        deployments[name]["template"]["spec"] for name in ("nodemend-signer", "nodemend-checker")
+    )
+    assert signer["securityContext"] == other["securityContext"]
+    assert signer["containers"][0]["securityContext"] == other["containers"][0]["securityContext"]
+    assert signer["containers"][0]["command"] == ["nodemend-signer"]
+
+
+def test_the_names_in_the_chart_are_those_in_the_code() -> None:
+    accounts = {
+        f"system:serviceaccount:{one['metadata']['namespace']}:{one['metadata']['name']}"
+        for one in ADDED
+        if one["kind"] == "ServiceAccount"
+    }
+    assert keys.AGENT_USER in accounts
+    text = str([one for one in ADDED if one["kind"] == "ValidatingAdmissionPolicy"])
+    for word in (keys.AGENT_USER, keys.NODE_OF_CALLER, keys.AGENT_AUTHORITY, keys.AGENT_TRUST):
+        assert word in text

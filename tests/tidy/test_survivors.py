@@ -1,0 +1,30 @@
+"""A mutant that is said to decide the same is one that there is: a reason must not outlive its place."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mutants.operators import mutants_of
+from mutants.survivors import read_survivors
+from tests.tidy.source_tree import ROOT, SOURCE
+
+FILES = (ROOT / "tools" / "mutants" / "survivors.txt", ROOT / "tests" / "power_mutants" / "survivors.txt")
+
+
+@cache
+def names_in(module: str) -> set[str]:
+    path = SOURCE.parent / f"{module.replace('.', '/')}.py"
+    return {mutant.name for mutant in mutants_of(path, module)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=["mutants", "power-mutants"])
+def test_every_survivor_is_a_mutant(path: Path) -> None:
+    survivors = read_survivors(path)
+    assert survivors
+    assert not [name for name in survivors if name not in names_in(module_in(name))]
+
+
+def module_in(name: str) -> str:
+    """Before the place, where one is named, and before what was done there."""
+    return name.partition(" ")[0].partition(":")[0]

@@ -1,0 +1,294 @@
+"""How a boot comes to be published before kubelet starts: told request by request, with a played server."""
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from nodemend.agent.api_check import exit_codes
+from nodemend.agent.api_check.lease_report import CONTACT_AGE
+from nodemend.agent.api_check.publish import Publisher, Wanted
+from nodemend.agent.feeder.worth import SECOND, Worth
+from nodemend.agent.last_words.reset_record import ResetRecord
+from nodemend.agent.memory import Memory, Self
+from nodemend.agent.published import Conduct
+from nodemend.api.agent_lease import AgentReport, LastReset, Marker, WatchdogReport
+from nodemend.api.keys import AGENT_REPORT, MARKER
+from nodemend.decide.renewal_pace import RenewalPace
+from nodemend.kube.agent_lease import Found, understand
+from nodemend.kube.api_reply import Answer
+
+ARMED = Worth("hardware", "i6300ESB timer", 9.0, 9.063, "")
+WAITING = Worth("unsupported", "", 0.0, 0.0, "the feeder is waiting: no lease")
+WANTED = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00")
+
+
+def token(node: str = "n1") -> str:
+    claims = {"kubernetes.io": {"node": {"name": node, "uid": "uid-1"}}}
+    return f"e30.{urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.c2ln"
+
+
+class Server:
+    """Leases by compare-and-swap, the pods of a node, and tokens. Writes are for the agent's token alone."""
+
+    def __init__(self) -> None:
+        self.lease: dict[str, Any] | None = None
+        self.pods: list[dict[str, Any]] = [self.pod()]
+        self.node = True
+        self.token = token()
+        self.asked: list[str] = []
+        self.before_write: Callable[[], None] = lambda: None
+
+    @staticmethod
+    def pod(account: str = "nodemend-agent", **about: str) -> dict[str, Any]:
+        return {
+            "metadata": {"name": "agent-x", "uid": "p-1", **about},
+            "spec": {"serviceAccountName": account},
+        }
+
+    def put(self, report: dict[str, Any] | None = None, marker: str = "") -> None:
+        """As others leave it."""
+        annotations = {AGENT_REPORT: json.dumps(report)} if report else {}
+        if marker:
+            mark = Marker(node_uid="uid-1", boot_id=marker, remediation_uid="r")
+            annotations[MARKER] = msgspec.json.encode(mark).decode()
+        self._store({"kind": "Lease", "metadata": {"name": "n1", "annotations": annotations}, "spec": {}})
+
+    def _store(self, lease: dict[str, Any]) -> None:
+        version = int(self.lease["metadata"]["resourceVersion"]) + 1 if self.lease else 1
+        lease["metadata"] |= {"uid": "l-1", "resourceVersion": str(version)}
+        self.lease = lease
+
+    def as_node(self, method: str, path: str, body: object) -> tuple[int, bytes]:
+        self.asked.append(f"{method} {path.rpartition('/')[2].partition('?')[0]}")
+        match method, path.rpartition("/")[2].partition("?")[0]:
+            case "GET", "pods":
+                return self._told(200, {"items": self.pods})
+            case "POST", "token":
+                return self._told(201, {"status": {"token": self.token}})
+            case "GET", _ if "/nodes/" in path:
+                return self._told(200 if self.node else 404, {})
+            case "GET", _:
+                return self._lease()
+            case _:
+                return self._told(403, {"kind": "Status", "message": "NodeRestriction"})
+
+    def as_agent(self, shown: str) -> Callable[[str, str, object], tuple[int, bytes]]:
+        assert shown == self.token
+
+        def ask(method: str, _path: str, body: object) -> tuple[int, bytes]:
+            self.asked.append(f"agent: {method}")
+            self.before_write()
+            self.before_write = lambda: None
+            assert isinstance(body, dict)
+            if method == "POST":
+                if self.lease is not None:
+                    return self._told(409, {})
+                self._store(body)
+                return 201, self._lease()[1]
+            return self._patch(body)
+
+        return ask
+
+    def _patch(self, change: dict[str, Any]) -> tuple[int, bytes]:
+        assert self.lease is not None
+        about, change_about = self.lease["metadata"], change["metadata"]
+        if (about["uid"], about["resourceVersion"]) != (change_about["uid"], change_about["resourceVersion"]):
+            return self._told(409, {})
+        annotations = about["annotations"] | change_about["annotations"]
+        self._store({**self.lease, "metadata": {**about, "annotations": annotations}, "spec": change["spec"]})
+        return self._lease()
+
+    def _lease(self) -> tuple[int, bytes]:
+        if self.lease is not None:
+            return self._told(200, self.lease)
+        details = {"kind": "leases", "name": "n1"}
+        return self._told(404, {"kind": "Status", "reason": "NotFound", "details": details})
+
+    @staticmethod
+    def _told(status: int, body: object) -> tuple[int, bytes]:
+        return status, json.dumps(body).encode()
+
+    @property
+    def report(self) -> AgentReport:
+        """As an agent or a manager reads it."""
+        news = understand(Answer(200, self._lease()[1]))
+        assert isinstance(news, Found)
+        assert isinstance(news.lease.report, AgentReport)
+        return news.lease.report
+
+
+def published(server: Server, wanted: Wanted = WANTED) -> tuple[int, str]:
+    return Publisher(wanted, server.as_node, server.as_agent).publish()
+
+
+EARLIER = {"nodeUID": "uid-1", "bootID": "boot-1", "sequence": 41, "acknowledged": 40}
+
+
+def test_where_nothing_stands_a_lease_is_placed_as_the_agent_s() -> None:
+    server = Server()
+
+    assert published(server) == (exit_codes.CLEAN, "")
+    assert server.asked == ["GET n1", "GET pods", "POST token", "agent: POST"]
+    assert server.report == AgentReport(
+        node_uid="uid-1",
+        boot_id="boot-2",
+        sequence=1,
+        acknowledged=0,
+        steady_since=1,
+        feed_lease=35.0,
+        contact_age=15.0,
+        watchdog=WatchdogReport(class_="hardware", driver="i6300ESB timer", written=9.0, effective=9.063),
+        peers=((),),
+        boot_gate=True,
+        version="1.0",
+    )
+
+
+def test_after_an_earlier_boot_the_numbers_go_on() -> None:
+    server = Server()
+    server.put(EARLIER)
+
+    assert published(server) == (exit_codes.CLEAN, "")
+    assert (server.report.boot_id, server.report.sequence, server.report.steady_since) == ("boot-2", 42, 42)
+
+
+def test_a_marker_for_an_earlier_boot_stays_and_this_boot_is_published_all_the_same() -> None:
+    server = Server()
+    server.put(EARLIER, marker="boot-1")
+
+    assert published(server) == (exit_codes.MARKED_FOR_ANOTHER_BOOT, "")
+    assert server.report.boot_id == "boot-2"
+    assert server.lease is not None
+    assert MARKER in server.lease["metadata"]["annotations"]
+
+
+def test_a_marker_that_is_written_first_is_met_and_kept() -> None:
+    server = Server()
+    server.put(EARLIER)
+    server.before_write = lambda: server.put(EARLIER, marker="boot-1")
+
+    assert published(server) == (exit_codes.MARKED_FOR_ANOTHER_BOOT, "")
+    assert server.report.boot_id == "boot-2"
+
+
+def test_a_marker_for_this_boot_is_an_answer_and_nothing_is_written() -> None:
+    server = Server()
+    server.put(EARLIER, marker="boot-2")
+
+    assert published(server) == (exit_codes.MARKED, "")
+    assert server.asked == ["GET n1"]
+
+
+def test_what_is_published_is_only_looked_at_the_next_time() -> None:
+    server = Server()
+    published(server)
+    server.asked.clear()
+
+    assert published(server) == (exit_codes.CLEAN, "")
+    assert server.asked == ["GET n1"]
+    server.put(json.loads(msgspec.json.encode(server.report)), marker="boot-2")
+    assert published(server) == (exit_codes.MARKED, "")
+
+
+def test_a_watchdog_that_is_armed_later_is_published_then_and_other_reasons_are_no_news() -> None:
+    server = Server()
+    waiting = Wanted("n1", "boot-2", WAITING, 35.0, "1.0", "2026-01-01T00:00:00")
+    published(server, waiting)
+    assert server.report.watchdog.class_ == "unsupported"
+    server.asked.clear()
+    other = Worth("unsupported", "", 0.0, 0.0, "the feeder is waiting: the API server could not be asked")
+    published(server, Wanted("n1", "boot-2", other, 35.0, "1.0", "2026-01-01T00:00:00"))
+    assert server.asked == ["GET n1"]
+
+    published(server)
+    assert server.report.watchdog.class_ == "hardware"
+
+
+def test_that_a_gate_holds_it_back_is_published_and_so_is_that_it_does_no_longer() -> None:
+    """Only by that write the gate opens: a marker that came before is met."""
+    server = Server()
+    reset = ResetRecord("boot-1", "starving", 1000, 10 * SECOND, 20 * SECOND)
+    held = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00", "three resets", reset)
+    published(server, held)
+    assert server.report.held_back == "three resets"
+    assert server.report.last_reset == LastReset(boot_id="boot-1", condemned=False, lived_on=10.0)
+
+    server.asked.clear()
+    assert published(server, held) == (exit_codes.CLEAN, "")
+    assert server.asked == ["GET n1"]
+    server.before_write = lambda: server.put(json.loads(msgspec.json.encode(server.report)), marker="boot-2")
+    assert published(server) == (exit_codes.MARKED, "")
+    assert server.report.held_back == "three resets"
+
+
+def test_what_the_agent_of_this_boot_says_is_not_written_over() -> None:
+    server = Server()
+    server.put({**EARLIER, "bootID": "boot-2", "watchdog": {"class": "software"}})
+
+    assert published(server) == (exit_codes.CLEAN, "")
+    assert server.asked == ["GET n1"]
+
+
+def test_the_agent_goes_on_from_what_the_gate_has_published() -> None:
+    server = Server()
+    published(server)
+    who = Self(node_uid="uid-1", boot_id="boot-2", watchdog=server.report.watchdog, longest_lease=35.0)
+    memory, renewal = Memory(conduct=Conduct()).take_up(who, server.report).renew(who, 100.0)
+
+    assert (renewal.report.sequence, renewal.report.peers, memory.number) == (2, ((),), 2)
+    assert renewal.report.feed_lease == server.report.feed_lease == RenewalPace().feed_lease
+    assert renewal.report.contact_age == CONTACT_AGE == RenewalPace().contact_age
+
+
+def test_without_a_pod_of_the_agent_nothing_can_be_published() -> None:
+    for pods in ([], [Server.pod("somebody")], [Server.pod(deletionTimestamp="2026-01-01T00:00:00Z")]):
+        server = Server()
+        server.put(EARLIER)
+        server.pods = pods
+
+        code, why = published(server)
+        assert code == exit_codes.FAILED
+        assert "no agent's pod" in why
+
+
+def test_without_a_pod_but_also_without_a_lease_nobody_was_promised_anything() -> None:
+    server = Server()
+    server.pods = []
+
+    assert published(server)[0] == exit_codes.ABSENT
+
+
+def test_without_a_node_there_is_nobody_whose_boot_could_be_published() -> None:
+    server = Server()
+    server.put(EARLIER)
+    server.pods, server.node = [], False
+    assert published(server) == (exit_codes.NO_NODE, "")
+
+    server.put(EARLIER, marker="boot-1")
+    assert published(server) == (exit_codes.MARKED_FOR_ANOTHER_BOOT, "")
+
+
+def test_a_token_of_another_node_is_not_used() -> None:
+    server = Server()
+    server.put(EARLIER)
+    server.token = token("n2")
+
+    code, why = published(server)
+    assert code == exit_codes.FAILED
+    assert "no token for the agent" in why
+    assert "agent: PATCH" not in server.asked
+
+
+def test_who_always_comes_second_gives_up_for_now() -> None:
+    server = Server()
+    server.put(EARLIER)
+
+    def busy(shown: str) -> Callable[[str, str, object], tuple[int, bytes]]:
+        server.before_write = lambda: server.put(EARLIER)
+        return server.as_agent(shown)
+
+    code, why = Publisher(WANTED, server.as_node, busy).publish()
+    assert (code, why) == (exit_codes.FAILED, "somebody else writes the Lease all the time")

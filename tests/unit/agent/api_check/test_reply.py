@@ -1,0 +1,111 @@
+"""What the API server's reply says: only what is plain counts."""
+
+import json
+
+import pytest
+
+from nodemend.agent.api_check import exit_codes
+from nodemend.agent.api_check.reply import (
+    Answer,
+    MarkedBefore,
+    MarkedNow,
+    NoLease,
+    NoMarker,
+    Unclear,
+    exit_code_of,
+    judge_reply,
+)
+from nodemend.api.keys import MARKER
+
+
+def lease(annotations: dict[str, str] | None = None, name: str = "n1") -> dict[str, object]:
+    return {"kind": "Lease", "metadata": {"name": name, "annotations": annotations}}
+
+
+def marked(boot: object) -> dict[str, object]:
+    return lease({MARKER: json.dumps({"nodeUID": "u", "bootID": boot, "remediationUID": "r"})})
+
+
+def not_found(kind: str = "leases", name: str = "n1", reason: str = "NotFound") -> dict[str, object]:
+    return {"kind": "Status", "reason": reason, "details": {"kind": kind, "name": name}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (200, lease(), NoMarker()),
+        (200, lease({"nodemend.io/agent-report": "{}"}), NoMarker()),
+        (200, marked("this boot"), MarkedNow()),
+        (200, marked("another"), MarkedBefore()),
+        (404, not_found(), NoLease()),
+    ],
+)
+def test_plain_replies(status: int, body: dict[str, object], expected: Answer) -> None:
+    assert judge_reply(status, json.dumps(body).encode(), "n1", "this boot") == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, marked("")),
+        (200, marked(7)),
+        (200, lease({MARKER: "soon"})),
+        (200, lease({MARKER: "[]"})),
+        (200, lease(name="n2")),
+        (201, lease()),
+        (200, not_found()),
+        (200, {"kind": "Node", "metadata": {"name": "n1"}}),
+        # The kind is not served, another object is missing, or we may not look: nothing of this Lease.
+        (404, {"kind": "Status", "reason": "NotFound", "details": {}}),
+        (404, not_found(kind="namespaces")),
+        (404, not_found(name="n2")),
+        (403, not_found(reason="Forbidden")),
+        (404, "page not found"),
+        (500, {}),
+    ],
+)
+def test_anything_else_is_no_answer(status: int, body: object) -> None:
+    assert isinstance(judge_reply(status, json.dumps(body).encode(), "n1", "this boot"), Unclear)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", json.dumps(lease()).encode()[:-3], b"\xff\xfe"])
+def test_what_is_cut_or_no_json_is_no_answer(body: bytes) -> None:
+    assert isinstance(judge_reply(200, body, "n1", "this boot"), Unclear)
+
+
+def test_every_answer_has_its_own_code() -> None:
+    answers = (NoMarker(), MarkedNow(), MarkedBefore(), NoLease(), Unclear("why"))
+    codes = [exit_code_of(answer) for answer in answers]
+    assert codes == [
+        exit_codes.CLEAN,
+        exit_codes.MARKED,
+        exit_codes.MARKED_FOR_ANOTHER_BOOT,
+        exit_codes.ABSENT,
+        exit_codes.FAILED,
+    ]
+    assert len(set(codes)) == len(codes)
+    # Python ends with 1 by itself when it fails, and with 2 when its arguments are wrong.
+    assert not {1, 2} & set(codes[:-1])
+
+
+@pytest.mark.parametrize("annotations", [[], "", "a", 0, False, [MARKER], 1.5])
+def test_annotations_that_are_none_do_not_show_that_there_is_no_marker(annotations: object) -> None:
+    body = {"kind": "Lease", "metadata": {"name": "n1", "annotations": annotations}}
+
+    assert judge_reply(200, json.dumps(body).encode(), "n1", "this boot") == Unclear(
+        "annotations that are none"
+    )
+
+
+@pytest.mark.parametrize("marker", [None, 7, True, [], {"bootID": "this boot"}])
+def test_nor_does_a_marker_that_is_no_text(marker: object) -> None:
+    body = {"kind": "Lease", "metadata": {"name": "n1", "annotations": {MARKER: marker}}}
+
+    assert isinstance(judge_reply(200, json.dumps(body).encode(), "n1", "this boot"), Unclear)
+
+
+def test_what_is_nested_too_deeply_is_no_answer() -> None:
+    deep = "[" * 100_000
+    assert isinstance(judge_reply(200, deep.encode(), "n1", "this boot"), Unclear)
+    marked = json.dumps(lease({MARKER: deep})).encode()
+    assert judge_reply(200, marked, "n1", "this boot") == Unclear("a marker that is not JSON")

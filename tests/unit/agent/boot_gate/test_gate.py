@@ -1,0 +1,85 @@
+"""When kubelet may start."""
+
+import pytest
+
+from nodemend.agent.api_check import exit_codes
+from nodemend.agent.boot_gate.gate import (
+    FORGET,
+    AskNow,
+    Closed,
+    Go,
+    hold_back,
+    judge,
+    judge_feeder,
+    judge_look,
+)
+from nodemend.decide.self_resets import MayStart, StaysGated
+
+ARMED = {"boot": "this boot", "state": "armed", "last-ping": "100", "effective": "10"}
+
+
+def test_a_look_counts_once_the_watchdog_is_fed() -> None:
+    assert judge_feeder(ARMED, "this boot", 109) == AskNow()
+
+
+@pytest.mark.parametrize(
+    ("status", "now", "why"),
+    [
+        ({}, 101, "the feeder has not told anything in this boot"),
+        (ARMED | {"boot": "another"}, 101, "the feeder has not told anything in this boot"),
+        (ARMED | {"state": "waiting"}, 101, "the feeder is waiting: no reason told"),
+        (ARMED | {"state": "starving", "why": "a gap"}, 101, "the feeder is starving: a gap"),
+        (ARMED | {"last-ping": "-"}, 101, "the feeder does not tell when it fed last"),
+        ({"boot": "this boot", "state": "armed"}, 101, "the feeder does not tell when it fed last"),
+        (ARMED, 110, "the feeder was armed, and has not fed for long"),
+        (ARMED, 99, "the feeder was armed, and has not fed for long"),
+    ],
+)
+def test_otherwise_it_is_closed(status: dict[str, str], now: int, why: str) -> None:
+    assert judge_feeder(status, "this boot", now) == Closed(why)
+
+
+@pytest.mark.parametrize(
+    ("code", "opens"),
+    [
+        (exit_codes.CLEAN, True),
+        (exit_codes.ABSENT, True),
+        (exit_codes.MARKED, False),
+        (exit_codes.MARKED_FOR_ANOTHER_BOOT, False),
+        (exit_codes.FAILED, False),
+        (-14, False),
+    ],
+)
+def test_it_opens_after_a_look_without_any_marker(code: int, opens: bool) -> None:
+    assert isinstance(judge_look(code), Go if opens else Closed)
+
+
+def test_without_a_node_it_opens_and_says_that_nothing_was_published() -> None:
+    assert judge_look(exit_codes.NO_NODE) == Go(guarded=False)
+
+
+@pytest.mark.parametrize("code", [exit_codes.CLEAN, exit_codes.ABSENT, exit_codes.NO_NODE])
+def test_no_look_opens_it_before_the_watchdog_is_fed(code: int) -> None:
+    assert judge(Closed("the feeder is waiting"), code) == Closed("the feeder is waiting")
+    assert isinstance(judge(AskNow(), code), Go)
+
+
+def test_a_marker_is_told_as_the_reason_why_the_feeder_waits() -> None:
+    assert judge(Closed("waiting"), exit_codes.MARKED_FOR_ANOTHER_BOOT) == Closed(
+        "an earlier boot was marked, and its remediation is not done"
+    )
+
+
+def test_after_too_many_resets_it_waits_for_a_person() -> None:
+    why = hold_back(StaysGated(3, 3600.0), "quiet splash")
+
+    assert why == "it has reset itself 3 times within 60 minutes: somebody should look"
+    assert hold_back(MayStart(2), "quiet") == ""
+    assert hold_back(StaysGated(3, 3600.0), f"quiet {FORGET}\n") == ""
+
+
+def test_who_waits_is_told_what_else_stands_in_the_way_first() -> None:
+    assert judge(AskNow(), exit_codes.CLEAN, "three resets") == Closed("three resets")
+    assert judge(Closed("waiting"), exit_codes.CLEAN, "three resets") == Closed("waiting")
+    assert judge(AskNow(), exit_codes.MARKED, "three resets") == judge_look(exit_codes.MARKED)
+    assert judge(AskNow(), exit_codes.FAILED, "three resets") == judge_look(exit_codes.FAILED)

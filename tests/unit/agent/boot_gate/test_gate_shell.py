@@ -1,0 +1,99 @@
+"""The gate as a program, on files of its own: what it lets pass, and what it tells of earlier resets."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from nodemend.agent.boot_gate.gate_shell import run
+from nodemend.agent.feeder.record_shell import read_gate, write_record
+from nodemend.agent.feeder.records import format_gate
+from nodemend.agent.last_words.folder_shell import ResetFolder, read_reset
+from nodemend.agent.last_words.reset_record import ResetRecord
+
+HOUR = 3600
+
+
+class Host:
+    """A boot whose feeder feeds, and an API check that finds nothing and writes down how it was called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.resets = ResetFolder(str(folder / "resets"))
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        (folder / "boot").write_text("boot-9\n")
+        (folder / "cmdline").write_text("quiet\n")
+        lines = ["boot boot-9", "state armed", f"last-ping {now}", f"effective {HOUR * 10**9}"]
+        (folder / "status").write_text("\n".join(["nodemend-feeder-status 1", *lines, ""]))
+        self.slept = 0
+
+    def had_resets(self, *ages: int) -> None:
+        for number, age in enumerate(ages):
+            begun = int(time.time()) - age
+            self.resets.keep(ResetRecord(f"boot-{number}", "starving", begun, 10**9, 11 * 10**9))
+
+    def sleep(self, _seconds: float) -> None:
+        """A person looks after a while, and removes the records."""
+        self.slept += 1
+        for number in range(9):
+            self.resets.forget(f"boot-{number}")
+
+    def starts(self) -> list[str]:
+        """With which words each check was made, until the gate has opened."""
+        files = {name: str(self.folder / name) for name in ("status", "record", "resets", "last-reset")}
+        words = [f"--{name}={path}" for name, path in files.items()]
+        words += [f"--boot-id={self.folder / 'boot'}", f"--cmdline={self.folder / 'cmdline'}", "--"]
+        asked = self.folder / "asked"
+        assert run([*words, "/bin/sh", "-c", f'echo "$*" >> {asked}', "check"], self.sleep) == 0
+        assert read_gate(files["record"], "boot-9")
+        return [line.replace(files["last-reset"], "FILE") for line in asked.read_text().splitlines()]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def test_without_resets_it_opens_at_once(host: Host) -> None:
+    assert host.starts() == ["--last-reset FILE"]
+
+
+def test_a_few_or_old_ones_are_no_reason_to_wait_and_the_last_is_told(host: Host) -> None:
+    host.had_resets(2 * HOUR, 90 * 60, 600, 300)
+
+    assert host.starts() == ["--last-reset FILE"]
+    told = read_reset(str(host.folder / "last-reset"))
+    assert told is not None
+    assert (told.boot_id, told.lived_on) == ("boot-3", 10 * 10**9)
+
+
+def test_after_three_within_an_hour_it_publishes_that_and_waits_until_somebody_has_looked(host: Host) -> None:
+    host.had_resets(900, 600, 300)
+
+    assert host.starts() == [
+        "--held-back it has reset itself 3 times within 60 minutes: somebody should look --last-reset FILE",
+        "--last-reset FILE",
+    ]
+    assert host.slept == 1
+
+
+def test_the_kernels_command_line_may_say_that_somebody_has_looked(host: Host) -> None:
+    host.had_resets(900, 600, 300)
+    (host.folder / "cmdline").write_text("quiet nodemend.forget-resets\n")
+
+    assert host.starts() == ["--last-reset FILE"]
+
+
+def test_a_gate_that_has_opened_in_this_boot_holds_nothing_back_any_more(host: Host) -> None:
+    """Kubelet may run pods by now: to publish that it is held back would be false."""
+    host.had_resets(900, 600, 300)
+    write_record(str(host.folder / "record"), format_gate("boot-9", published=False))
+
+    assert host.starts() == ["--last-reset FILE"]
+
+
+def test_a_clock_that_was_set_back_hides_no_reset(host: Host) -> None:
+    host.had_resets(-900, -600, -300)
+    host.starts()
+
+    assert host.slept == 1

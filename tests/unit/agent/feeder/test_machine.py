@@ -1,0 +1,291 @@
+"""The feeder's machine, story by story. What holds after any story is in test_machine_promises."""
+
+from nodemend.agent.feeder import words as w
+from nodemend.agent.feeder.machine import Feeder
+from nodemend.agent.feeder.records import NoRecord, RefusedRecord
+from nodemend.decide.feed_lease import FeedLease
+from nodemend.decide.watchdog_class import SECOND, Hardware, Physical, Unsupported, Virtual
+
+BOOT = "this boot"
+RULES = w.FeederRules(BOOT, 35 * SECOND, 10 * SECOND, 2 * SECOND, SECOND // 2, 5 * SECOND, Physical())
+WITHOUT_CHECK = w.FeederRules(BOOT, 35 * SECOND, 10 * SECOND, 2 * SECOND, SECOND // 2, None, Physical())
+DEVICE = w.Device("iTCO_wdt", 30, magic_close=True, nowayout=False)
+NOTHING = w.Looked(NoRecord())
+
+
+def at(seconds: float) -> int:
+    return int(seconds * SECOND)
+
+
+def lasting(until: float) -> w.Looked:
+    return w.Looked(FeedLease(BOOT, at(until)))
+
+
+CONDEMNED = FeedLease(BOOT, 0, condemned=True)
+
+
+def doings(commands: tuple[w.Command, ...]) -> list[w.Command]:
+    """Without what is told."""
+    return [command for command in commands if not isinstance(command, w.Tell)]
+
+
+def status(feeder: Feeder) -> tuple[w.State, str]:
+    return feeder.status.state, feeder.status.why
+
+
+def armed(rules: w.FeederRules = WITHOUT_CHECK, until: float = 40) -> Feeder:
+    """Fed by the agent, last at 10 s."""
+    feeder = Feeder(rules)
+    feeder.step(w.Begun(), at(10))
+    feeder.step(w.LockTaken(), at(10))
+    feeder.step(lasting(until), at(10))
+    feeder.step(w.Opened(DEVICE), at(10))
+    feeder.step(lasting(until), at(10))
+    feeder.step(w.TimeoutSet(5), at(10))
+    return feeder
+
+
+def test_the_lock_then_the_lease_then_the_device() -> None:
+    feeder = Feeder(WITHOUT_CHECK)
+    assert feeder.step(w.Begun(), at(1)) == (w.TakeLock(),)
+    assert feeder.step(w.LockTaken(), at(1)) == (w.Look(),)
+    assert feeder.step(lasting(30), at(1)) == (w.Open(),)
+    assert feeder.step(w.Opened(DEVICE), at(1)) == (w.Look(),)
+    assert feeder.step(lasting(30), at(1)) == (w.SetTimeout(5),)
+    assert doings(feeder.step(w.TimeoutSet(5), at(1))) == [w.Wait(at(1.5))]
+    assert status(feeder) == (w.Armed(), "")
+    assert feeder.status.effective == at(10)
+    assert feeder.step(lasting(30), at(1.5)) == (w.Wait(at(2)),)
+    assert feeder.step(lasting(30), at(2.8)) == (w.Wait(at(3)),)
+    assert feeder.step(lasting(30), at(3)) == (w.Ping(),)
+    assert doings(feeder.step(w.Pinged(), at(3))) == [w.Wait(at(3.5))]
+
+
+def test_who_is_locked_out_asks_again_and_touches_nothing() -> None:
+    feeder = Feeder(RULES)
+    feeder.step(w.Begun(), at(1))
+    assert doings(feeder.step(w.LockRefused(), at(1))) == [w.Wait(at(1.5))]
+    assert status(feeder) == (w.LockedOut(), "")
+    assert feeder.step(lasting(30), at(1.5)) == (w.TakeLock(),)
+    assert feeder.step(w.LockTaken(), at(1.5)) == (w.Look(),)
+
+
+def test_without_a_lease_the_device_is_not_even_opened() -> None:
+    feeder = Feeder(WITHOUT_CHECK)
+    feeder.step(w.LockTaken(), at(1))
+    assert doings(feeder.step(NOTHING, at(1))) == [w.Wait(at(1.5))]
+    assert doings(feeder.step(lasting(2), at(2))) == [w.Wait(at(2.5))]
+    assert status(feeder) == (w.Waiting(), "")
+
+
+def test_a_lease_that_ends_while_the_device_is_opened_leaves_its_timeout_alone() -> None:
+    feeder = Feeder(WITHOUT_CHECK)
+    feeder.step(w.LockTaken(), at(1))
+    feeder.step(lasting(2), at(1))
+    feeder.step(w.Opened(DEVICE), at(3))
+    assert doings(feeder.step(lasting(2), at(3))) == [w.Note(), w.Wait(at(3.5))]
+    assert status(feeder) == (w.Starving(at(3), for_good=False), "")
+    assert feeder.status.effective == at(60)
+
+
+def test_it_starves_when_the_lease_is_over_and_feeds_again_when_it_is_renewed_in_time() -> None:
+    feeder = armed(until=12)
+    assert doings(feeder.step(lasting(12), at(12))) == [w.Note(), w.Wait(at(12.5))]
+    assert status(feeder) == (w.Starving(at(12), for_good=False), "")
+    feeder.step(lasting(12), at(14))
+    assert feeder.status.state == w.Starving(at(12), for_good=False)
+    assert feeder.step(lasting(50), at(19.9)) == (w.Ping(),)
+    feeder.step(w.Pinged(), at(19.9))
+    assert status(feeder) == (w.Armed(), "")
+
+
+def test_after_a_gap_of_a_whole_time_to_reset_it_starves_for_good() -> None:
+    feeder = armed()
+    assert doings(feeder.step(lasting(54), at(20))) == [w.Note(), w.Wait(at(20.5))]
+    state, why = status(feeder)
+    assert state == w.Starving(at(20), for_good=True)
+    assert why.startswith("10000000000 ns passed since the last ping")
+    assert doings(feeder.step(lasting(55), at(20.5))) == [w.Wait(at(21))]
+
+
+def test_just_less_than_that_is_no_gap() -> None:
+    feeder = armed()
+    assert feeder.step(lasting(40), at(20) - 1) == (w.Ping(),)
+
+
+def test_a_condemned_node_is_not_fed_again_and_one_reset_is_tried() -> None:
+    feeder = armed()
+    assert doings(feeder.step(w.Looked(CONDEMNED), at(12))) == [w.Note(), w.Wait(at(12.5))]
+    assert feeder.status.state == w.Condemned()
+    assert doings(feeder.step(lasting(47), at(12.5))) == [w.TryReboot(), w.Wait(at(13))]
+    assert doings(feeder.step(lasting(47), at(13))) == [w.Wait(at(13.5))]
+    assert feeder.status.state == w.Condemned()
+
+
+def test_a_condemned_node_is_not_armed() -> None:
+    feeder = Feeder(WITHOUT_CHECK)
+    feeder.step(w.LockTaken(), at(1))
+    assert doings(feeder.step(w.Looked(CONDEMNED), at(1))) == [w.Note(), w.Wait(at(1.5))]
+    assert doings(feeder.step(w.Looked(CONDEMNED), at(1.5))) == [w.TryReboot(), w.Wait(at(2))]
+
+
+def test_each_time_that_it_starves_a_record_is_begun_after_that_is_told() -> None:
+    feeder = armed(until=12)
+    told, noted, *_ = feeder.step(lasting(12), at(12))
+    assert isinstance(told, w.Tell)
+    assert noted == w.Note()
+    assert w.Note() not in feeder.step(lasting(12), at(12.5))
+    feeder.step(lasting(15), at(13))
+    feeder.step(w.Pinged(), at(13))
+    assert w.Note() in feeder.step(lasting(15), at(15))
+
+
+def test_until_the_agent_takes_over_it_asks_the_api_server_itself() -> None:
+    feeder = Feeder(RULES)
+    feeder.step(w.LockTaken(), at(1))
+    assert doings(feeder.step(NOTHING, at(1))) == [w.Ask(), w.Wait(at(1.5))]
+    assert doings(feeder.step(NOTHING, at(1.5))) == [w.Wait(at(2))]
+    assert feeder.step(w.Answered(w.Clean(), at(1)), at(3)) == (w.Look(),)
+    assert feeder.step(NOTHING, at(3)) == (w.Open(),)
+    assert feeder.status.lease == FeedLease(BOOT, at(36))
+
+
+def test_one_check_at_a_time_and_not_too_often() -> None:
+    feeder = Feeder(RULES)
+    feeder.step(w.LockTaken(), at(1))
+    feeder.step(NOTHING, at(1))
+    assert w.Ask() not in feeder.step(NOTHING, at(9))
+    feeder.step(w.Answered(w.CheckFailed("no answer"), at(1)), at(9))
+    assert w.Ask() in feeder.step(NOTHING, at(9))
+    assert status(feeder) == (w.Waiting(), "the API server could not be asked: no answer")
+    feeder.step(w.Answered(w.CheckFailed("no answer"), at(9)), at(10))
+    assert w.Ask() not in feeder.step(NOTHING, at(13.9))
+    assert w.Ask() in feeder.step(NOTHING, at(14))
+
+
+def test_a_marker_for_this_boot_condemns() -> None:
+    feeder = Feeder(RULES)
+    feeder.step(w.LockTaken(), at(1))
+    feeder.step(NOTHING, at(1))
+    feeder.step(w.Answered(w.Marked(), at(1)), at(2))
+    assert w.Note() in feeder.step(NOTHING, at(2))
+    assert w.TryReboot() in feeder.step(NOTHING, at(2.5))
+    assert w.Ask() not in feeder.step(NOTHING, at(100))
+
+
+def test_from_the_agents_first_record_on_its_own_checks_count_no_more() -> None:
+    feeder = Feeder(RULES)
+    feeder.step(w.LockTaken(), at(1))
+    feeder.step(NOTHING, at(1))
+    feeder.step(lasting(2), at(1.5))
+    feeder.step(w.Answered(w.Clean(), at(1)), at(3))
+    assert feeder.status.lease == FeedLease(BOOT, at(2))
+    assert w.Ask() not in feeder.step(lasting(2), at(60))
+
+
+def test_but_its_word_that_the_node_is_marked_counts() -> None:
+    feeder = armed(RULES)
+    feeder.step(w.Answered(w.Marked(), at(9)), at(11))
+    feeder.step(lasting(40), at(11))
+    assert w.TryReboot() in feeder.step(lasting(40), at(11.5))
+
+
+def test_an_agent_that_falls_silent_is_not_replaced() -> None:
+    feeder = armed(RULES, until=12)
+    for second in range(12, 20):
+        assert w.Ask() not in feeder.step(lasting(12), at(second))
+    assert feeder.status.state == w.Starving(at(12), for_good=False)
+
+
+def test_a_record_that_is_not_believed_counts_as_the_agents_all_the_same() -> None:
+    for record in (RefusedRecord("garbage"), FeedLease(BOOT, at(60))):
+        feeder = Feeder(RULES)
+        feeder.step(w.LockTaken(), at(1))
+        assert doings(feeder.step(w.Looked(record), at(1))) == [w.Wait(at(1.5))]
+        assert feeder.status.agent_has_taken_over
+        assert "the agent's lease file" in feeder.status.why
+
+
+def test_a_record_of_another_boot_is_nobodys() -> None:
+    feeder = Feeder(RULES)
+    feeder.step(w.LockTaken(), at(1))
+    assert w.Ask() in feeder.step(w.Looked(FeedLease("another", at(30))), at(1))
+    assert status(feeder) == (w.Waiting(), "the agent's lease file is of another boot")
+
+
+def test_garbage_shortens_nothing_that_was_believed_before() -> None:
+    feeder = armed()
+    assert feeder.step(w.Looked(RefusedRecord("garbage")), at(12)) == (w.Ping(),)
+    feeder.step(w.Pinged(), at(12))
+    assert status(feeder) == (w.Armed(), "the agent's lease file is refused: garbage")
+
+
+def test_a_device_that_cannot_be_opened_is_tried_again_without_a_gap() -> None:
+    feeder = Feeder(WITHOUT_CHECK)
+    feeder.step(w.LockTaken(), at(1))
+    feeder.step(lasting(30), at(1))
+    assert doings(feeder.step(w.OpenRefused("busy"), at(1))) == [w.Wait(at(1.5))]
+    assert status(feeder) == (w.Waiting(), "busy")
+    assert feeder.step(lasting(30), at(20)) == (w.Open(),)
+
+
+def test_a_ping_that_the_device_refuses_is_tried_again_and_not_for_ever() -> None:
+    feeder = armed()
+    feeder.step(lasting(40), at(12))
+    feeder.step(w.PingFailed("input/output error"), at(12))
+    assert feeder.status.why == "the device refused a ping: input/output error"
+    assert feeder.step(lasting(40), at(14)) == (w.Ping(),)
+
+
+def test_it_disarms_with_a_permit() -> None:
+    feeder = armed()
+    assert feeder.step(w.StopAsked(True, FeedLease(BOOT, at(40))), at(11)) == (w.Disarm(),)
+    assert doings(feeder.step(w.Disarmed(proven=True), at(11))) == [w.Exit("disarmed")]
+    assert status(feeder) == (w.Ended(), "disarmed")
+
+
+def test_otherwise_it_leaves_the_device_armed_and_says_so() -> None:
+    lease = FeedLease(BOOT, at(40))
+    unfed = [w.Exit("left armed: not fed")]
+    feeder = armed()
+    commands = feeder.step(w.StopAsked(False, lease), at(11))
+    assert doings(commands) == [w.Exit("left armed: no acknowledged permit for this boot")]
+    assert w.Tell(feeder.status) in commands
+    assert doings(armed().step(w.StopAsked(True, CONDEMNED), at(11))) == unfed
+    assert doings(armed(until=11).step(w.StopAsked(True, NoRecord()), at(11))) == unfed
+    assert doings(armed().step(w.StopAsked(True, lease), at(20))) == unfed
+
+
+def test_nowayout_is_not_called_disarmed() -> None:
+    feeder = armed()
+    feeder.step(w.Opened(w.Device("iTCO_wdt", 30, magic_close=True, nowayout=True)), at(10))
+    assert doings(feeder.step(w.StopAsked(True, NoRecord()), at(11))) == [
+        w.Exit("left armed: the driver was loaded with nowayout")
+    ]
+
+
+def test_who_has_armed_nothing_just_ends() -> None:
+    feeder = Feeder(RULES)
+    feeder.step(w.LockTaken(), at(1))
+    commands = feeder.step(w.StopAsked(False, NoRecord()), at(1))
+    assert doings(commands) == [w.Exit("nothing is armed by us")]
+
+
+def test_who_is_locked_out_leaves_the_status_to_who_has_the_lock() -> None:
+    feeder = Feeder(RULES)
+    feeder.step(w.Begun(), at(1))
+    assert feeder.step(w.LockRefused(), at(1)) == (w.Wait(at(1.5)),)
+    assert feeder.step(w.StopAsked(False, NoRecord()), at(1)) == (w.Exit("nothing is armed by us"),)
+
+
+def test_the_status_tells_what_the_watchdog_is_worth() -> None:
+    assert Feeder(RULES).status.watchdog_class == Unsupported("there is no watchdog device")
+    virtual = w.FeederRules(BOOT, 35 * SECOND, 10 * SECOND, 2 * SECOND, SECOND, None, Virtual())
+    assert isinstance(armed(virtual).status.watchdog_class, Unsupported)
+    assert armed().status.watchdog_class == Hardware()
+    for nowayout, expected in ((None, Unsupported), (False, Unsupported), (True, Hardware)):
+        feeder = armed()
+        feeder.step(w.Opened(w.Device("iTCO_wdt", 30, magic_close=False, nowayout=nowayout)), at(10))
+        assert isinstance(feeder.status.watchdog_class, expected)
+    device = armed().status.device
+    assert device == w.Device("iTCO_wdt", 5, magic_close=True, nowayout=False)

@@ -1,0 +1,65 @@
+"""The lines by which agent and feeder tell each other something."""
+
+from binascii import crc32
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodemend.agent.feeder.records import RefusedRecord, format_lease, format_permit, is_permit, parse_lease
+from nodemend.decide.feed_lease import FeedLease
+
+BOOT = "139b0c7c-34f3-439f-b446-72c75c685ce4"
+LINE = format_lease(FeedLease(BOOT, 35_000_000_000))
+
+
+@given(st.builds(FeedLease, st.just(BOOT), st.integers(0, 10**19 - 1), st.booleans()))
+def test_a_lease_is_read_as_it_was_written(lease: FeedLease) -> None:
+    assert parse_lease(format_lease(lease)) == lease
+
+
+def test_a_person_can_read_it() -> None:
+    assert LINE.decode().split()[:5] == ["nodemend-feed-lease", "1", BOOT, "35000000000", "feeding"]
+    assert b" condemned " in format_lease(FeedLease(BOOT, 0, condemned=True))
+
+
+@given(st.integers(0, len(LINE) - 1), st.integers(1, 255))
+def test_no_byte_of_it_can_change(place: int, change: int) -> None:
+    broken = bytearray(LINE)
+    broken[place] ^= change
+    assert isinstance(parse_lease(bytes(broken)), RefusedRecord)
+
+
+@given(st.integers(0, len(LINE) - 1))
+def test_it_cannot_be_cut(length: int) -> None:
+    assert isinstance(parse_lease(LINE[:length]), RefusedRecord)
+
+
+@given(st.binary(max_size=200))
+def test_garbage_is_refused(garbage: bytes) -> None:
+    assert isinstance(parse_lease(garbage), RefusedRecord)
+
+
+@pytest.mark.parametrize(
+    "lease", [FeedLease(BOOT, -1), FeedLease(BOOT, 10**19), FeedLease("two words", 1), FeedLease("", -5)]
+)
+def test_what_is_no_lease_is_refused_though_its_checksum_is_right(lease: FeedLease) -> None:
+    assert parse_lease(format_lease(lease)) == RefusedRecord("it has other words than a feed lease")
+
+
+def test_letters_that_nobody_of_us_writes_are_refused_though_the_checksum_is_right() -> None:
+    body = LINE.rpartition(b" ")[0].replace(b"9", b"\xff")
+    line = b"%s %08x\n" % (body, crc32(body))
+
+    assert parse_lease(line) == RefusedRecord("it has letters that we do not write")
+
+
+def test_one_kind_is_not_taken_for_the_other() -> None:
+    assert parse_lease(format_permit(BOOT)) == RefusedRecord("it is not nodemend-feed-lease 1")
+    assert not is_permit(LINE, BOOT)
+
+
+def test_a_permit_is_for_one_boot() -> None:
+    assert is_permit(format_permit(BOOT), BOOT)
+    assert not is_permit(format_permit("another"), BOOT)
+    assert not is_permit(format_permit(BOOT)[:-2], BOOT)

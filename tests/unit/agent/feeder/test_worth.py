@@ -1,0 +1,91 @@
+"""What is published of a watchdog: a promise where it holds, and a reason where it does not."""
+
+import pytest
+
+from nodemend.agent.feeder.status_text import format_status, parse_status
+from nodemend.agent.feeder.words import Armed, Device, Ended, Starving, State, Status, Waiting
+from nodemend.agent.feeder.worth import Worth, judge_worth, longest_lease
+from nodemend.decide.feed_lease import FeedLease
+from nodemend.decide.watchdog_class import SECOND, Hardware, Unsupported, WatchdogClass
+
+DEVICE = Device("i6300ESB timer", 9, magic_close=True, nowayout=True)
+PINGED = 100 * SECOND
+W = 9_063_000_000
+
+
+def told(
+    state: State, found: WatchdogClass, device: Device | None = DEVICE, why: str = "", boot: str = "boot-1"
+) -> dict[str, str]:
+    """By the feeder's own words."""
+    ping, effective = (PINGED, W) if device else (None, None)
+    status = Status(state, why, FeedLease(boot), False, 35 * SECOND, device, found, effective, ping)
+    return parse_status(format_status(status, boot, []))
+
+
+def unsupported(why: str) -> tuple[str, str]:
+    return "unsupported", why
+
+
+@pytest.mark.parametrize("state", [Armed(), Starving(PINGED, for_good=False)])
+def test_a_device_that_runs_is_what_it_is(state: State) -> None:
+    found = judge_worth(told(state, Hardware()), "boot-1", PINGED + W - 1)
+
+    assert found == Worth("hardware", "i6300ESB timer", 9.0, 9.063, "")
+
+
+@pytest.mark.parametrize("now", [PINGED - 1, PINGED + W])
+def test_one_that_has_outlived_its_own_time_is_worth_nothing(now: int) -> None:
+    found = judge_worth(told(Armed(), Hardware()), "boot-1", now)
+
+    assert (found.kind, found.why) == unsupported(
+        "it was not fed for longer than it should take to reset, and has not reset the machine"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ({}, "no feeder has told anything in this boot"),
+        (told(Armed(), Hardware(), boot="boot-0"), "no feeder has told anything in this boot"),
+        (told(Waiting(), Unsupported("-"), None, why="no lease"), "the feeder is waiting: no lease"),
+        (told(Ended(), Hardware(), why="disarmed"), "the feeder is ended: disarmed"),
+        (told(Armed(), Unsupported("a virtual machine")), "a virtual machine"),
+        (
+            {"boot": "boot-1", "state": "armed", "class": "magic"},
+            "the feeder names no class of watchdogs that we know",
+        ),
+        (
+            {"boot": "boot-1", "state": "armed", "class": "unsupported", "unsupported-because": ""},
+            "the feeder names no class of watchdogs that we know",
+        ),
+        (
+            {"boot": "boot-1", "state": "armed", "class": "hardware", "last-ping": "-5", "effective": "9"},
+            "the feeder does not tell when it fed last, or what that is worth",
+        ),
+        (
+            {"boot": "boot-1", "state": "armed", "class": "hardware", "last-ping": "5", "effective": "0"},
+            "the feeder does not tell when it fed last, or what that is worth",
+        ),
+    ],
+)
+def test_where_nothing_may_rest_on_it_the_reason_is_published(status: dict[str, str], why: str) -> None:
+    found = judge_worth(status, "boot-1", PINGED + 1)
+
+    assert (found.kind, found.why) == unsupported(why)
+
+
+def test_how_far_ahead_a_lease_is_believed_is_the_word_of_this_boot() -> None:
+    assert longest_lease(told(Armed(), Hardware()), "boot-1") == 35.0
+    assert longest_lease(told(Armed(), Hardware()), "boot-2") is None
+    assert longest_lease({}, "boot-1") is None
+
+
+@pytest.mark.parametrize("digits", [20, 400, 5000])
+@pytest.mark.parametrize("name", ["effective", "last-ping", "written-seconds", "lease-length"])
+def test_numbers_longer_than_any_clock_shows_are_none(name: str, digits: int) -> None:
+    status = told(Armed(), Hardware()) | {name: "9" * digits}
+    found = judge_worth(status, "boot-1", PINGED)
+
+    assert (found.kind == "unsupported") == (name in ("effective", "last-ping"))
+    assert max(found.written, found.effective) < 10.0
+    assert (longest_lease(status, "boot-1") is None) == (name == "lease-length")

@@ -1,0 +1,163 @@
+"""An agent gets its certificate from the running signer, in virtual time."""
+
+from collections.abc import Iterator
+
+import pytest
+from cryptography import x509
+
+from nodemend.agent.certificate import Held, Holding, NoBundle, NotHeld
+from nodemend.agent.certificate_loop import CertificateLoop
+from nodemend.agent.key_maker_shell import MadeKey, NoKey
+from nodemend.api import keys
+from nodemend.api.group_versions import CERTIFICATE_SIGNING_REQUEST, SECRET
+from nodemend.entrypoints.make_key import make
+from nodemend.kube.api_request import Method
+from nodemend.testing.cluster.world import Account
+from nodemend.testing.network import GOOD_LINK, Link, LinkQuality
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.transport import SimulatedTransport
+from tests.unit.controllers.agent_signer.signer_world import SignerWorld, agent_on
+
+MARK = "-----BEGIN CERTIFICATE REQUEST-----"
+
+
+class Files:
+    """What is on the node's disk, judged by the bundle that is in the cluster."""
+
+    def __init__(self, world: SignerWorld) -> None:
+        self.world = world
+        self.kept: list[x509.Certificate] = []
+        self.full = False
+
+    def look(self) -> Holding:
+        if not self.world.bundle:
+            return NoBundle()
+        if not self.kept or not self.world.believed(self.kept[-1]):
+            return NotHeld()
+        last = self.kept[-1]
+        life = last.not_valid_after_utc - last.not_valid_before_utc
+        left = last.not_valid_after_utc - self.world.scheduler.wall()
+        return Held(life.total_seconds(), left.total_seconds())
+
+    def keep(self, certificate: str, key: str) -> bool:
+        if self.full:
+            raise OSError("no space left on device")
+        assert key.startswith("-----BEGIN PRIVATE KEY-----")
+        made = x509.load_pem_x509_certificate(certificate.encode())
+        if not self.world.believed(made):
+            return False
+        self.kept.append(made)
+        return True
+
+
+class KeyMaker:
+    def __init__(self) -> None:
+        self.broken = False
+        self.name = ""
+        """Asks for this instead of what it should."""
+
+    async def make(self, name: str) -> MadeKey | NoKey:
+        if self.broken:
+            return NoKey("out of memory")
+        key, mark, request = make(self.name or name).decode().partition(MARK)
+        return MadeKey(key, mark + request)
+
+
+class AgentWorld:
+    def __init__(self, quality: LinkQuality = GOOD_LINK) -> None:
+        self.world = SignerWorld(replicas=1)
+        self.files, self.keys = Files(self.world), KeyMaker()
+        self.told: list[str] = []
+        self.account = Account(self.world.server, agent_on("node-1"))
+        self.process = SimulatedProcess(self.world.scheduler, "agent", HostClock())
+        loop = CertificateLoop(
+            node="node-1",
+            runtime=self.process,
+            transport=SimulatedTransport(Link(self.process, self.account, quality)),
+            files=self.files,
+            keys=self.keys,
+            tell=self.told.append,
+        )
+        self.process.spawn(loop.run(), "certificate")
+
+    def run(self, seconds: float) -> None:
+        self.world.run(seconds)
+
+    @property
+    def requests(self) -> int:
+        return len(self.world.admin.list(CERTIFICATE_SIGNING_REQUEST))
+
+    def close(self) -> None:
+        self.process.crash()
+        self.world.close()
+
+
+@pytest.fixture
+def world() -> Iterator[AgentWorld]:
+    found = AgentWorld()
+    yield found
+    found.close()
+
+
+def test_it_gets_one_and_asks_no_more_until_half_of_its_life_is_over(world: AgentWorld) -> None:
+    world.run(120.0)
+    assert len(world.files.kept) == 1
+    assert world.world.believed(world.files.kept[0])
+    world.run(3600.0)
+    assert world.requests == 1
+    assert world.told == ["no authority is known yet", ""]
+
+
+def test_one_that_is_no_longer_believed_is_replaced(world: AgentWorld) -> None:
+    world.run(120.0)
+    world.world.admin.delete(SECRET, keys.AGENT_AUTHORITY, keys.SYSTEM_NAMESPACE)
+    world.run(180.0)
+    assert len(world.files.kept) == 2
+    assert world.world.believed(world.files.kept[1])
+
+
+def test_a_denial_is_told_with_its_words_and_not_repeated_at_once(world: AgentWorld) -> None:
+    world.keys.name = "node-2.agent.nodemend.io"
+    world.run(240.0)
+    assert world.requests == 1
+    assert world.told[-1] == (
+        "NotItsOwnName: The request must name DNS node-1.agent.nodemend.io and nothing else;"
+        " it names DNS node-2.agent.nodemend.io."
+    )
+    world.keys.name = ""
+    world.run(600.0)
+    assert len(world.files.kept) == 1
+    assert world.told[-1] == ""
+
+
+def test_what_the_api_server_forbids_is_told_too(world: AgentWorld) -> None:
+    world.account.forbidden.add((Method.POST, "certificatesigningrequests"))
+    world.run(60.0)
+    assert "has no right to POST" in world.told[-1]
+    assert world.requests == 0
+
+
+def test_a_key_that_cannot_be_made_is_made_later(world: AgentWorld) -> None:
+    world.keys.broken = True
+    world.run(60.0)
+    assert world.told[-1] == "no key could be made: out of memory"
+    world.keys.broken = False
+    world.run(300.0)
+    assert len(world.files.kept) == 1
+
+
+def test_what_cannot_be_kept_is_asked_for_again(world: AgentWorld) -> None:
+    world.files.full = True
+    world.run(60.0)
+    assert world.told[-1].startswith("the certificate could not be kept")
+    world.files.full = False
+    world.run(300.0)
+    assert len(world.files.kept) == 1
+
+
+def test_lost_replies_make_no_second_request_beside_the_first() -> None:
+    world = AgentWorld(LinkQuality(reply_lost=0.3, reset=0.2, lost=0.1))
+    world.run(600.0)
+    assert len(world.files.kept) == 1
+    assert world.requests == 1
+    world.close()

@@ -1,0 +1,104 @@
+"""The units that a host is given say what the programs understand."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from nodemend.agent.api_check.check_shell import parser as check_parser
+from nodemend.agent.boot_gate.gate_shell import parser as gate_parser
+from nodemend.agent.feeder.arguments import parse_arguments
+from nodemend.agent.feeder_view_shell import GATE, LAST_RESET, STATUS
+from nodemend.agent.last_words.recorder_shell import parser as recorder_parser
+from nodemend.decide.watchdog_class import SECOND
+from nodemend.settings.agent_settings import read_agent_settings
+
+HOST = Path(__file__).resolve().parents[3] / "deploy" / "host"
+START = ["/usr/bin/python3", "-I", "-S", "/run/nodemend/host/start.py"]
+SAID = {"NODEMEND_NODE": "n1", "NODEMEND_API_SERVER": "https://api:6443", "NODEMEND_DRILL": ""}
+
+
+def environment() -> dict[str, str]:
+    lines = (HOST / "host.env").read_text().splitlines()
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name: value or SAID[name] for name, _, value in pairs}
+
+
+def command(unit: str) -> list[str]:
+    """What systemd would start, without the interpreter."""
+    text = (HOST / unit).read_text().replace("\\\n", " ")
+    [line] = [line.removeprefix("ExecStart=") for line in text.splitlines() if line.startswith("ExecStart=")]
+    known = environment()
+    words = [re.sub(r"\$\{(\w+)\}", lambda found: known[found[1]], word) for word in shlex.split(line)]
+    assert words[:4] == START
+    return words[4:]
+
+
+def test_the_feeder_is_told_everything_and_checks_the_api_server_by_itself() -> None:
+    program, *words = command("nodemend-feeder.service")
+    told = parse_arguments(words)
+    assert program == "feeder"
+    assert told.paths["lease"].startswith("/run/nodemend/")
+    assert (told.wanted_reset, told.lease_length) == (10 * SECOND, 35 * SECOND)
+    assert list(told.check[:5]) == [*START, "api-check"]
+    assert check_parser().parse_args(told.check[5:]).node == "n1"
+    assert told.drill is None
+
+
+def test_what_is_recorded_of_a_boot_is_what_the_next_one_counts() -> None:
+    feeder = parse_arguments(command("nodemend-feeder.service")[1:])
+    gate = gate_parser().parse_args(command("nodemend-boot-gate.service")[1:])
+    settings = read_agent_settings({}, {"NODEMEND_NODE_NAME": "n1", "NODEMEND_PEER_HOST": "h"})
+    assert list(feeder.recorder[:5]) == [*START, "last-words"]
+    recorder = recorder_parser().parse_args(feeder.recorder[5:])
+    assert (recorder.folder, recorder.status) == (gate.resets, feeder.paths["status"])
+    assert gate.last_reset == f"{settings.host_folder}/{LAST_RESET}"
+    assert gate.cmdline == "/proc/cmdline"
+
+
+def test_the_gate_reads_the_status_that_the_feeder_writes() -> None:
+    feeder = parse_arguments(command("nodemend-feeder.service")[1:])
+    program, *words = command("nodemend-boot-gate.service")
+    gate = gate_parser().parse_args(words)
+    assert program == "boot-gate"
+    assert gate.status == feeder.paths["status"]
+    assert gate.check[: len(feeder.check)] == list(feeder.check)
+    check = check_parser().parse_args(gate.check[5:])
+    assert check.publish == feeder.paths["status"]
+    assert check.lease_length * SECOND == feeder.lease_length
+    assert check_parser().parse_args(feeder.check[5:]).publish is None
+
+
+def test_the_gate_leaves_its_record_where_the_agent_looks_for_it() -> None:
+    gate = gate_parser().parse_args(command("nodemend-boot-gate.service")[1:])
+    settings = read_agent_settings({}, {"NODEMEND_NODE_NAME": "n1", "NODEMEND_PEER_HOST": "h"})
+    feeder = parse_arguments(command("nodemend-feeder.service")[1:])
+    assert gate.record == f"{settings.host_folder}/{GATE}"
+    assert gate.status == f"{settings.host_folder}/{STATUS}"
+    assert feeder.paths["lease"] == f"{settings.state_folder}/lease"
+
+
+def test_an_empty_setting_lets_no_gate_open_without_a_look() -> None:
+    gate = gate_parser().parse_args(
+        ["--status=s", "--record=r", "--boot-id=b", "--open-if", "", "--", "check"]
+    )
+    assert not gate.open_if
+
+
+@pytest.mark.parametrize("unit", ["nodemend-feeder.service", "nodemend-boot-gate.service"])
+def test_kubelet_comes_after_each(unit: str) -> None:
+    [before] = re.findall(r"^Before=(.*)$", (HOST / unit).read_text(), re.MULTILINE)
+    assert "kubelet.service" in before.split()
+
+
+def test_kubelet_needs_the_gate() -> None:
+    drop_in = (HOST / "kubelet.service.d" / "50-nodemend.conf").read_text()
+    assert "Requires=nodemend-boot-gate.service" in drop_in
+    assert "After=nodemend-boot-gate.service" in drop_in
+
+
+def test_the_lease_outlives_the_feeder() -> None:
+    unit = (HOST / "nodemend-feeder.service").read_text()
+    assert "RuntimeDirectoryPreserve=yes" in unit
+    assert "Restart=always" in unit

@@ -1,0 +1,303 @@
+"""The agent's loops in virtual time, over a simulated link to a server of Leases."""
+
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+import pytest
+
+from nodemend.agent.certificate import Held, Holding, NotHeld
+from nodemend.agent.memory import Memory, Self
+from nodemend.agent.peer_desk import PeerDesk
+from nodemend.agent.peer_desk_loop import REFUSED_AFTER, PeerDeskLoop
+from nodemend.agent.ports import FeederTold
+from nodemend.agent.published import Conduct
+from nodemend.agent.self_watch import SelfWatch
+from nodemend.agent.self_watch_loop import SelfWatchLoop
+from nodemend.agent.self_watch_steps import Command, Event
+from nodemend.api.agent_lease import AgentReport, Marker, PeerEntry, WatchdogReport
+from nodemend.api.keys import AGENT_REPORT
+from nodemend.decide.peer_verdict import Answer
+from nodemend.testing.network import Link, LinkQuality
+from nodemend.testing.processes import HostClock, SimulatedProcess, SimulatedTask
+from nodemend.testing.scheduler import Scheduler
+from nodemend.testing.transport import SimulatedTransport
+from tests.unit.agent.lease_server import LeaseServer
+
+ME = Self(node_uid="uid-1", boot_id="boot-1", watchdog=WatchdogReport(class_="hardware", effective=10.0))
+DAY = Held(life=86_400.0, left=86_000.0)
+MARK = Marker(node_uid="uid-1", boot_id="boot-1", remediation_uid="r-1")
+
+
+@dataclass
+class Files:
+    until: float = 0.0
+    condemned: str = ""
+    memory: Memory | None = None
+
+    def feed_until(self, until: float) -> None:
+        self.until = until
+
+    def condemn(self, why: str) -> None:
+        self.condemned = why
+
+    def remember(self, memory: Memory) -> None:
+        self.memory = memory
+
+
+@dataclass
+class PlayedPeers:
+    process: SimulatedProcess
+    says: dict[str, Answer] = field(default_factory=dict)
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    async def ask(
+        self, peers: tuple[PeerEntry, ...], deadline: float
+    ) -> AsyncGenerator[tuple[str, Answer], None]:
+        self.asked.append(tuple(one.name for one in peers))
+        for one in peers:
+            if one.name in self.says:
+                await self.process.sleep(0.1)
+                yield one.name, self.says[one.name]
+        await self.process.sleep(deadline - self.process.monotonic())
+
+
+@dataclass
+class PlayedFeeder:
+    now: FeederTold = field(default_factory=lambda: FeederTold(ME.watchdog, longest_lease=35.0))
+
+    def told(self) -> FeederTold:
+        return self.now
+
+
+@dataclass
+class PlayedCertificate:
+    holding: Holding = DAY
+
+    def look(self) -> Holding:
+        return self.holding
+
+
+@dataclass
+class Heard:
+    events: list[Event] = field(default_factory=list)
+
+    def stepped(self, event: Event, commands: tuple[Command, ...], memory: Memory, now: float) -> None:
+        self.events.append(event)
+
+
+class Stage:
+    def __init__(self) -> None:
+        self.scheduler = Scheduler(1)
+        self.server = LeaseServer()
+        self.process = SimulatedProcess(self.scheduler, "node-1", HostClock(started_at=1000.0))
+        self.link = Link(self.process, self.server, LinkQuality())
+        self.files = Files()
+        self.peers = PlayedPeers(self.process)
+        self.feeder = PlayedFeeder()
+        self.certificate = PlayedCertificate()
+        self.heard = Heard()
+        named = tuple(PeerEntry(name=name, address=f"{name}:1") for name in ("a", "b", "c", "d"))
+        self.watch = SelfWatch(ME, Memory(conduct=Conduct(peers=named), fresh=False), chance=0.0)
+        self.task: SimulatedTask | None = None
+
+    def start(self) -> None:
+        loop = SelfWatchLoop(
+            node="node-1",
+            watch=self.watch,
+            runtime=self.process,
+            transport=SimulatedTransport(self.link),
+            keeper=self.files,
+            peers=self.peers,
+            feeder=self.feeder,
+            certificate=self.certificate,
+            listener=self.heard,
+        )
+        self.task = self.process.spawn(loop.run(), "watch")
+
+    def run(self, seconds: float) -> None:
+        self.scheduler.run(self.scheduler.now + seconds)
+
+    @property
+    def fed_for(self) -> float:
+        return self.files.until - self.process.monotonic()
+
+    def report(self, node: str) -> AgentReport:
+        annotations = self.server.leases[node]["metadata"]["annotations"]
+        return msgspec.json.decode(annotations[AGENT_REPORT], type=AgentReport)
+
+    def cut(self) -> None:
+        self.link.up = self.link.down = False
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    stage = Stage()
+    yield stage
+    stage.process.crash()
+
+
+def test_it_places_its_lease_renews_it_and_feeds(stage: Stage) -> None:
+    stage.start()
+    stage.run(60.0)
+
+    assert 10 <= stage.server.renewals <= 12
+    assert 29.0 < stage.fed_for <= 35.0
+    assert stage.files.memory is not None
+    assert stage.files.memory.contact is not None
+
+
+def test_a_marker_condemns_it_within_one_renewal_and_ends_the_loop(stage: Stage) -> None:
+    stage.start()
+    stage.run(30.0)
+    stage.server.mark("node-1", MARK)
+    stage.run(6.0)
+
+    assert stage.files.condemned == "a marker is on its Lease"
+    assert stage.task is not None
+    assert stage.task.done
+
+
+def test_in_a_drill_its_watchdog_alone_ends_it(stage: Stage) -> None:
+    stage.start()
+    stage.run(30.0)
+    stage.server.mark("node-1", MARK.but(drill=True))
+    stage.run(36.0)
+
+    assert stage.files.condemned == ""
+    assert stage.fed_for <= 0
+
+
+def test_cut_off_from_everybody_nothing_feeds_it_any_more(stage: Stage) -> None:
+    stage.start()
+    stage.run(30.0)
+    stage.cut()
+    stage.run(36.0)
+
+    assert stage.fed_for <= 0
+    assert len(stage.peers.asked) >= 2
+
+
+def test_one_peer_that_looked_keeps_it_alive(stage: Stage) -> None:
+    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), Answer.HEALTHY)
+    stage.start()
+    stage.run(30.0)
+    stage.cut()
+    stage.run(300.0)
+
+    assert stage.fed_for > 15.0
+
+
+def test_peers_who_saw_the_marker_condemn_it(stage: Stage) -> None:
+    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), Answer.CONDEMNED)
+    stage.start()
+    stage.run(30.0)
+    stage.cut()
+    stage.run(36.0)
+
+    assert stage.files.condemned == "peers have seen a marker on its Lease"
+
+
+def test_cut_off_without_a_certificate_it_lives_on_and_has_published_that_it_promises_nothing(
+    stage: Stage,
+) -> None:
+    stage.certificate.holding = NotHeld()
+    stage.start()
+    stage.run(30.0)
+    stage.cut()
+    stage.run(300.0)
+
+    assert stage.report("node-1").peers == ((),)
+    assert stage.peers.asked == []
+    assert stage.fed_for > 15.0
+
+
+def test_a_certificate_that_ends_while_it_is_cut_off_changes_nothing_any_more(stage: Stage) -> None:
+    """The last that others read of it is that it ends itself: so it does."""
+    stage.start()
+    stage.run(30.0)
+    stage.cut()
+    stage.certificate.holding = NotHeld()
+    stage.run(36.0)
+
+    assert stage.report("node-1").peers == (("a", "b", "c", "d"),)
+    assert stage.fed_for <= 0
+
+
+# The desk.
+
+
+class Counter(Stage):
+    """The same node, as its peers meet it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = PeerDeskLoop(
+            runtime=self.process,
+            transport=SimulatedTransport(self.link),
+            watch=self.watch,
+            desk=PeerDesk(now=self.process.monotonic()),
+        )
+        self.answers: list[tuple[str, Answer]] = []
+
+    def asked(self, node: str, times: int = 1) -> None:
+        for number in range(times):
+            self.process.spawn(self._ask(node), f"question {number}")
+
+    async def _ask(self, node: str) -> None:
+        self.answers.append((node, await self.desk.ask(node, "uid-1", "boot-1", within=2.5)))
+
+
+@pytest.fixture
+def counter() -> Iterator[Counter]:
+    counter = Counter()
+    yield counter
+    counter.process.crash()
+
+
+def test_one_that_asks_twenty_times_at_once_causes_two_looks_and_is_told_nothing_else(
+    counter: Counter,
+) -> None:
+    counter.server.annotate("n", {})
+    counter.asked("n", times=20)
+    counter.run(3.0)
+
+    assert sorted(answer for _, answer in counter.answers) == [Answer.HEALTHY] * 2 + [Answer.SILENT] * 18
+    assert counter.server.reads == ["n", "n"]
+
+
+def test_a_refusal_takes_a_moment_so_that_nobody_can_be_kept_busy_by_refusing(counter: Counter) -> None:
+    counter.server.annotate("n", {})
+    counter.asked("n", times=20)
+    counter.run(REFUSED_AFTER / 2)
+    assert [answer for _, answer in counter.answers if answer is Answer.SILENT] == []
+
+    counter.run(REFUSED_AFTER)
+    assert [answer for _, answer in counter.answers if answer is Answer.SILENT] == [Answer.SILENT] * 18
+
+
+def test_what_stands_on_the_lease_is_told(counter: Counter) -> None:
+    counter.server.annotate("n", {})
+    counter.server.mark("n", MARK)
+    counter.asked("n")
+    counter.run(3.0)
+
+    assert counter.answers == [("n", Answer.CONDEMNED)]
+
+
+def test_a_node_without_the_api_says_so_only_after_it_had_it_and_long_enough(counter: Counter) -> None:
+    counter.cut()
+    counter.asked("n")
+    counter.run(3.0)
+    assert counter.answers == [("n", Answer.SILENT)]
+
+    counter.link.up = counter.link.down = True
+    counter.start()
+    counter.run(30.0)
+    counter.cut()
+    counter.run(8.0)
+    counter.asked("n")
+    counter.run(15.0)
+    counter.asked("n")
+    counter.run(3.0)
+    assert counter.answers[1:] == [("n", Answer.SILENT), ("n", Answer.API_OUT_OF_REACH)]

@@ -1,0 +1,254 @@
+"""Agents that ask one another over real TLS on the loopback."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from nodemend.agent.front_door_shell import HANDSHAKES_FROM_ONE, MOST_WAITING_FROM_ONE, FrontDoor
+from nodemend.agent.peer_client_shell import TlsPeers, client_tls
+from nodemend.agent.peer_server_shell import make_server, server_tls
+from nodemend.api.agent_lease import PeerEntry
+from nodemend.api.certified_names import certified_name
+from nodemend.decide.peer_verdict import Answer
+from nodemend.kube.asyncio_shell import AsyncioRuntime
+from tests.unit.agent.certificates import Authority, Shown
+
+
+@dataclass
+class Desk:
+    """Says the same to everybody, and remembers who asked."""
+
+    answer: Answer = Answer.HEALTHY
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+
+    async def __call__(self, node: str, uid: str, boot: str, within: float) -> Answer:
+        assert within < 3.0
+        self.asked.append((node, uid, boot))
+        return self.answer
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def peer(authority: Authority) -> Shown:
+    return authority.issue(certified_name("peer"))
+
+
+@pytest.fixture(scope="module")
+def asker(authority: Authority) -> Shown:
+    return authority.issue(certified_name("asker"))
+
+
+@asynccontextmanager
+async def serving(shown: Shown, desk: Desk) -> AsyncIterator[tuple[str, FrontDoor]]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = make_server(desk)
+    tls = server_tls(shown.certificate, shown.key, shown.authority)
+    door = FrontDoor(listener, lambda: tls, server)
+    task = asyncio.create_task(door.run())
+    try:
+        yield f"127.0.0.1:{listener.getsockname()[1]}", door
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await server.shutdown(1.0)
+        listener.close()
+
+
+async def ask(
+    shown: Shown, *peers: PeerEntry, tls: Callable[[], ssl.SSLContext] | None = None
+) -> dict[str, Answer]:
+    runtime = AsyncioRuntime()
+    context = client_tls(shown.certificate, shown.key, shown.authority)
+    client = TlsPeers("uid-1", "boot-1", runtime, tls or (lambda: context))
+    try:
+        deadline = runtime.monotonic() + 3.0
+        return {name: answer async for name, answer in client.ask(peers, deadline)}
+    finally:
+        await client.close()
+
+
+def asked_once(server: Shown, client: Shown, named: str = "peer", desk: Desk | None = None) -> Answer:
+    async def story() -> Answer:
+        async with serving(server, desk or Desk()) as (address, _):
+            return (await ask(client, PeerEntry(name=named, address=address)))[named]
+
+    return asyncio.run(story())
+
+
+@pytest.mark.parametrize("answer", list(Answer))
+def test_a_peer_says_what_its_desk_says(peer: Shown, asker: Shown, answer: Answer) -> None:
+    desk = Desk(answer)
+
+    assert asked_once(peer, asker, desk=desk) is answer
+    assert desk.asked == [("asker", "uid-1", "boot-1")]
+
+
+def test_a_peer_that_answers_at_anothers_address_is_not_believed(peer: Shown, asker: Shown) -> None:
+    assert asked_once(peer, asker, named="somebody-else") is Answer.SILENT
+
+
+def test_whose_certificate_is_of_another_authority_is_not_heard(
+    tmp_path: Path, peer: Shown, asker: Shown
+) -> None:
+    theirs = Authority(tmp_path, "others").issue(certified_name("asker"))
+    desk = Desk()
+
+    assert asked_once(peer, replace(theirs, authority=asker.authority), desk=desk) is Answer.SILENT
+    assert desk.asked == []
+
+
+def test_nor_is_one_that_is_over(authority: Authority, peer: Shown) -> None:
+    over = authority.issue(certified_name("asker"), file="over", days=-1)
+    desk = Desk()
+
+    assert asked_once(peer, over, desk=desk) is Answer.SILENT
+    assert desk.asked == []
+
+
+@pytest.mark.parametrize(
+    "names", [("example.com",), (certified_name("a"), certified_name("b")), (certified_name("a"), "a.com")]
+)
+def test_a_certificate_that_is_not_of_one_node_speaks_for_none(
+    authority: Authority, peer: Shown, names: tuple[str, ...]
+) -> None:
+    odd = authority.issue(*names, file="odd")
+    desk = Desk()
+
+    assert asked_once(peer, odd, desk=desk) is Answer.SILENT
+    assert desk.asked == []
+
+
+def test_without_a_certificate_nobody_is_let_in(peer: Shown) -> None:
+    bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    bare.load_verify_locations(peer.authority)
+    assert answered_over(peer, bare) is Answer.SILENT
+
+
+def test_nor_with_less_than_tls_1_3(peer: Shown, asker: Shown) -> None:
+    old = client_tls(asker.certificate, asker.key, asker.authority)
+    old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2
+    assert answered_over(peer, old) is Answer.SILENT
+
+
+def answered_over(peer: Shown, context: ssl.SSLContext) -> Answer:
+    async def story() -> Answer:
+        desk = Desk()
+        async with serving(peer, desk) as (address, _):
+            found = await ask(peer, PeerEntry(name="peer", address=address), tls=lambda: context)
+        assert desk.asked == []
+        return found["peer"]
+
+    return asyncio.run(story())
+
+
+def test_silent_peers_do_not_keep_the_others_waiting(peer: Shown, asker: Shown) -> None:
+    async def story() -> dict[str, Answer]:
+        dead = socket.create_server(("127.0.0.1", 0))
+        async with serving(peer, Desk()) as (address, _):
+            mute = PeerEntry(name="mute", address=f"127.0.0.1:{dead.getsockname()[1]}")
+            found = await ask(asker, mute, PeerEntry(name="peer", address=address))
+        dead.close()
+        return found
+
+    assert asyncio.run(story()) == {"peer": Answer.HEALTHY, "mute": Answer.SILENT}
+
+
+async def visit(address: str, said: bytes) -> socket.socket:
+    host, _, port = address.rpartition(":")
+    caller, loop = socket.socket(), asyncio.get_running_loop()
+    caller.setblocking(False)
+    await loop.sock_connect(caller, (host, int(port)))
+    await loop.sock_sendall(caller, said)
+    return caller
+
+
+async def over_within(caller: socket.socket, seconds: float) -> bool:
+    """Whether the other side ends it."""
+    try:
+        async with asyncio.timeout(seconds):
+            while await asyncio.get_running_loop().sock_recv(caller, 4096):
+                pass
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00", b"\x16\x03\x01\x02\x00" + 100 * b"\x00"])
+def test_whoever_says_next_to_nothing_keeps_nobody_out_and_has_to_leave(
+    peer: Shown, asker: Shown, said: bytes
+) -> None:
+    async def story() -> tuple[Answer, list[bool]]:
+        async with serving(peer, Desk()) as (address, _):
+            idle = [await visit(address, said) for _ in range(2 * MOST_WAITING_FROM_ONE)]
+            answer = (await ask(asker, PeerEntry(name="peer", address=address)))["peer"]
+            over = await asyncio.gather(*(over_within(one, 5.0) for one in idle))
+            for one in idle:
+                one.close()
+            return answer, over
+
+    answer, over = asyncio.run(story())
+    assert answer is Answer.HEALTHY
+    assert all(over)
+
+
+def test_a_node_has_two_connections_and_the_newest_counts(peer: Shown, asker: Shown) -> None:
+    async def story() -> list[bool]:
+        context = client_tls(asker.certificate, asker.key, asker.authority)
+        async with serving(peer, Desk()) as (address, _):
+            host, _, port = address.rpartition(":")
+            opened = []
+            for _ in range(4):
+                opened.append(
+                    await asyncio.open_connection(
+                        host, int(port), ssl=context, server_hostname=certified_name("peer")
+                    )
+                )
+                await asyncio.sleep(0.2)
+            over = [reader.at_eof() or reader.exception() is not None for reader, _ in opened]
+            for _, writer in opened:
+                writer.transport.abort()
+            return over
+
+    assert asyncio.run(story()) == [True, True, False, False]
+
+
+def test_a_question_that_never_ends_is_given_up(peer: Shown, asker: Shown) -> None:
+    async def story() -> bytes:
+        context = client_tls(asker.certificate, asker.key, asker.authority)
+        async with serving(peer, Desk()) as (address, _):
+            host, _, port = address.rpartition(":")
+            reader, writer = await asyncio.open_connection(
+                host, int(port), ssl=context, server_hostname=certified_name("peer")
+            )
+            writer.write(b"POST /v1/marker HTTP/1.1\r\nHost: a\r\nContent-Length: 90\r\n\r\n{")
+            async with asyncio.timeout(10.0):
+                told = await reader.readuntil(b"\r\n")
+            writer.transport.abort()
+            return told
+
+    assert b"408" in asyncio.run(story())
+
+
+def test_one_address_shakes_hands_so_often_and_no_more(peer: Shown, asker: Shown) -> None:
+    async def story() -> tuple[int, int]:
+        async with serving(peer, Desk()) as (address, door):
+            answers = []
+            for _ in range(2 * HANDSHAKES_FROM_ONE):
+                answers += list((await ask(asker, PeerEntry(name="peer", address=address))).values())
+            return answers.count(Answer.HEALTHY), door.turned_away
+
+    heard, turned_away = asyncio.run(story())
+    assert heard >= HANDSHAKES_FROM_ONE
+    assert turned_away == 2 * HANDSHAKES_FROM_ONE - heard

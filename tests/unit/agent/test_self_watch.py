@@ -1,0 +1,525 @@
+"""When a node may go on: told as the events that its agent meets, and what it does about each."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from nodemend.agent.certificate import Held, NoBundle, NotHeld
+from nodemend.agent.memory import Memory, Self
+from nodemend.agent.published import Conduct, names
+from nodemend.agent.self_watch import SelfWatch
+from nodemend.agent.self_watch_steps import (
+    AskPeers,
+    Begun,
+    Command,
+    Condemn,
+    Event,
+    FeedUntil,
+    PeerSaid,
+    PlaceLease,
+    ReadLease,
+    Remember,
+    RenewLease,
+    RoundOver,
+    Wait,
+    Waited,
+)
+from nodemend.api.agent_lease import (
+    AgentReport,
+    CertificateReport,
+    Marker,
+    PeerEntry,
+    PeerProposal,
+    WatchdogReport,
+)
+from nodemend.decide.own_contact import begin
+from nodemend.decide.peer_verdict import Answer
+from nodemend.kube.agent_lease import AgentLease, Failed, Found, Missing, Outdated
+
+ME = Self(node_uid="uid-1", boot_id="boot-1", watchdog=WatchdogReport(class_="hardware", effective=10.0))
+PEERS = tuple(PeerEntry(name=name, address=f"{name}:9443") for name in ("a", "b", "c", "d"))
+DOWN = Failed("no answer in time")
+
+
+class Story:
+    """An agent and its clock. Each step returns what the agent asks for, but for what it only remembers."""
+
+    def __init__(self, memory: Memory | None = None, longest_lease: float | None = None) -> None:
+        self.watch = SelfWatch(replace(ME, longest_lease=longest_lease), memory, chance=0.0)
+        self.now = 100.0
+        self.remembered = memory
+        self.fed_until = 0.0
+
+    def meets(self, event: Event, *, after: float = 0.0) -> list[Command]:
+        self.now += after
+        asked: list[Command] = []
+        for command in self.watch.step(event, self.now):
+            match command:
+                case Remember(memory):
+                    self.remembered = memory
+                case FeedUntil(until):
+                    self.fed_until = until
+                    asked.append(command)
+                case _:
+                    asked.append(command)
+        return asked
+
+    def begins(self) -> None:
+        """With a Lease that is there already."""
+        self.meets(Begun())
+        self.meets(Found(a_lease("6")))
+        self.meets(Found(a_lease("7")), after=0.5)
+
+    def renewed(self, *, after: float = 5.0, proposal: PeerProposal | None = None) -> AgentReport:
+        """One more renewal, as it should be."""
+        renewal = self.meets(Waited(), after=after)[-1]
+        assert isinstance(renewal, RenewLease)
+        self.meets(Found(a_lease("7", renewal.report, proposal=proposal)), after=0.5)
+        return renewal.report
+
+
+def a_lease(
+    version: str, report: AgentReport | None = None, *, marker: Marker | None = None, **more: object
+) -> AgentLease:
+    return AgentLease(uid="lease-1", version=version, report=report, marker=marker, **more)  # type: ignore[arg-type]
+
+
+def marked(boot_id: str = "boot-1") -> AgentLease:
+    return a_lease("9", marker=Marker(node_uid="uid-1", boot_id=boot_id, remediation_uid="r-1"))
+
+
+def settled(peers: tuple[PeerEntry, ...] = PEERS) -> Story:
+    """An agent in the midst of its life, with these peers in use."""
+    memory = Memory(conduct=Conduct(peers=peers), number=40, contact=begin(40, 99.0, 15.0), fresh=False)
+    story = Story(memory)
+    story.begins()
+    return story
+
+
+def silenced(peers: tuple[PeerEntry, ...] = PEERS) -> Story:
+    """Three renewals have failed, and the fourth thing it does is to ask."""
+    story = settled(peers)
+    for _ in range(2):
+        story.meets(Waited(), after=5.0)
+        story.meets(DOWN, after=3.0)
+    story.meets(Waited(), after=5.0)
+    return story
+
+
+# The Lease.
+
+
+def test_it_reads_its_lease_and_lives_from_when_it_asked() -> None:
+    story = Story()
+
+    assert story.meets(Begun()) == [ReadLease(103.0)]
+    fed, renewal = story.meets(Found(a_lease("6")), after=2.0)
+
+    assert fed == FeedUntil(100.0 + 35.0)
+    assert isinstance(renewal, RenewLease)
+    assert renewal.report.sequence == 1
+
+
+def test_a_renewal_lets_it_live_from_when_it_was_sent_not_from_when_it_was_acknowledged() -> None:
+    story = settled()
+    story.meets(Waited(), after=5.0)
+    sent_at = story.now
+
+    assert story.meets(Found(a_lease("8")), after=2.9) == [FeedUntil(sent_at + 35.0), Wait(sent_at + 7.9)]
+
+
+def test_where_there_is_none_it_places_one() -> None:
+    story = Story()
+    story.meets(Begun())
+
+    (placed,) = story.meets(Missing())
+    assert isinstance(placed, PlaceLease)
+    assert story.fed_until == 0.0
+    story.meets(Found(a_lease("1", placed.report)), after=1.0)
+    assert story.fed_until == 135.0
+
+
+def test_where_it_cannot_be_placed_either_that_is_a_failure_like_others() -> None:
+    story = Story()
+    story.meets(Begun())
+    story.meets(Missing())
+
+    assert story.meets(Missing()) == [Wait(story.now + 5.0)]
+
+
+def test_whoever_wrote_first_is_read_before_anything_is_written() -> None:
+    story = settled()
+    story.meets(Waited(), after=5.0)
+
+    (read,) = story.meets(Outdated(), after=0.2)
+    assert isinstance(read, ReadLease)
+    assert story.fed_until == 135.0
+
+
+def test_numbers_go_on_from_what_stands_in_the_lease() -> None:
+    story = Story()
+    story.meets(Begun())
+    old = AgentReport(
+        node_uid="uid-1",
+        boot_id="an-earlier-boot",
+        sequence=77,
+        acknowledged=76,
+        steady_since=3,
+        feed_lease=35.0,
+        contact_age=15.0,
+        watchdog=ME.watchdog,
+        peers=(("x", "y"),),
+    )
+    *_, renewal = story.meets(Found(a_lease("6", old)))
+
+    assert isinstance(renewal, RenewLease)
+    assert (renewal.report.sequence, renewal.report.peers) == (78, ((),))
+
+
+def test_every_renewal_tells_which_acknowledgement_has_arrived() -> None:
+    story = settled()
+
+    told = [(report.sequence, report.acknowledged) for report in (story.renewed(), story.renewed())]
+    assert told == [(42, 41), (43, 42)]
+
+
+# The marker.
+
+
+def test_a_marker_for_this_boot_ends_it_for_good() -> None:
+    story = settled()
+    story.meets(Waited(), after=5.0)
+    story.meets(Outdated(), after=0.2)
+
+    assert story.meets(Found(marked())) == [Condemn("a marker is on its Lease")]
+    assert story.meets(Waited(), after=5.0) == []
+    assert story.meets(Found(a_lease("10")), after=5.0) == []
+
+
+def test_a_marker_for_an_earlier_boot_does_not_but_nor_does_it_let_this_one_go_on() -> None:
+    """Whoever wrote it may not have known of this boot. It is published all the same: then they do."""
+    story = Story()
+    story.meets(Begun())
+
+    (renewal,) = story.meets(Found(marked("an-earlier-boot")))
+    assert isinstance(renewal, RenewLease)
+    assert story.meets(Found(marked("an-earlier-boot")), after=0.5) == [Wait(story.now + 5.0)]
+
+    story.meets(Waited(), after=5.0)
+    story.meets(Outdated(), after=0.1)
+    fed, _ = story.meets(Found(a_lease("12")), after=0.1)
+    assert isinstance(fed, FeedUntil)
+
+
+# Peers.
+
+
+def test_it_asks_three_peers_after_three_failures_in_a_row() -> None:
+    story = silenced()
+
+    (asked,) = story.meets(DOWN, after=3.0)
+    assert isinstance(asked, AskPeers)
+    assert len(asked.peers) == 3
+    assert asked.deadline == story.now + 3.0
+
+
+def test_one_that_looked_is_enough_and_counts_from_the_question() -> None:
+    story = silenced()
+    story.meets(DOWN, after=3.0)
+    asked_at = story.now
+
+    heard = story.meets(PeerSaid(1, "b", Answer.HEALTHY), after=2.0)
+    assert heard == [FeedUntil(asked_at + 35.0), Wait(asked_at + 7.0)]
+
+
+def test_silence_of_the_first_makes_it_ask_the_rest_and_then_nothing_is_renewed() -> None:
+    story = silenced()
+    story.meets(DOWN, after=3.0)
+    fed = story.fed_until
+
+    (rest,) = story.meets(RoundOver(1), after=3.0)
+    assert isinstance(rest, AskPeers)
+    assert len(rest.peers) == 1
+    assert story.meets(RoundOver(2), after=3.0) == [Wait(story.now + 5.0)]
+    assert story.fed_until == fed
+
+
+def test_more_than_half_of_all_peers_without_the_api_are_an_outage() -> None:
+    story = silenced()
+    (asked,) = story.meets(DOWN, after=3.0)
+    asked_at = story.now
+    assert isinstance(asked, AskPeers)
+    for one in asked.peers[:2]:
+        assert story.meets(PeerSaid(1, one.name, Answer.API_OUT_OF_REACH), after=0.1) == []
+
+    heard = story.meets(PeerSaid(1, asked.peers[2].name, Answer.API_OUT_OF_REACH), after=0.1)
+    assert heard[0] == FeedUntil(asked_at + 35.0)
+
+
+def test_half_of_them_are_not() -> None:
+    story = silenced()
+    (asked,) = story.meets(DOWN, after=3.0)
+    assert isinstance(asked, AskPeers)
+    fed = story.fed_until
+    for one in asked.peers[:2]:
+        story.meets(PeerSaid(1, one.name, Answer.API_OUT_OF_REACH), after=0.1)
+    story.meets(RoundOver(1), after=3.0)
+    story.meets(RoundOver(2), after=3.0)
+
+    assert story.fed_until == fed
+
+
+def test_two_who_saw_the_marker_end_it_but_one_who_looked_later_and_saw_none_is_heard_first() -> None:
+    story = silenced()
+    (asked,) = story.meets(DOWN, after=3.0)
+    assert isinstance(asked, AskPeers)
+    first, second, third = (one.name for one in asked.peers)
+    story.meets(PeerSaid(1, first, Answer.CONDEMNED), after=0.1)
+    assert story.meets(PeerSaid(1, second, Answer.CONDEMNED), after=0.1) == []
+
+    assert isinstance(story.meets(PeerSaid(1, third, Answer.HEALTHY), after=0.1)[0], FeedUntil)
+
+
+def test_two_who_saw_the_marker_end_it() -> None:
+    story = silenced()
+    (asked,) = story.meets(DOWN, after=3.0)
+    assert isinstance(asked, AskPeers)
+    for one in asked.peers[:2]:
+        story.meets(PeerSaid(1, one.name, Answer.CONDEMNED), after=0.1)
+
+    assert story.meets(RoundOver(1), after=3.0) == [Condemn("peers have seen a marker on its Lease")]
+
+
+def test_nobody_is_heard_twice_nor_who_was_not_asked_nor_in_a_round_that_is_over() -> None:
+    story = silenced()
+    (asked,) = story.meets(DOWN, after=3.0)
+    assert isinstance(asked, AskPeers)
+    liar, stranger = asked.peers[0].name, next(one.name for one in PEERS if one not in asked.peers)
+    for _ in range(3):
+        story.meets(PeerSaid(1, liar, Answer.CONDEMNED), after=0.1)
+    story.meets(PeerSaid(1, stranger, Answer.HEALTHY), after=0.1)
+    assert isinstance(story.meets(RoundOver(1), after=3.0)[0], AskPeers)
+
+    assert story.meets(PeerSaid(1, asked.peers[1].name, Answer.HEALTHY), after=0.1) == []
+
+
+def test_without_peers_it_lives_on_and_says_that_it_promises_nothing() -> None:
+    story = silenced(())
+    asked_at = story.now + 3.0
+
+    assert story.meets(DOWN, after=3.0) == [FeedUntil(asked_at + 35.0), Wait(asked_at + 5.0)]
+    renewal = story.meets(Waited(), after=5.0)[-1]
+    assert isinstance(renewal, RenewLease)
+    assert renewal.report.peers == ((),)
+
+
+def test_but_only_after_it_has_said_so_in_this_boot() -> None:
+    """The Lease may still name the peers of an earlier boot, and a manager counts on them."""
+    story = Story()
+    story.meets(Begun())
+    for _ in range(9):
+        assert not any(isinstance(one, FeedUntil) for one in story.meets(DOWN, after=3.0))
+        story.meets(Waited(), after=5.0)
+
+
+def test_a_failure_now_and_then_asks_nobody() -> None:
+    story = settled()
+    for _ in range(5):
+        story.meets(Waited(), after=5.0)
+        assert story.meets(DOWN, after=3.0) == [Wait(story.now + 5.0)]
+        story.renewed()
+
+
+# Changes, and starts.
+
+
+def test_new_peers_are_asked_only_after_they_stand_in_its_lease() -> None:
+    story = settled()
+    proposal = PeerProposal(peers=(PEERS[0], PeerEntry(name="e", address="e:9443")))
+    assert story.renewed(proposal=proposal).peers == (("a", "b", "c", "d"),)
+
+    published = story.meets(Waited(), after=5.0)[-1]
+    assert isinstance(published, RenewLease)
+    assert published.report.peers == (("a", "b", "c", "d"), ("a", "e"))
+    assert story.remembered is not None
+    assert names(story.remembered.conduct.peers) == ("a", "b", "c", "d")
+    story.meets(Found(a_lease("8", published.report)), after=0.5)
+    assert names(story.remembered.conduct.peers) == ("a", "e")
+
+
+def test_what_it_remembers_is_kept_before_it_is_promised() -> None:
+    watch = settled().watch
+    remembered, renewal = watch.step(Waited(), 105.5)
+
+    assert isinstance(remembered, Remember)
+    assert isinstance(renewal, RenewLease)
+    assert remembered.memory.number == renewal.report.sequence
+
+
+def test_the_next_process_asks_the_peers_of_the_last_one_though_the_api_is_away() -> None:
+    story = settled()
+    again = Story(story.remembered)
+    again.meets(Begun())
+    for _ in range(2):
+        again.meets(DOWN, after=3.0)
+        again.meets(Waited(), after=5.0)
+
+    (asked,) = again.meets(DOWN, after=3.0)
+    assert isinstance(asked, AskPeers)
+    assert {one.name for one in asked.peers} <= {"a", "b", "c", "d"}
+
+
+def test_one_that_has_lost_its_memory_goes_by_the_newest_list_that_is_published() -> None:
+    before = settled().renewed()
+    again = Story(Memory(conduct=Conduct(), fed_until=140.0))
+    again.meets(Begun())
+
+    (renewal,) = again.meets(Found(a_lease("8", before)))
+    assert isinstance(renewal, RenewLease)
+    assert renewal.report.peers == (("a", "b", "c", "d"),)
+    assert renewal.report.feed_lease == 40.0
+    assert (renewal.report.acknowledged, renewal.report.steady_since) == (0, before.sequence + 1)
+
+
+# What the feeder believes.
+
+
+def test_no_lease_reaches_further_than_the_feeder_believes() -> None:
+    story = Story(longest_lease=20.0)
+    story.begins()
+    story.renewed()
+
+    assert story.fed_until <= story.now + 20.0
+
+
+def test_what_is_published_covers_what_the_feeder_lived_by_before_there_was_an_agent() -> None:
+    story = Story(longest_lease=60.0)
+    story.begins()
+
+    assert story.renewed().feed_lease == 60.0
+    assert story.fed_until <= story.now + 35.0
+
+
+def test_a_slow_pace_is_taken_up_as_far_as_the_feeder_bears_it() -> None:
+    """every 10 s would need a lease of 50 s."""
+    story = Story(longest_lease=41.0)
+    story.begins()
+    story.renewed(proposal=PeerProposal(every=10.0))
+    report = story.renewed()
+
+    assert (report.feed_lease, report.contact_age) == (41.0, 21.0)
+    assert story.meets(Waited(), after=7.0)
+
+
+def test_a_feeder_that_tells_something_else_is_published_with_the_next_renewal() -> None:
+    story = Story()
+    story.begins()
+    story.watch.learn(WatchdogReport(class_="software", effective=12.0), None)
+
+    assert story.renewed().watchdog.class_ == "software"
+
+
+# Its certificate.
+
+NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
+DAY = 86_400.0
+
+
+def holds(story: Story, left: float) -> None:
+    story.watch.learn_certificate(Held(life=DAY, left=left), NOW)
+
+
+def test_a_certificate_is_published_with_its_end() -> None:
+    story = settled()
+    holds(story, 36_000.0)
+    report = story.renewed()
+
+    assert report.certificate == CertificateReport(ends="2026-11-16T22:00:00Z", life=DAY)
+    assert report.peers == (("a", "b", "c", "d"),)
+
+
+def test_one_that_comes_to_its_end_costs_the_peers_but_not_before_that_is_acknowledged() -> None:
+    story = settled()
+    holds(story, DAY / 4)
+    assert story.renewed().peers == (("a", "b", "c", "d"),)  # It learns of it as that is acknowledged.
+
+    renewal = story.meets(Waited(), after=5.0)[-1]
+    assert isinstance(renewal, RenewLease)
+    assert renewal.report.peers == (("a", "b", "c", "d"), ())
+    asked = story.meets(DOWN, after=3.0)
+    for _ in range(2):
+        story.meets(Waited(), after=5.0)
+        asked = story.meets(DOWN, after=3.0)
+    assert isinstance(asked[-1], AskPeers)  # Nobody has acknowledged it: the peers are asked as ever.
+
+
+def test_without_one_it_lives_on_alone_once_that_is_published() -> None:
+    story = settled()
+    story.watch.learn_certificate(NotHeld(), NOW)
+    for _ in range(2):
+        story.renewed()
+    assert story.renewed().peers == ((),)
+    fed = story.fed_until
+    asked: list[Command] = []
+    for _ in range(3):
+        story.meets(Waited(), after=5.0)
+        asked = story.meets(DOWN, after=3.0)
+
+    assert asked == [FeedUntil(story.now + 35.0), Wait(story.now + 5.0)]
+    assert story.fed_until > fed
+
+
+def test_a_marker_that_comes_before_the_peers_are_given_up_ends_it_as_ever() -> None:
+    story = settled()
+    story.watch.learn_certificate(NotHeld(), NOW)
+    story.renewed()
+    story.meets(Waited(), after=5.0)
+    assert isinstance(story.meets(Outdated())[-1], ReadLease)
+
+    assert story.meets(Found(marked())) == [Condemn("a marker is on its Lease")]
+
+
+def test_nobody_is_to_ask_one_whom_nobody_believes() -> None:
+    watch = SelfWatch(replace(ME, address="10.0.0.1:9771"), None, chance=0.0)
+    watch.learn_certificate(NoBundle(), NOW)
+    watch.step(Begun(), 100.0)
+    placed = watch.step(Missing(), 100.1)[-1]
+
+    assert isinstance(placed, PlaceLease)
+    assert (placed.report.address, placed.report.certificate) == ("", None)
+
+
+def test_with_a_new_certificate_it_takes_up_the_peers_that_are_proposed() -> None:
+    story = settled(peers=())
+    story.watch.learn_certificate(NotHeld(), NOW)
+    proposal = PeerProposal(peers=PEERS)
+    assert story.renewed(proposal=proposal).peers == ((),)
+    assert story.renewed(proposal=proposal).peers == ((),)
+
+    holds(story, DAY)
+    story.renewed(proposal=proposal)
+    assert story.renewed(proposal=proposal).peers == ((), ("a", "b", "c", "d"))
+    assert story.renewed(proposal=proposal).peers == (("a", "b", "c", "d"),)
+
+
+# Drills.
+
+
+def drilled() -> AgentLease:
+    return a_lease("9", marker=Marker(node_uid="uid-1", boot_id="boot-1", remediation_uid="r-1", drill=True))
+
+
+def test_in_a_drill_it_lets_its_feed_lease_run_out_and_does_nothing_more() -> None:
+    story = settled()
+    story.meets(Waited(), after=5.0)
+
+    story.meets(Outdated())
+    assert story.meets(Found(drilled())) == [Condemn("a drill's marker is on its Lease", at_once=False)]
+    assert story.meets(Waited(), after=5.0) == []
+
+
+def test_an_agent_that_is_started_anew_in_a_drill_feeds_nothing_either() -> None:
+    story = Story(Memory(conduct=Conduct(), fed_until=120.0))
+    story.meets(Begun())
+
+    assert story.meets(Found(drilled())) == [Condemn("a drill's marker is on its Lease", at_once=False)]
+    assert story.fed_until == 0.0

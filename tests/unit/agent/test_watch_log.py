@@ -1,0 +1,171 @@
+"""What people read of a node's life, in the order in which it happens."""
+
+from collections.abc import Callable
+
+from nodemend.agent.memory import Memory, Self
+from nodemend.agent.published import Conduct
+from nodemend.agent.self_watch import SelfWatch
+from nodemend.agent.self_watch_steps import (
+    AskPeers,
+    Begun,
+    Event,
+    PeerSaid,
+    PlaceLease,
+    ReadLease,
+    RenewLease,
+    RoundOver,
+    Wait,
+    Waited,
+)
+from nodemend.agent.watch_log import WatchLog
+from nodemend.api.agent_lease import AgentReport, Marker, PeerEntry, WatchdogReport
+from nodemend.decide.peer_verdict import Answer
+from nodemend.kube.agent_lease import AgentLease, Failed, Found
+
+HARDWARE = WatchdogReport(class_="hardware", driver="iTCO_wdt", effective=10.0)
+PEERS = tuple(PeerEntry(name=name, address=f"{name}:1") for name in ("a", "b", "c", "d"))
+DOWN = Failed("no answer by the deadline")
+
+
+class Lines:
+    """A Log that keeps its events."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def debug(self, event: str, **fields: object) -> None:
+        self._say("debug", event, fields)
+
+    def info(self, event: str, **fields: object) -> None:
+        self._say("info", event, fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        self._say("warning", event, fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        self._say("error", event, fields)
+
+    def _say(self, level: str, event: str, fields: dict[str, object]) -> None:
+        told = "".join(f" {name}={value}" for name, value in fields.items())
+        self.said.append(f"{level}: {event}{told}")
+
+
+class Life:
+    """The machine, with an API server that answers as it is told and peers that say what they are told."""
+
+    def __init__(self) -> None:
+        self.lines = Lines()
+        self.log = WatchLog(self.lines)
+        who = Self(node_uid="u", boot_id="boot-1", watchdog=HARDWARE)
+        self.watch = SelfWatch(who, Memory(conduct=Conduct(peers=PEERS), fresh=False), chance=0.0)
+        self.now = 100.0
+        self.reachable = True
+        self.marker: Marker | None = None
+        self.peers_say: Callable[[str], Answer] = lambda _: Answer.SILENT
+        self.event: Event | None = Begun()
+
+    def live(self, seconds: float) -> list[str]:
+        """What was said in this time."""
+        before, end = len(self.lines.said), self.now + seconds
+        while self.event is not None and self.now < end:
+            commands = self.watch.step(self.event, self.now)
+            self.log.stepped(self.event, commands, self.watch.memory, self.now)
+            self.event = self._answer(commands[-1]) if commands else None
+        return self.lines.said[before:]
+
+    def _answer(self, command: object) -> Event | None:
+        match command:
+            case Wait(until):
+                self.now = until
+                return Waited()
+            case ReadLease(deadline) if not self.reachable:
+                self.now = deadline
+                return DOWN
+            case PlaceLease(_, deadline) | RenewLease(_, _, deadline) if not self.reachable:
+                self.now = deadline
+                return DOWN
+            case ReadLease():
+                return Found(self._lease(None))
+            case PlaceLease(report) | RenewLease(_, report):
+                return Found(self._lease(report))
+            case AskPeers():
+                return self._ask(command)
+            case _:
+                return None
+
+    def _ask(self, asked: AskPeers) -> Event:
+        for peer in asked.peers:
+            event = PeerSaid(asked.round, peer.name, self.peers_say(peer.name))
+            commands = self.watch.step(event, self.now)
+            self.log.stepped(event, commands, self.watch.memory, self.now)
+            if commands:
+                found = self._answer(commands[-1])
+                assert found is not None
+                return found
+        self.now = asked.deadline
+        return RoundOver(asked.round)
+
+    def _lease(self, report: AgentReport | None) -> AgentLease:
+        return AgentLease(uid="l", version="1", report=report, marker=self.marker)
+
+
+def test_when_all_is_well_a_day_has_three_lines() -> None:
+    life = Life()
+
+    knows, ends, peers = life.live(86400.0)
+    assert knows == "info: the API server knows this boot boot_id=boot-1 boot_gate=False"
+    assert ends.startswith("info: this node ends itself when nobody vouches for it watchdog=hardware")
+    assert peers == "info: peers to ask count=4 names=a, b, c, d"
+
+
+def test_a_server_that_is_away_for_a_moment_is_no_news() -> None:
+    life = Life()
+    life.live(60.0)
+    life.reachable = False
+    assert life.live(12.0) == []
+    life.reachable = True
+    assert life.live(3600.0) == []
+
+
+def test_an_outage_is_told_once_with_what_peers_say_and_its_end() -> None:
+    life = Life()
+    life.live(60.0)
+    life.reachable, life.peers_say = False, lambda _: Answer.HEALTHY
+    said = life.live(600.0)
+    assert [line.partition(" fed_for")[0] for line in said] == [
+        "warning: the API server is not reached why=no answer by the deadline",
+        "warning: peers were asked",
+    ]
+    assert said[1].endswith("asked=4 healthy=1")
+
+    life.reachable = True
+    [again] = life.live(600.0)
+    assert again.startswith("info: the API server is reached again after_seconds=")
+
+
+def test_other_answers_of_peers_are_news() -> None:
+    life = Life()
+    life.live(60.0)
+    life.reachable = False
+    assert life.live(60.0)[1].endswith("asked=4 silent=4")
+    life.peers_say = lambda name: Answer.API_OUT_OF_REACH if name in "abc" else Answer.SILENT
+    [said] = life.live(60.0)
+    assert "asked=4 api_out_of_reach=3" in said
+
+
+def test_a_watchdog_on_which_nothing_can_rest_is_told_with_the_reason() -> None:
+    life = Life()
+    life.live(60.0)
+    life.watch.learn(WatchdogReport(class_="unsupported", why="a virtual machine"), None)
+
+    assert life.live(60.0) == ["warning: no release can rest on this node's watchdog why=a virtual machine"]
+
+
+def test_the_end_of_a_boot_is_told() -> None:
+    life = Life()
+    life.live(60.0)
+    life.marker = Marker(node_uid="u", boot_id="boot-1", remediation_uid="r")
+
+    assert life.live(60.0) == [
+        "error: this boot is to end: its watchdog is never fed again why=a marker is on its Lease"
+    ]

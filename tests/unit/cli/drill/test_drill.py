@@ -1,0 +1,155 @@
+"""A person has a node reset itself in the simulated world, and what they are told."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from nodemend.api import keys
+from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, SELF_REMEDIATION
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.drill.running import BEGUN_WITHIN, Drill, prepare
+from nodemend.cli.drill.view import DrilledView, DrillView, Outcome
+from nodemend.cli.exit_codes import CommandFailure
+from tests.unit.cli.simulated_caller import EVERYTHING, SimulatedCaller
+from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+
+
+class Stage(FencingWorld):
+    """The node is drained: its workloads run elsewhere."""
+
+    def __init__(self, seed: str) -> None:
+        super().__init__(seed)
+        self.caller = SimulatedCaller(self.world, verbs=(*EVERYTHING, "drill"))
+        self.told: list[str] = []
+        self.cordon()
+
+    def cordon(self) -> None:
+        self.api.patch(NODE, SICK, {"spec": {"unschedulable": True}})
+
+    def look(self, *, with_workloads: bool = True) -> DrillView:
+        async def act(cluster: Cluster) -> DrillView:
+            return await prepare(cluster, SICK, with_workloads=with_workloads)
+
+        return self.caller.run(act)
+
+    def drill(self, wait: float = 900.0) -> DrilledView:
+        shown = self.look()
+
+        async def act(cluster: Cluster) -> DrilledView:
+            return await Drill(cluster, shown, self.told.append).run(wait, with_workloads=True)
+
+        return self.caller.run(act, within=wait + 60.0)
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    stage = Stage(request.node.name)
+    yield stage
+    stage.close()
+
+
+def test_its_watchdog_is_timed_and_the_node_is_back_in_service(stage: Stage) -> None:
+    before = stage.sick.machine.boot_id
+    drilled = stage.drill()
+
+    assert drilled.outcome is Outcome.WITHIN
+    assert drilled.reset_after_seconds == stage.sick.watchdog.effective
+    assert drilled.new_boot_id not in ("", before)
+    assert stage.sick.resets == 1
+    assert stage.marker is None
+    assert stage.node["status"]["conditions"][0]["status"] == "True"
+    assert stage.twice == []
+
+
+def test_nobody_asks_its_kernel_for_a_reboot(stage: Stage) -> None:
+    """It lives for as long as its feed lease and its watchdog let it: that is what is timed."""
+    drilled = stage.drill()
+
+    assert drilled.back_after_seconds >= 35.0
+    assert stage.told[0] == f"{SICK} is marked: it may feed its watchdog for 35 s more"
+    assert stage.told[1].startswith(f"{SICK} reports a new boot after ")
+
+
+def test_what_it_asked_for_is_gone_in_the_end(stage: Stage) -> None:
+    stage.drill()
+    stage.run_until(lambda: stage.remediation is None, within=60.0)
+
+    assert not stage.out_of_service
+
+
+def paused(stage: Stage) -> None:
+    pause = {"reason": "a change"}
+    stage.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": pause}})
+
+
+def in_dry_run(stage: Stage) -> None:
+    stage.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"mode": "DryRun"}})
+
+
+def another_at_work(stage: Stage) -> None:
+    stage.api.create(SELF_REMEDIATION, {"metadata": {"name": "node-2"}, "spec": {}}, keys.SYSTEM_NAMESPACE)
+
+
+def cut_off(stage: Stage) -> None:
+    stage.cut_off()
+    stage.run(70.0)
+
+
+def without_the_right(stage: Stage) -> None:
+    stage.caller = SimulatedCaller(stage.world)
+
+
+@pytest.mark.parametrize(
+    ("happens", "why"),
+    [
+        (paused, "the guard would hold it."),
+        (in_dry_run, "the guard would hold it."),
+        (another_at_work, "1 remediation is under way: node-2."),
+        (cut_off, "the agent of node-1 does not speak now."),
+        (without_the_right, "anna may not have nodes reset themselves."),
+    ],
+)
+def test_it_is_refused_and_nothing_is_reset(stage: Stage, happens: Callable[[Stage], None], why: str) -> None:
+    happens(stage)
+    with pytest.raises(CommandFailure) as refused:
+        stage.look()
+
+    assert refused.value.message.startswith(why)
+    assert refused.value.message.endswith("Nothing was reset.")
+    assert refused.value.next_step
+
+
+def test_a_node_with_workloads_is_reset_only_where_that_was_said(stage: Stage) -> None:
+    with pytest.raises(CommandFailure, match=f"still on {SICK}: "):
+        stage.look(with_workloads=False)
+    stage.api.patch(NODE, SICK, {"spec": {"unschedulable": False}})
+    with pytest.raises(CommandFailure, match=f"{SICK} is not cordoned"):
+        stage.look(with_workloads=False)
+
+    assert stage.look(with_workloads=True).pods
+
+
+def test_one_that_does_not_begin_is_taken_back(stage: Stage) -> None:
+    """Between the look and the word somebody has paused everything: the remediator holds it."""
+    shown = stage.look()
+
+    async def act(cluster: Cluster) -> DrilledView:
+        drill = Drill(cluster, shown, stage.told.append)
+        stage.world.scheduler.after(0.5, lambda: paused(stage))
+        return await drill.run(900.0, with_workloads=True)
+
+    with pytest.raises(CommandFailure, match=r"it did not begin: .* Nothing was reset"):
+        stage.caller.run(act, within=BEGUN_WITHIN + 60.0)
+    stage.run_until(lambda: stage.remediation is None, within=60.0)
+    assert stage.sick.resets == 0
+
+
+def test_a_node_that_does_not_come_back_is_left_to_its_remediation(stage: Stage) -> None:
+    shown = stage.look()
+
+    async def act(cluster: Cluster) -> DrilledView:
+        return await Drill(cluster, shown, stage.told.append).run(20.0, with_workloads=True)
+
+    with pytest.raises(CommandFailure, match="has not reported a new boot"):
+        stage.caller.run(act, within=60.0)
+    assert stage.remediation is not None

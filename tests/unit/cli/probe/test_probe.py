@@ -1,0 +1,105 @@
+"""A probe of a live cluster says what comes true when the node does fall silent."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.exit_codes import CommandFailure
+from nodemend.cli.probe.facts import gather
+from nodemend.cli.probe.judging import probe_view
+from nodemend.cli.probe.view import Possible, ProbeView
+from nodemend.cli.self_fencing import fewest_peers
+from nodemend.decide.facts import Unreadable
+from tests.unit.cli.check.fencing_cluster import RESET
+from tests.unit.cli.node_cases import a_host
+from tests.unit.cli.probe.goldens import CASES, POWER, facts_of
+from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+
+
+@pytest.fixture
+def world() -> Iterator[FencingWorld]:
+    found = FencingWorld("probe")
+    yield found
+    assert found.twice == []
+    found.close()
+
+
+async def look(cluster: Cluster) -> ProbeView:
+    return probe_view(await gather(cluster, SICK))
+
+
+def chances(view: ProbeView) -> dict[str, Possible]:
+    return {way.evidence: way.possible for way in view.ways}
+
+
+def test_the_time_that_it_names_is_the_time_that_it_takes(world: FencingWorld) -> None:
+    view = SimulatedCaller(world.world).run(look)
+    [by_time] = [way for way in view.ways if way.evidence == "E4"]
+    world.cut_off()
+    world.ask()
+    world.run_until(lambda: world.marker is not None, 10.0)
+    took = world.run_until(lambda: "evidence" in world.status, 120.0)
+
+    assert by_time.possible is Possible.YES
+    assert by_time.after_seconds is not None
+    assert by_time.after_seconds <= took + 1.0 <= by_time.after_seconds + 6.0
+    assert len(view.peers) == 4
+
+
+def test_where_it_says_that_too_few_peers_are_left_time_proves_nothing(world: FencingWorld) -> None:
+    for name in ("node-2", "node-3"):
+        world.rack.members[name].machine.connected = False
+    world.run(150.0)
+    view = SimulatedCaller(world.world).run(look)
+    world.cut_off()
+    world.ask()
+    world.run(120.0)
+
+    assert chances(view) == {"E2": Possible.YES, "E4": Possible.NO}
+    assert world.status.get("evidence", {}).get("class") != "E4"
+
+
+def test_leases_that_may_not_be_seen_leave_it_open(world: FencingWorld) -> None:
+    view = SimulatedCaller(world.world, hidden=("leases",)).run(look)
+
+    assert set(chances(view).values()) == {Possible.UNKNOWN}
+    assert any("cannot be read" in note for note in view.notes)
+
+
+def test_a_node_that_is_not_there_is_said_so(world: FencingWorld) -> None:
+    async def nowhere(cluster: Cluster) -> ProbeView:
+        return probe_view(await gather(cluster, "nowhere"))
+
+    with pytest.raises(CommandFailure, match="there is no node nowhere"):
+        SimulatedCaller(world.world).run(nowhere)
+
+
+@pytest.mark.parametrize(("peers", "needed"), [(0, 1), (1, 2), (2, 2), (3, 3), (4, 3), (5, 4), (15, 9)])
+def test_so_many_peers_must_stay_as_one_may_lie(peers: int, needed: int) -> None:
+    """Where more are needed than there are, none would do."""
+    assert fewest_peers([f"n{number}" for number in range(peers)]) == needed
+
+
+def test_a_host_that_is_in_doubt_proves_nothing_by_its_power() -> None:
+    doubtful = a_host(on=True, wrote=60.0, operational_status="error", error_message="no answer")
+    view = probe_view(facts_of(POWER, RESET, host=doubtful, power=[]))
+    missing = probe_view(facts_of(POWER))
+    unseen = facts_of(POWER)
+    hidden = probe_view(replace(unseen, case=replace(unseen.case, host=Unreadable("forbidden"))))
+
+    assert chances(view)["E1"] is Possible.NO
+    assert chances(missing)["E1"] is Possible.NO
+    assert chances(hidden)["E1"] is Possible.UNKNOWN
+
+
+def test_a_check_that_does_not_watch_for_silence_asks_for_nothing() -> None:
+    facts = CASES["by_time"]
+    [check] = facts.case.checks
+    assert check.spec.thresholds[0].type == "Ready"
+    deaf = check.but(spec=check.spec.but(thresholds=(check.spec.thresholds[0].but(type="KernelDeadlock"),)))
+    view = probe_view(facts_of(RESET, all_checks=[deaf]))
+
+    assert view.steps == ("nhc/workers does not watch for Ready=Unknown: it would ask for nothing",)

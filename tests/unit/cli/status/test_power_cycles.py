@@ -1,0 +1,81 @@
+"""A host that is switched off and on is shown beside the nodes that wait for a person."""
+
+from dataclasses import replace
+
+from nodemend.api.manual_remediation import Phase as ManualPhase
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.power_cycle import Metal3Remediation, Phase
+from nodemend.cli.listed_machines import MachineListing
+from nodemend.cli.remediations import Listing
+from nodemend.cli.status.text import render
+from nodemend.cli.status.view import NodeRow, StatusView, status_view
+from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.decide.hold_explanations import explain
+from nodemend.decide.host_holds import AwaitingOff, NobodyReplaces
+from tests.unit.cli.check.sound_facts import leader
+from tests.unit.cli.node_cases import HOST, NODE, a_power_cycle, at, by_hand
+
+WAITING = a_power_cycle(Phase.POWER_OFF, message=str(explain(AwaitingOff(str(HOST), 300.0))))
+FAILED = a_power_cycle(Phase.FAILED, message=str(explain(NobodyReplaces("nobody owns it"))), retry_count=4)
+
+
+def view_of(listing: Listing) -> StatusView:
+    leaders = (leader("checker"), leader("remediator"))
+    return status_view(Absent(), leaders, Absent(), listing, MachineListing(), at(391.0))
+
+
+def shown(*cycles: Metal3Remediation) -> StatusView:
+    return view_of(Listing(power=Present(list(cycles))))
+
+
+def test_a_power_cycle_has_its_phase_its_host_and_its_age() -> None:
+    assert shown(WAITING).nodes == (
+        NodeRow(
+            node=NODE,
+            state="power-off",
+            for_seconds=41.0,
+            check="workers",
+            why=f"Waiting for {HOST} to be seen off; there are 300 s for that.",
+            host=str(HOST),
+        ),
+    )
+    [row] = [line for line in render(shown(WAITING)) if line.startswith(NODE)]
+    assert row == (
+        f"{NODE}   power-off   41s   workers   "
+        f"host {HOST}: Waiting for {HOST} to be seen off; there are 300 s for that."
+    )
+
+
+def test_it_is_shown_under_its_node_also_where_it_is_named_like_a_machine() -> None:
+    named = WAITING.but(metadata=WAITING.metadata.but(name="workers-7xk2p"))
+    unknown_yet = named.but(status=named.status.but(node_name="", host=None))
+
+    assert [row.node for row in shown(named).nodes] == [NODE]
+    assert [(row.node, row.host) for row in shown(unknown_yet).nodes] == [("workers-7xk2p", "")]
+
+
+def test_one_that_failed_says_what_a_person_should_do_and_comes_first() -> None:
+    other = a_power_cycle(Phase.POWER_ON).but(metadata=ObjectMeta(name="a"))
+    view = shown(other.but(status=other.status.but(node_name="a-healthier-one")), FAILED)
+    [row] = [line for line in render(view) if line.startswith(NODE)]
+
+    assert "Repair the machine by hand; delete this remediation to have it tried again." in row
+    assert list(render(view))[-1] == f"Next: kubectl mend explain {NODE}"
+
+
+def test_one_that_is_over_is_gone_from_the_screen_and_one_that_ends_is_not() -> None:
+    over = a_power_cycle(Phase.SUCCEEDED)
+    ending = over.but(metadata=over.metadata.but(deletion_timestamp="2026-01-31T12:06:00Z"))
+
+    assert shown(over).nodes == ()
+    assert [row.state for row in shown(ending).nodes] == ["Ending"]
+
+
+def test_manual_ones_are_shown_also_where_power_cycles_cannot_be_seen_or_are_not_installed() -> None:
+    waits = Present([by_hand(ManualPhase.AWAITING_WORD)])
+    hidden = view_of(Listing(waits, Unreadable("forbidden")))
+    absent = view_of(Listing(waits))
+
+    assert hidden.nodes == absent.nodes
+    assert (hidden.unread, absent.unread) == (("power cycles cannot be read: forbidden",), ())
+    assert replace(hidden, unread=()) == absent

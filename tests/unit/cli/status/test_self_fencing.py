@@ -1,0 +1,59 @@
+"""A node that is to reset itself is shown beside the others; one that never gets on alone comes first."""
+
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.self_remediation import Phase, SelfRemediation
+from nodemend.cli.listed_machines import MachineListing
+from nodemend.cli.remediations import Listing
+from nodemend.cli.status.text import render
+from nodemend.cli.status.view import NodeRow, StatusView, status_view
+from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.decide.fencing_holds import FencingHold, NoTimeProof, Proving
+from nodemend.decide.hold_explanations import explain
+from tests.unit.cli.check.sound_facts import leader
+from tests.unit.cli.node_cases import NODE, at, by_itself, condition
+
+
+def view_of(listing: Listing) -> StatusView:
+    leaders = (leader("checker"), leader("remediator"))
+    return status_view(Absent(), leaders, Absent(), listing, MachineListing(), at(391.0))
+
+
+def held(reason: FencingHold) -> SelfRemediation:
+    said = condition("Processing", "True", 352.0, type(reason).__name__)
+    return by_itself(Phase.FENCING, message=str(explain(reason)), conditions=(said,))
+
+
+PROVING = held(Proving(31, 72, 3, 4))
+STUCK = held(NoTimeProof("no boot gate holds its kubelet back when it returns", "Install one."))
+
+
+def test_it_has_its_phase_its_age_and_how_much_is_proven() -> None:
+    assert view_of(Listing(by_itself=Present([PROVING]))).nodes == (
+        NodeRow(
+            node=NODE,
+            state="Fencing",
+            for_seconds=41.0,
+            check="workers",
+            why="The node is asked to reset itself: 31 s of 72 s are proven; 3 of its 4 peers are certain "
+            "not to have kept it alive.",
+        ),
+    )
+
+
+def test_one_that_only_a_new_boot_can_release_says_all_and_comes_first() -> None:
+    other = PROVING.but(metadata=ObjectMeta(name="a-healthier-one"))
+    view = view_of(Listing(by_itself=Present([other, STUCK])))
+    [row] = [line for line in render(view) if line.startswith(NODE)]
+
+    assert row.endswith(
+        "The node is asked to reset itself, and only a new boot can show that it has: no boot gate holds its "
+        "kubelet back when it returns. Install one. It goes on when the node reports a new boot."
+    )
+    assert list(render(view))[-1] == f"Next: kubectl mend explain {NODE}"
+
+
+def test_those_that_cannot_be_seen_are_told_and_those_that_are_not_installed_are_not() -> None:
+    hidden = view_of(Listing(by_itself=Unreadable("forbidden")))
+
+    assert hidden.unread == ("self-fencings cannot be read: forbidden",)
+    assert view_of(Listing()).unread == ()

@@ -1,0 +1,65 @@
+"""A node that was asked to reset itself is let be, and what cannot be undone is said."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from nodemend.api.self_remediation import Phase, SelfRemediation
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.remediations import find_open
+from nodemend.cli.stop.view import stopped_view
+from nodemend.cli.stop.writing import Gone, NotStopped, Told, stop
+from tests.unit.cli.node_cases import by_itself, evidence
+from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+
+BY_TIME = evidence(0.0, 0.0).but(class_="E4", host=None)
+PENDING = by_itself(Phase.PENDING)
+FENCING = by_itself(Phase.FENCING)
+RELEASING = by_itself(Phase.RELEASING, evidence=BY_TIME)
+RECOVERING = by_itself(Phase.RECOVERING, evidence=BY_TIME, released=True)
+
+
+@pytest.fixture
+def world() -> Iterator[FencingWorld]:
+    found = FencingWorld("stop")
+    found.cut_off()
+    found.ask()
+    yield found
+    assert found.twice == []
+    found.close()
+
+
+@pytest.mark.parametrize(
+    ("remediation", "ends"),
+    [
+        (PENDING, "ends at once; nothing was asked of the node"),
+        (
+            FENCING,
+            "ends once its marker is off; nothing was released, and the node may have reset itself",
+        ),
+        (
+            RELEASING,
+            "ends once its taint and its marker are off; what was released by then runs elsewhere",
+        ),
+        (
+            RECOVERING,
+            "ends once its marker is off; its workloads run elsewhere, and the node is waited for no longer",
+        ),
+    ],
+)
+def test_how_each_ends(remediation: SelfRemediation, ends: str) -> None:
+    assert stopped_view(remediation).ends == ends
+
+
+def test_one_whose_marker_is_on_takes_it_off_and_releases_nothing(world: FencingWorld) -> None:
+    world.run_until(lambda: world.marker is not None, 10.0)
+
+    async def act(cluster: Cluster) -> Told | Gone | NotStopped:
+        return await stop(cluster, await find_open(cluster, SICK), dry_run=False)
+
+    assert isinstance(SimulatedCaller(world.world).run(act), Told)
+    world.run_until(lambda: world.remediation is None, 60.0)
+
+    assert world.marker is None
+    assert not world.out_of_service

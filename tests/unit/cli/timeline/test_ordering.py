@@ -1,0 +1,39 @@
+"""What happened first, by clocks of which some tell whole seconds only."""
+
+from nodemend.cli.timeline.drafts import Draft
+from nodemend.cli.timeline.ordering import CAUSES, ranking
+from nodemend.cli.timeline.story import STORIES
+from nodemend.cli.timeline.view import Lane
+from tests.unit.cli.node_cases import at
+
+
+def draft(seconds: float, key: str) -> Draft:
+    return Draft(at=at(seconds), lane=Lane.NODE, what="", source="", key=key)
+
+
+def ordered(*drafts: Draft) -> list[str]:
+    return [one.key for one in sorted(drafts, key=ranking(drafts))]
+
+
+def test_time_decides() -> None:
+    assert ordered(draft(2.5, "started"), draft(1.5, "gone"), draft(3.0, "")) == ["gone", "started", ""]
+
+
+def test_within_a_second_a_whole_one_comes_after_what_it_follows_from_and_before_what_follows_from_it() -> (
+    None
+):
+    turned = (draft(1.0, "on"), draft(1.2, "gone"), draft(1.4, "let-on"), draft(1.6, "succeeded"))
+
+    assert ordered(*turned) == ["gone", "let-on", "on", "succeeded"]
+
+
+def test_a_whole_second_is_never_moved_past_the_next() -> None:
+    assert ordered(draft(1.0, "on"), draft(2.2, "let-on")) == ["on", "let-on"]
+
+
+def test_evidence_comes_before_the_release_that_bears_the_same_time() -> None:
+    assert ordered(draft(1.5, "release"), draft(1.5, "evidence")) == ["evidence", "release"]
+
+
+def test_the_story_tells_of_every_cause_by_its_key() -> None:
+    assert {story.key for story in STORIES.values()} >= set(CAUSES) - {"last-life", "ended", "off", "on"}

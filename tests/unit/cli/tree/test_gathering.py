@@ -1,0 +1,114 @@
+"""A tree is grown from what a live cluster says, and from what it does not say."""
+
+import pytest
+
+from nodemend.api.group_versions import POD
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.exit_codes import CommandFailure
+from nodemend.cli.node_case import gather_case
+from nodemend.cli.tree.growing import tree_view
+from nodemend.cli.tree.view import Branch, TreeView
+from nodemend.testing.cluster.world import World
+from nodemend.testing.metal3.furnishing import furnish, shaped
+from tests.unit.cli.sick_world import SICK, sick_world
+from tests.unit.cli.simulated_caller import SimulatedCaller
+
+LENIENT = {"maxUnhealthy": "100%", "settleTime": "5s", "minInterval": "1s"}
+EVERYTHING = (
+    "nodes",
+    "leases",
+    "nodehealthchecks",
+    "manualremediations",
+    "metal3remediations",
+    "remediationorders",
+    "baremetalhosts",
+    "machines",
+    "pods",
+    "volumeattachments",
+)
+
+
+async def look(cluster: Cluster) -> TreeView:
+    return tree_view(await gather_case(cluster, SICK))
+
+
+def states(view: TreeView) -> dict[str, str]:
+    return {branch.kind: branch.state for branch in view.root}
+
+
+def test_a_node_that_waits_for_a_person() -> None:
+    with sick_world() as (_, caller):
+        view = caller.run(look)
+
+    found = states(view)
+    assert found["Node"] == "Ready=Unknown"
+    assert found["Kubelet"] == "silent"
+    assert found["ManualRemediation"] == "AwaitingWord"
+    assert (found["Evidence"], found["Lock"]) == ("none", "has it")
+    assert (found["Pod"], found["VolumeAttachment"]) == ("Pending", "attached")
+    assert "BareMetalHost" not in found
+    assert view.unread == ()
+
+
+def test_a_pod_that_stays_on_a_node_out_of_service_is_not_waited_for() -> None:
+    with sick_world() as (world, caller):
+        stays = {"key": "node.kubernetes.io/out-of-service", "operator": "Exists"}
+        for name, tolerations in (("agent", [stays]), ("web", [])):
+            spec = {
+                "nodeName": SICK,
+                "containers": [{"name": "x", "image": "x"}],
+                "tolerations": tolerations,
+            }
+            world.admin_api.create(POD, {"metadata": {"name": name}, "spec": spec}, "default")
+        view = caller.run(look)
+
+    assert {branch.name for branch in view.root if branch.kind == "Pod"} == {"db-0", "web"}
+
+
+def test_a_node_whose_host_is_held_off() -> None:
+    world = World("tree power", shaped(machines=3, policy=LENIENT))
+    rack = furnish(world)
+    world.run(120.0)
+    world.machines[SICK].connected = False
+    world.run(260.0)
+    view = SimulatedCaller(world).run(look)
+    healthy = SimulatedCaller(world).run(_look_at_another)
+    rack.close()
+    world.close()
+
+    found = {branch.kind: branch for branch in view.root}
+    assert (found["BareMetalHost"].state, found["Metal3Remediation"].state) == ("off", "power-off")
+    assert f"held off by us for nodemend-system/{SICK}" in found["BareMetalHost"].says
+    assert found["Evidence"] == Branch(kind="Evidence", state="none", says=("nothing may be released",))
+    assert {branch.kind for branch in healthy.root} == {"Node", "Kubelet", "BareMetalHost", "NodeHealthCheck"}
+
+
+async def _look_at_another(cluster: Cluster) -> TreeView:
+    return tree_view(await gather_case(cluster, "node-2"))
+
+
+@pytest.mark.parametrize("hidden", EVERYTHING)
+def test_who_may_not_see_a_kind_is_told_so_and_sees_the_rest(hidden: str) -> None:
+    with sick_world() as (world, _):
+        view = SimulatedCaller(world, hidden=(hidden,)).run(look)
+
+    kinds = {branch.kind for branch in view.root}
+    served = hidden not in ("baremetalhosts", "machines")
+    assert any("has no right to" in one for one in view.unread) == served
+    assert {"Node", "Kubelet"} <= kinds
+    assert ("ManualRemediation" in kinds) == (hidden != "manualremediations")
+    # What is hidden is not said to be undone.
+    assert "nothing releases them" not in {said for branch in view.root for said in branch.says}
+
+
+def test_who_may_see_nothing_at_all_is_told_so() -> None:
+    with sick_world() as (world, _):
+        view = SimulatedCaller(world, hidden=EVERYTHING).run(look)
+
+    assert states(view) == {"Node": "unknown", "Kubelet": "unknown"}
+    assert len(view.unread) >= 8
+
+
+def test_a_node_that_is_not_there() -> None:
+    with sick_world() as (_, caller), pytest.raises(CommandFailure, match="there is no node node-77"):
+        caller.run(lambda cluster: gather_case(cluster, "node-77"))

@@ -1,0 +1,45 @@
+"""MachineHealthChecks and Machines in the tree of a node."""
+
+from nodemend.api.group_versions import NODE
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.node_case import gather_case
+from nodemend.cli.tree.growing import tree_view
+from nodemend.cli.tree.view import Branch
+from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.controllers.machine_health_check.conftest import NewWorld
+from tests.unit.controllers.machine_health_check.machine_world import MachineWorld
+
+
+def sick(new_world: NewWorld) -> MachineWorld:
+    world = new_world()
+    world.add_pool(6)
+    world.add_check(remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": 2}})
+    world.start()
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(70)
+    return world
+
+
+def checks(world: MachineWorld, node: str) -> list[Branch]:
+    async def look(cluster: Cluster) -> list[Branch]:
+        view = tree_view(await gather_case(cluster, node))
+        return [branch for branch in view.root if branch.kind == "MachineHealthCheck"]
+
+    return SimulatedCaller(world).run(look)
+
+
+def test_the_check_of_its_machine_is_shown_with_what_it_wrote(new_world: NewWorld) -> None:
+    world = sick(new_world)
+    [remediating], [healthy] = checks(world, "m1"), checks(world, "m2")
+
+    assert (remediating.namespace, remediating.name) == ("default", "workers")
+    assert (remediating.state, remediating.says) == ("Remediating", ("Ready=Unknown (Told) for 60 s",))
+    assert (healthy.state, healthy.says) == ("Healthy", ())
+
+
+def test_a_machine_that_names_a_node_of_this_name_elsewhere_is_not_meant(new_world: NewWorld) -> None:
+    world = sick(new_world)
+    world.api.delete(NODE, "m1")
+    world.add_node("m1", provider_id="metal://somewhere-else")
+
+    assert checks(world, "m1") == []

@@ -1,0 +1,106 @@
+"""`kubectl mend wind-down` as a person and as a program read it."""
+
+from nodemend.api import keys
+from nodemend.cli.view import as_plain
+from nodemend.cli.wind_down.leftovers import HeldHost, Leftover, StrayLock, VoidMark
+from nodemend.cli.wind_down.progress import lines_of_open, news
+from nodemend.cli.wind_down.text import render, render_broken_off
+from nodemend.cli.wind_down.view import WindDownView, wind_down_view
+from nodemend.decide.facts import Present
+from tests.unit.cli.wind_down.scenes import NOBODY, WHERE, host, open_facts, power_cycle
+
+HELD = HeldHost(host("rem-m-1"), f"{keys.OUR_HOLD_PREFIX}rem-m-1", power_cycle("m-1"), ())
+
+
+def view(*left: Leftover, ended: tuple[str, ...] = (), reason: str = "winding down") -> WindDownView:
+    return wind_down_view(reason, ended, left, WHERE)
+
+
+def test_nothing_is_left() -> None:
+    assert "\n".join(render(view(ended=("edge-07", "edge-08")))) == (
+        "paused: winding down\n"
+        "ended 2 remediations: edge-07, edge-08\n"
+        "Nothing of ours is left on any node or host.\n"
+        "  undo:  kubectl mend resume; then what is still unhealthy is remediated anew\n"
+        "Next: uninstall Nodemend (helm uninstall), or resume"
+    )
+
+
+def test_what_is_in_the_way_stands_before_what_is_not() -> None:
+    assert "\n".join(render(view(StrayLock("node-u"), HELD))) == (
+        "paused: winding down\n"
+        "NOT wound down; 1 thing is in the way:\n"
+        "  host metal3/rack-7 (off) is still held off by Metal3Remediation metal3/m-1\n"
+        "    because: Host metal3/rack-7 is being switched off.\n"
+        "    to do:   let it end: kubectl mend explain edge-07\n"
+        "Not in the way, but look at it:\n"
+        "  lock node-u in nodemend-system\n"
+        "    because: its remediation is gone; it keeps nobody from anything\n"
+        "    to do:   none; it goes with the namespace nodemend-system\n"
+        "  undo:  kubectl mend resume; then what is still unhealthy is remediated anew\n"
+        "Next: see to what is listed above, then run kubectl mend wind-down again"
+    )
+
+
+def test_without_a_policy_there_is_nothing_to_resume() -> None:
+    lines = list(render(view(reason="")))
+
+    assert lines[0] == "There is no RemediationPolicy, so nothing new begins."
+    assert not [line for line in lines if "undo" in line]
+
+
+def test_a_program_reads_the_same() -> None:
+    assert as_plain(view(VoidMark("edge-07"))) == {
+        "done": False,
+        "pauseReason": "winding down",
+        "ended": [],
+        "left": [
+            {
+                "kind": "VoidMark",
+                "what": "node edge-07 has the annotation nodemend.io/release-voided",
+                "because": "a release was called off there; the mark means nothing to anybody else",
+                "nextStep": "kubectl annotate node edge-07 nodemend.io/release-voided-",
+                "inTheWay": True,
+            }
+        ],
+    }
+
+
+def test_whoever_breaks_it_off_learns_what_stays() -> None:
+    again = "It can be run again at any time: kubectl mend wind-down"
+
+    assert render_broken_off("winding down", 2) == (
+        "Not wound down. The cluster stays paused (winding down; undo: kubectl mend resume); "
+        f"2 remediations go on ending. {again}"
+    )
+    assert render_broken_off("", 0) == (
+        f"Not wound down. There is no RemediationPolicy, so nothing new begins. {again}"
+    )
+    assert render_broken_off(None, 0) == (
+        f"Not wound down. Whether the cluster is paused now: kubectl mend status. {again}"
+    )
+
+
+def test_what_has_not_changed_is_not_told_again() -> None:
+    begun = lines_of_open(open_facts(power=Present([power_cycle("m-1"), power_cycle("m-2")])), WHERE)
+    later = lines_of_open(
+        open_facts(power=Present([power_cycle("m-1"), power_cycle("m-2", message="Power is back.")])),
+        WHERE,
+    )
+
+    assert list(news({}, begun)) == [
+        f"edge-07: Metal3Remediation metal3/m-{number} is ending, power-off: "
+        "Host metal3/rack-7 is being switched off."
+        for number in (1, 2)
+    ]
+    assert list(news(begun, later)) == [
+        "edge-07: Metal3Remediation metal3/m-2 is ending, power-off: Power is back."
+    ]
+    assert list(news(later, later)) == []
+
+
+def test_that_nobody_leads_is_told_first_and_only_where_somebody_is_needed() -> None:
+    with_one = lines_of_open(open_facts(power=Present([power_cycle("m-1")]), leader=NOBODY), WHERE)
+
+    assert next(iter(with_one.values())).startswith("remediator: nobody leads. To do: kubectl get pods")
+    assert lines_of_open(open_facts(leader=NOBODY), WHERE) == {}

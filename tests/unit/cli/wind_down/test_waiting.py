@@ -1,0 +1,380 @@
+"""Everything under way comes to its safe end by the remediator itself, and what does not is told."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nodemend.api import keys
+from nodemend.api.group_versions import (
+    BARE_METAL_HOST,
+    LEASE,
+    MANUAL_REMEDIATION,
+    METAL3_REMEDIATION,
+    NODE,
+    REMEDIATION_POLICY,
+)
+from nodemend.cli.confirm.writing import confirm, prepare
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.cli.wind_down.leftovers import HeldHost, MarkerOnLease, NotSeen, StillOpen
+from nodemend.cli.wind_down.waiting import LED_WITHIN, SWEPT_WITHIN
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.world import World
+from nodemend.testing.metal3.rack import NAMESPACE
+from tests.unit.cli.sick_world import SICK, sick_world
+from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.cli.wind_down.scenes import WHERE, Run
+from tests.unit.controllers.power_cycle.power_world import SICK as HOST
+from tests.unit.controllers.power_cycle.power_world import PowerWorld
+from tests.unit.controllers.self_remediation.fencing_world import SICK as FENCED
+from tests.unit.controllers.self_remediation.fencing_world import FencingWorld
+
+LEFT = f"{keys.OUR_HOLD_PREFIX}of-a-remediation-that-is-gone"
+
+
+@pytest.fixture
+def power() -> Iterator[PowerWorld]:
+    found = PowerWorld("wind down")
+    found.world.machines[HOST].hung = True
+    found.ask()
+    yield found
+    found.close()
+
+
+def until(world: PowerWorld, phase: str) -> None:
+    for _ in range(200):
+        if world.status.get("phase") == phase:
+            return
+        world.run(1.0)
+    raise AssertionError(f"it never came to {phase}")
+
+
+def silence(world: World) -> None:
+    """Every controller stands still from now on."""
+    for replica in world.replicas:
+        replica.process.pause(10_000.0)
+
+
+def pause_of(api: Direct) -> dict[str, str]:
+    policy = api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+    assert policy is not None
+    found: dict[str, str] = policy["spec"].get("pause", {})
+    return found
+
+
+def is_tainted(api: Direct, name: str) -> bool:
+    node = api.get(NODE, name)
+    assert node is not None
+    return any(taint["key"] == keys.OUT_OF_SERVICE for taint in node["spec"].get("taints", ()))
+
+
+def test_one_that_waits_for_a_word_ends_and_nothing_new_begins() -> None:
+    with sick_world() as (world, caller):
+        run = Run()
+        view = run.by(caller)
+        world.run(world.scheduler.now + 600.0)
+        api = world.admin_api
+
+        assert view.done
+        assert view.ended == (SICK,)
+        assert view.pause_reason == "winding down"
+        assert pause_of(api) == {"reason": "winding down", "by": "anna"}
+        # Its check still stands, and its node is still sick: it is the pause that keeps it from asking again.
+        assert api.get(MANUAL_REMEDIATION, SICK, WHERE) is None
+    assert any("AwaitingWord" in line for line in run.told)
+    assert run.told[-1] == f"{SICK}: ended"
+
+
+def test_one_that_releases_finishes_that_first() -> None:
+    with sick_world() as (world, caller):
+        shown = caller.run(lambda cluster: prepare(cluster, SICK, "", "pulled the plug"))
+        caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
+        world.run(282.0)
+        assert is_tainted(world.admin_api, SICK)
+        view = Run().by(caller)
+
+        assert view.done
+        assert not is_tainted(world.admin_api, SICK)
+
+
+@pytest.mark.parametrize("phase", ["pending", "power-off", "release", "power-on", "succeeded"])
+def test_a_power_cycle_gives_its_host_back_whatever_its_phase(power: PowerWorld, phase: str) -> None:
+    until(power, phase)
+    view = Run().by(SimulatedCaller(power.world))
+
+    assert view.done
+    assert view.ended == (HOST,)
+    assert power.remediation is None
+    assert not power.holds
+    assert power.world.machines[HOST].powered
+    assert not is_tainted(power.api, HOST)
+
+
+def test_one_that_somebody_asks_for_again_and_again_is_told_as_such(power: PowerWorld) -> None:
+    until(power, "power-off")
+
+    def insist() -> None:
+        if power.remediation is None:
+            power.ask()
+        power.world.scheduler.after(0.5, insist)
+
+    insist()
+    run = Run()
+    view = run.by(SimulatedCaller(power.world), wait=60.0)
+    power.run(60.0)
+
+    left = next(one for one in view.left if one.kind == "StillOpen")
+    assert left.because == (
+        "somebody asked for it after the winding down had begun (it belongs to Machine m-1)"
+    )
+    # Nothing came of it: the cluster is paused.
+    assert not power.holds
+    assert power.world.machines[HOST].powered
+
+
+def test_a_hold_whose_remediation_is_gone_is_told_when_nobody_gives_it_back(power: PowerWorld) -> None:
+    silence(power.world)
+    until_there = power.api.get(METAL3_REMEDIATION, "m-1", NAMESPACE)
+    assert until_there is not None
+    power.api.patch(METAL3_REMEDIATION, "m-1", {"metadata": {"finalizers": None}}, at=(NAMESPACE, ""))
+    power.patch_host({"metadata": {"annotations": {LEFT: keys.HARD_HOLD}}})
+    run = Run()
+    view = run.by(SimulatedCaller(power.world), wait=30.0)
+
+    assert not view.done
+    assert [type(one) for one in run.left] == [HeldHost]
+    assert LEFT in power.annotations
+
+
+def test_what_the_remediator_sweeps_up_is_waited_for(power: PowerWorld) -> None:
+    """A remediation has been open for a while, so hosts are looked at each minute."""
+    power.run(65.0)
+    power.patch_host({"metadata": {"annotations": {LEFT: keys.HARD_HOLD}}}, "node-2")
+    run = Run()
+    view = run.by(SimulatedCaller(power.world))
+
+    assert view.done
+    assert any(LEFT.removeprefix(keys.OUR_HOLD_PREFIX) in line for line in run.told)
+    other = power.api.get(BARE_METAL_HOST, "node-2", NAMESPACE)
+    assert other is not None
+    assert LEFT not in other["metadata"].get("annotations", {})
+
+
+def test_a_host_that_does_not_come_back_is_told_although_nothing_of_ours_holds_it(power: PowerWorld) -> None:
+    until(power, "power-on")
+    power.patch_host({"metadata": {"annotations": {keys.HOST_PAUSED: "somebody"}}})
+    run = Run()
+    view = run.by(SimulatedCaller(power.world))
+
+    assert view.done
+    assert [one.kind for one in view.left] == ["HostNotBack"]
+    assert not power.world.machines[HOST].powered
+
+
+def test_a_host_that_is_on_its_way_back_is_waited_for(power: PowerWorld) -> None:
+    until(power, "power-on")
+    power.patch_host({"metadata": {"annotations": {keys.HOST_PAUSED: "somebody"}}})
+    unpaused: dict[str, Any] = {"metadata": {"annotations": {keys.HOST_PAUSED: None}}}
+    # By then its remediation has given up waiting for it.
+    power.world.scheduler.after(100.0, lambda: power.patch_host(unpaused))
+    run = Run()
+    view = run.by(SimulatedCaller(power.world))
+
+    assert view.done
+    assert view.left == ()
+    assert any("is off, and nothing of ours holds it" in line for line in run.told)
+    assert power.world.machines[HOST].powered
+
+
+def test_what_nobody_sweeps_up_is_waited_for_no_longer_than_a_sweep_takes() -> None:
+    power = PowerWorld("nothing open")
+    try:
+        power.run(700.0)
+        power.patch_host({"metadata": {"annotations": {LEFT: keys.HARD_HOLD}}})
+        before = power.world.scheduler.now
+        view = Run().by(SimulatedCaller(power.world))
+        took = power.world.scheduler.now - before
+    finally:
+        power.close()
+
+    assert not view.done
+    assert SWEPT_WITHIN <= took < SWEPT_WITHIN + 30.0
+
+
+def test_without_a_remediator_it_says_so_at_once_and_does_not_wait_for_the_whole_time() -> None:
+    with sick_world() as (world, caller):
+        silence(world)
+        world.run(world.scheduler.now + 60.0)
+        run, before = Run(), world.scheduler.now
+        view = run.by(caller)
+        took = world.scheduler.now - before
+
+        assert run.told[0].startswith("remediator: remediator-")
+        assert "has been silent" in run.told[0]
+        assert "app.kubernetes.io/component=remediator" in run.told[0]
+        assert not view.done
+        assert LED_WITHIN <= took < LED_WITHIN + 30.0
+        (left,) = run.left
+        assert isinstance(left, StillOpen)
+        assert left.unattended
+
+
+def test_without_a_remediator_and_with_nothing_left_all_is_well() -> None:
+    with sick_world(until=70.0) as (world, caller):
+        silence(world)
+        world.run(world.scheduler.now + 60.0)
+
+        assert Run().by(caller).done
+
+
+def test_one_that_does_not_end_in_time_is_told_with_what_it_waits_for(power: PowerWorld) -> None:
+    until(power, "release")
+    run = Run()
+    view = run.by(SimulatedCaller(power.world), wait=4.0)
+
+    assert not view.done
+    held = next(one for one in view.left if one.kind == "HeldHost")
+    assert (
+        held.what == f"host {NAMESPACE}/{HOST} (off) is still held off by Metal3Remediation {NAMESPACE}/m-1"
+    )
+    assert "TaintedNode" in {one.kind for one in view.left}
+    assert "StillOpen" in {one.kind for one in view.left}
+    # Again, and for longer.
+    assert Run().by(SimulatedCaller(power.world)).done
+
+
+def test_a_second_run_changes_nothing() -> None:
+    with sick_world() as (world, caller):
+        Run().by(caller)
+        before = world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+        view = Run().by(caller)
+
+        assert view.done
+        assert view.ended == ()
+        assert world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME) == before
+
+
+def test_a_pause_that_stands_keeps_its_reason_unless_it_would_end_by_itself() -> None:
+    with sick_world() as (world, caller):
+        api = world.admin_api
+        api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": {"reason": "swap"}}})
+        assert Run().by(caller).pause_reason == "swap"
+        ends = {"reason": "swap", "until": "2100-01-01T00:00:00Z"}
+        api.patch(REMEDIATION_POLICY, "cluster", {"spec": {"pause": ends}})
+        assert Run().by(caller).pause_reason == "winding down"
+        assert "until" not in pause_of(api)
+
+
+def test_without_a_policy_nothing_begins_anyway_and_none_is_made() -> None:
+    with sick_world() as (world, caller):
+        world.admin_api.delete(REMEDIATION_POLICY, keys.POLICY_NAME)
+        view = Run().by(caller)
+
+        assert view.done
+        assert view.pause_reason == ""
+        assert world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME) is None
+
+
+@pytest.mark.parametrize("hidden", ["nodes", "manualremediations", "leases"])
+def test_what_may_not_be_seen_is_not_nothing(hidden: str) -> None:
+    with sick_world(until=70.0) as (world, _):
+        run, before = Run(), world.scheduler.now
+        view = run.by(SimulatedCaller(world, hidden=(hidden,)))
+
+        assert not view.done
+        assert NotSeen in {type(one) for one in run.left}
+        assert world.scheduler.now - before < 10.0
+
+
+def test_hosts_that_may_not_be_seen_are_none_where_metal3_is_not_installed(power: PowerWorld) -> None:
+    with sick_world(until=70.0) as (world, _):
+        assert Run().by(SimulatedCaller(world, hidden=("baremetalhosts",))).done
+    until(power, "power-off")
+    run = Run()
+    view = run.by(SimulatedCaller(power.world, hidden=("baremetalhosts",)))
+
+    assert not view.done
+    assert [type(one) for one in run.left] == [NotSeen]
+
+
+def test_one_that_may_not_be_ended_is_told_with_the_refusal() -> None:
+    with sick_world() as (_, caller):
+        caller.forbid_deletion(MANUAL_REMEDIATION.plural)
+        view = Run().by(caller, wait=10.0)
+
+        (left,) = view.left
+        assert "it was not told to end" in left.because
+        assert "has no right to" in left.because
+
+
+def test_a_cluster_that_is_silent_for_a_while_is_asked_again(power: PowerWorld) -> None:
+    until(power, "release")
+    caller, run = SimulatedCaller(power.world), Run()
+    power.world.scheduler.after(2.0, caller.cut)
+    power.world.scheduler.after(45.0, caller.heal)
+    view = run.by(caller)
+
+    assert view.done
+    assert len([line for line in run.told if line.startswith("no answer from the cluster")]) == 1
+
+
+def test_a_cluster_that_stays_silent_ends_it(power: PowerWorld) -> None:
+    until(power, "release")
+    caller, run = SimulatedCaller(power.world), Run()
+    power.world.scheduler.after(2.0, caller.cut)
+    with pytest.raises(CommandFailure) as failed:
+        run.by(caller, wait=60.0)
+
+    assert failed.value.code is ExitCode.NO_ANSWER
+    assert run.course.paused_for == "winding down"
+    assert run.course.open
+
+
+@pytest.fixture
+def fencing() -> Iterator[FencingWorld]:
+    found = FencingWorld("wind down")
+    yield found
+    assert found.twice == []
+    found.close()
+
+
+def test_a_node_that_was_asked_to_reset_itself_is_asked_no_more(fencing: FencingWorld) -> None:
+    fencing.cut_off()
+    fencing.ask()
+    fencing.run_until(lambda: fencing.marker is not None, 10.0)
+    view = Run().by(SimulatedCaller(fencing.world))
+
+    assert view.done
+    assert view.ended == (FENCED,)
+    assert fencing.remediation is None
+    assert fencing.marker is None
+    assert not fencing.out_of_service
+
+
+def _leave_a_marker(fencing: FencingWorld) -> None:
+    text = '{"nodeUID":"uid","bootID":"another","remediationUID":"gone"}'
+    change = {"metadata": {"annotations": {keys.MARKER: text}}}
+    fencing.api.patch(LEASE, FENCED, change, at=(keys.AGENT_NAMESPACE, ""))
+
+
+def test_a_marker_whose_remediation_is_gone_is_waited_for_until_the_remediator_takes_it_off(
+    fencing: FencingWorld,
+) -> None:
+    fencing.cut_off()
+    _leave_a_marker(fencing)
+    run = Run()
+    view = run.by(SimulatedCaller(fencing.world))
+
+    assert view.done
+    assert fencing.marker is None
+
+
+def test_a_marker_that_nobody_takes_off_is_in_the_way(fencing: FencingWorld) -> None:
+    fencing.cut_off()
+    silence(fencing.world)
+    _leave_a_marker(fencing)
+    run = Run()
+    view = run.by(SimulatedCaller(fencing.world), wait=300.0)
+
+    assert not view.done
+    assert [type(one) for one in run.left if not isinstance(one, NotSeen)] == [MarkerOnLease]

@@ -1,0 +1,207 @@
+"""The sweep over all agents, on a simulated API server."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from nodemend.api import keys
+from nodemend.api.agent_lease import AgentReport, Marker, PeerProposal, WatchdogReport
+from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
+from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION
+from nodemend.controllers.agents.sweep import SILENT_AFTER, AgentSweep
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_request import Method
+from nodemend.testing.api_server.admission import ADMIN
+from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.world import Account
+from nodemend.testing.network import GOOD_LINK, Link
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+from nodemend.testing.transport import SimulatedTransport
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+class Place:
+    def __init__(self) -> None:
+        self.scheduler = Scheduler("agents")
+        self.server = SimulatedApiServer(
+            self.scheduler.wall,
+            definitions=[definition_of(custom) for custom in CUSTOM_RESOURCES],
+            namespaces=(*NAMESPACES, keys.AGENT_NAMESPACE),
+        )
+        self.account = Account(self.server, ADMIN)
+        self.api = Direct(self.account)
+        self.process = SimulatedProcess(self.scheduler, "remediator", HostClock())
+        client = ApiClient(SimulatedTransport(Link(self.process, self.account, GOOD_LINK)), self.process)
+        self.sweeper = AgentSweep(Reader(client, self.process), client)
+
+    def have(self, name: str, *, zone: str = "a", uid: str = "", role: str = "worker", **report: Any) -> None:
+        labels = {ZONE: zone, f"node-role.kubernetes.io/{role}": ""}
+        node = self.api.create(NODE, {"metadata": {"name": name, "labels": labels}})
+        usual: dict[str, Any] = {
+            "node_uid": uid or node["metadata"]["uid"],
+            "boot_id": f"{name}-1",
+            "sequence": 5,
+            "acknowledged": 4,
+            "steady_since": 1,
+            "feed_lease": 35.0,
+            "contact_age": 15.0,
+            "watchdog": WatchdogReport(class_="hardware", effective=10.0),
+            "address": f"{name}:9443",
+        }
+        text = msgspec.json.encode(AgentReport(**{**usual, **report})).decode()
+        metadata = {"name": name, "annotations": {keys.AGENT_REPORT: text}}
+        self.api.create(LEASE, {"metadata": metadata, "spec": {}}, keys.AGENT_NAMESPACE)
+
+    def renew(self, name: str, sequence: int) -> None:
+        text = self.annotation(name, keys.AGENT_REPORT)
+        assert text is not None
+        changed = msgspec.json.decode(text) | {"sequence": sequence}
+        self.note(name, keys.AGENT_REPORT, msgspec.json.encode(changed).decode())
+
+    def note(self, name: str, key: str, text: str) -> None:
+        change = {"metadata": {"annotations": {key: text}}}
+        self.api.patch(LEASE, name, change, at=(keys.AGENT_NAMESPACE, ""))
+
+    def annotation(self, name: str, key: str) -> str | None:
+        lease = self.api.get(LEASE, name, keys.AGENT_NAMESPACE)
+        assert lease is not None
+        found: str | None = lease["metadata"]["annotations"].get(key)
+        return found
+
+    def peers_of(self, name: str) -> set[str]:
+        text = self.annotation(name, keys.PEER_PROPOSAL)
+        return set() if text is None else {p.name for p in msgspec.json.decode(text, type=PeerProposal).peers}
+
+    def sweep(self) -> None:
+        async def once() -> None:
+            await self.sweeper.sweep()
+
+        self.process.spawn(once(), "sweep")
+        self.scheduler.run(self.scheduler.now + 10.0)
+        assert not self.process.unjoined_failures
+
+
+def test_everybody_is_proposed_the_others_once() -> None:
+    place = Place()
+    for name in ("a", "b", "c"):
+        place.have(name)
+
+    place.sweep()
+    written = place.account.asked[Method.PATCH]
+    place.sweep()
+
+    assert {name: place.peers_of(name) for name in "abc"} == {
+        "a": {"b", "c"},
+        "b": {"a", "c"},
+        "c": {"a", "b"},
+    }
+    assert place.account.asked[Method.PATCH] == written == 3
+
+
+def test_beside_the_only_member_of_a_control_plane_two_nodes_have_no_peers() -> None:
+    place = Place()
+    place.have("a", role="control-plane")
+    for name in ("b", "c"):
+        place.have(name)
+    place.sweep()
+    assert {name: place.peers_of(name) for name in "abc"} == {"a": {"b", "c"}, "b": set(), "c": set()}
+
+    place.have("d")
+    place.sweep()
+    assert place.peers_of("b") == {"a", "c", "d"}
+
+
+def test_a_lease_whose_node_is_gone_or_another_is_nobodys_peer() -> None:
+    place = Place()
+    for name in ("a", "b"):
+        place.have(name)
+    place.have("c", uid="another")
+    place.have("d")
+    place.api.delete(NODE, "d")
+
+    place.sweep()
+
+    assert (place.peers_of("a"), place.peers_of("c"), place.peers_of("d")) == ({"b"}, set(), set())
+
+
+def test_who_falls_silent_is_replaced_after_a_while() -> None:
+    place = Place()
+    names = [f"n{number}" for number in range(10)]
+    for name in names:
+        place.have(name)
+    place.sweep()
+    assert "n9" in place.peers_of("n0")
+
+    place.scheduler.run(place.scheduler.now + SILENT_AFTER)
+    for name in names[:9]:
+        place.renew(name, 6)
+    place.sweep()
+
+    assert place.peers_of("n0") == set(names[1:9])
+
+
+def test_when_all_fall_silent_nothing_changes() -> None:
+    place = Place()
+    for name in ("a", "b", "c"):
+        place.have(name)
+    place.sweep()
+    place.scheduler.run(place.scheduler.now + SILENT_AFTER)
+
+    place.sweep()
+
+    assert place.peers_of("a") == {"b", "c"}
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_marker_is_taken_off_when_its_remediation_is_gone(gone: bool) -> None:
+    place = Place()
+    place.have("a")
+    made = place.api.create(SELF_REMEDIATION, {"metadata": {"name": "a"}, "spec": {}}, "default")
+    marker = Marker(node_uid="u", boot_id="a-1", remediation_uid=made["metadata"]["uid"])
+    place.note("a", keys.MARKER, msgspec.json.encode(marker).decode())
+    if gone:
+        place.api.delete(SELF_REMEDIATION, "a", "default")
+
+    place.sweep()
+
+    assert (place.annotation("a", keys.MARKER) is None) is gone
+
+
+def test_a_marked_lease_is_left_alone_otherwise() -> None:
+    place = Place()
+    for name in ("a", "b"):
+        place.have(name)
+    made = place.api.create(SELF_REMEDIATION, {"metadata": {"name": "a"}, "spec": {}}, "default")
+    marker = Marker(node_uid="u", boot_id="a-1", remediation_uid=made["metadata"]["uid"])
+    place.note("a", keys.MARKER, msgspec.json.encode(marker).decode())
+
+    place.sweep()
+
+    assert (place.peers_of("a"), place.peers_of("b")) == (set(), set())
+
+
+def test_what_cannot_be_read_is_left_alone() -> None:
+    place = Place()
+    place.have("a")
+    place.note("a", keys.MARKER, "no marker at all")
+
+    place.sweep()
+
+    assert place.annotation("a", keys.MARKER) == "no marker at all"
+    assert place.peers_of("a") == set()
+
+
+def test_where_nodes_may_not_be_listed_nothing_is_proposed() -> None:
+    place = Place()
+    for name in ("a", "b"):
+        place.have(name)
+    place.account.forbidden.add((Method.GET, "nodes"))
+
+    place.sweep()
+
+    assert place.account.asked[Method.PATCH] == 0

@@ -1,0 +1,88 @@
+"""What people hear of CAPM3's remediations, on those themselves."""
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from nodemend.api.capm3_remediation import Capm3Remediation
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.power_cycle import Metal3Remediation, Metal3RemediationSpec
+from nodemend.controllers.capm3_remediation.recorder import Capm3RemediationRecorder
+from nodemend.decide.capm3_holds import ServedByCapm3
+from nodemend.decide.capm3_remediation import Ask, Step, Tell, Withdraw
+from nodemend.decide.holds import Hold
+from nodemend.decide.remediation_steps import AddFinalizer, DropFinalizer
+from nodemend.kube.event_book import Happening
+from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log
+
+THEIRS = Capm3Remediation(metadata=ObjectMeta(name="m1", namespace="metal3", uid="theirs"))
+GOING = THEIRS.but(metadata=THEIRS.metadata.but(deletion_timestamp="2026-01-01T00:00:00Z"))
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.stream = io.StringIO()
+        self.events: list[Happening] = []
+        log = open_log(
+            LogStream(self.stream),
+            form=LogForm.JSON,
+            level=LogLevel.INFO,
+            fixed={},
+            wall=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+        )
+        self.recorder = Capm3RemediationRecorder(log, self.events.append)
+
+    @property
+    def warnings(self) -> list[str]:
+        lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
+        return [line["note"] for line in lines if line["level"] == "warning"]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "step", "reason", "words"),
+    [
+        (
+            THEIRS,
+            Ask(Metal3RemediationSpec()),
+            "StandInMade",
+            "Metal3Remediation m1 of remediation.metal3.io",
+        ),
+        (GOING, Withdraw(Metal3Remediation()), "StandInWithdrawn", "It is no longer wanted"),
+        (THEIRS, Withdraw(Metal3Remediation()), "StandInWithdrawn", "CAPM3 serves it"),
+        (THEIRS, Tell("Failed", 1, again=False), "RemediationFailed", "It has failed, or was stopped"),
+    ],
+)
+def test_told(theirs: Capm3Remediation, step: Step, reason: str, words: str) -> None:
+    heard = Heard()
+    heard.recorder.took(theirs, step)
+    [event] = heard.events
+    assert event.reason == reason
+    assert words in event.note
+    assert (event.regarding.api_version, event.regarding.name, event.regarding.uid) == (
+        "infrastructure.cluster.x-k8s.io/v1beta1",
+        "m1",
+        "theirs",
+    )
+
+
+@pytest.mark.parametrize("step", [AddFinalizer(), DropFinalizer(), Tell("Running", 0, again=True)])
+def test_what_its_status_says_is_no_event(step: Step) -> None:
+    heard = Heard()
+    heard.recorder.took(THEIRS, step)
+    assert heard.events == []
+
+
+def test_why_it_is_left_alone_is_told_on_it() -> None:
+    heard = Heard()
+    heard.recorder.held(THEIRS, Hold(ServedByCapm3("its finalizer is on it")))
+    [event] = heard.events
+    assert event.note.startswith("CAPM3 serves it: its finalizer is on it.")
+
+
+def test_that_they_cannot_be_served_is_logged_once_and_again_when_it_comes_back() -> None:
+    heard = Heard()
+    for why in ("gone", "gone", "", "gone"):
+        heard.recorder.unserved(why)
+    assert heard.warnings == ["gone", "gone"]

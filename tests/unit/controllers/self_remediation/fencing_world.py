@@ -1,0 +1,117 @@
+"""A cluster whose machines end themselves, and a SelfRemediation of one of them."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.agent_lease import WatchdogReport
+from nodemend.api.group_versions import LEASE, NODE, POD, SELF_REMEDIATION
+from nodemend.kube.api_request import Selection
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.cluster.direct import Object
+from nodemend.testing.cluster.fenced_machine import HARDWARE, FencedMachine, Rack
+from nodemend.testing.cluster.machines import Machine
+from nodemend.testing.cluster.world import Account, Shape, World
+
+SICK: Final = "node-1"
+NOBODY: Final = {"selector": {"matchLabels": {"nobody": "checks"}}}
+
+
+class FencingWorld:
+    """Nobody checks: the test asks by itself."""
+
+    def __init__(
+        self, seed: str, *, machines: int = 5, gated: bool = True, watchdog: WatchdogReport = HARDWARE
+    ) -> None:
+        shape = Shape(people=False, self_fencing=True, machines=machines, workloads=10, check=NOBODY)
+        self.twice: list[str] = []
+        """Workloads that were started while another machine still ran them."""
+        self.world = World(seed, shape, self._note_start)
+        self.api = self.world.admin_api
+        self.agents = Account(self.world.server, User("agents"))
+        self.rack = Rack(self.api, self.agents, self.world.scheduler)
+        for machine in self.world.machines.values():
+            self.rack.fence(machine, gated=gated, watchdog=watchdog)
+        self.run(60.0)
+
+    @property
+    def sick(self) -> FencedMachine:
+        return self.rack.members[SICK]
+
+    def ask(self, **spec: Any) -> None:
+        """As a NodeHealthCheck does: named like the node."""
+        self.api.create(SELF_REMEDIATION, {"metadata": {"name": SICK}, "spec": spec}, keys.SYSTEM_NAMESPACE)
+
+    def withdraw(self) -> None:
+        self.api.delete(SELF_REMEDIATION, SICK, keys.SYSTEM_NAMESPACE)
+
+    def cut_off(self) -> None:
+        """From the API and from its peers."""
+        self.sick.machine.connected, self.sick.deaf = False, True
+
+    def run(self, seconds: float) -> None:
+        self.world.run(self.world.scheduler.now + seconds)
+
+    def run_until(self, condition: Callable[[], bool], within: float) -> float:
+        """Seconds that it took."""
+        began = self.world.scheduler.now
+        while not condition():
+            assert self.world.scheduler.now < began + within, self.remediation
+            self.run(0.5)
+        return self.world.scheduler.now - began
+
+    @property
+    def remediation(self) -> Object | None:
+        return self.api.get(SELF_REMEDIATION, SICK, keys.SYSTEM_NAMESPACE)
+
+    @property
+    def status(self) -> Object:
+        found = self.remediation
+        assert found is not None
+        status: Object = found.get("status", {})
+        return status
+
+    @property
+    def why(self) -> str:
+        return self._condition("Processing")["reason"]
+
+    @property
+    def node(self) -> Object:
+        found = self.api.get(NODE, SICK)
+        assert found is not None
+        return found
+
+    @property
+    def marker(self) -> str | None:
+        lease = self.api.get(LEASE, SICK, keys.AGENT_NAMESPACE)
+        assert lease is not None
+        found: str | None = lease["metadata"].get("annotations", {}).get(keys.MARKER)
+        return found
+
+    @property
+    def out_of_service(self) -> bool:
+        taints = self.node["spec"].get("taints", [])
+        return any(taint["key"] == keys.OUT_OF_SERVICE for taint in taints)
+
+    @property
+    def pods(self) -> set[str]:
+        """Bound to the sick node."""
+        found = self.api.list(POD, Selection(fields=f"spec.nodeName={SICK}"))
+        return {pod["metadata"]["name"] for pod in found}
+
+    def runs_elsewhere(self, workload: str) -> bool:
+        others = (one for name, one in self.world.machines.items() if name != SICK)
+        return any(workload in other.running.values() for other in others)
+
+    def close(self) -> None:
+        self.rack.close()
+        self.world.close()
+
+    def _condition(self, kind: str) -> dict[str, str]:
+        return next(one for one in self.status["conditions"] if one["type"] == kind)
+
+    def _note_start(self, machine: Machine, workload: str) -> None:
+        """While it is made there is only one boot of everything."""
+        others = self.world.machines.values() if hasattr(self, "world") else ()
+        if any(workload in other.running.values() for other in others if other is not machine):
+            self.twice.append(workload)

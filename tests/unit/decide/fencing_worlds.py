@@ -1,0 +1,116 @@
+"""Facts to start a story of self-fencing from, and what a test changes about them."""
+
+from dataclasses import replace
+from typing import Any
+
+from nodemend.api import keys
+from nodemend.api.agent_lease import AgentReport, Marker, WatchdogReport
+from nodemend.api.evidence import Evidence
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.self_remediation import (
+    MarkedLease,
+    Phase,
+    ProvenPeer,
+    SelfRemediation,
+    SelfRemediationSpec,
+    SelfRemediationStatus,
+)
+from nodemend.decide.agent_facts import AgentFacts
+from nodemend.decide.contact_evidence import Contact
+from nodemend.decide.facts import Absent, Present
+from nodemend.decide.proven_seconds import Look
+from nodemend.decide.remediation_life import HeldBy
+from nodemend.decide.remediation_steps import Left
+from nodemend.decide.self_remediation_facts import SelfFacts
+from tests.unit.decide.worlds import ACTING, SILENT_LEASE, SILENT_NODE
+
+PEERS = ("a", "b", "c", "d")
+REPORT = AgentReport(
+    node_uid="uid-1",
+    boot_id="boot-1",
+    sequence=9,
+    acknowledged=8,
+    steady_since=1,
+    feed_lease=35.0,
+    contact_age=15.0,
+    watchdog=WatchdogReport(class_="hardware", effective=10.0),
+    peers=(PEERS,),
+    boot_gate=True,
+)
+NEW_BOOT = REPORT.but(boot_id="boot-2", sequence=10)
+MARKER = Marker(node_uid="uid-1", boot_id="boot-1", remediation_uid="rem-1")
+UNMARKED = AgentFacts("lease-1", "70", REPORT, None)
+MARKED = AgentFacts("lease-1", "71", REPORT, MARKER)
+BACK = AgentFacts("lease-1", "72", NEW_BOOT, MARKER)
+
+PENDING = SelfRemediationStatus(epoch=7, node_uid="uid-1", boot_id="boot-1")
+FENCING = PENDING.but(phase=Phase.FENCING)
+NOTED = FENCING.but(marked=MarkedLease(uid="lease-1", version="71"))
+BY_TIME = Evidence(
+    class_="E4", node_uid="uid-1", boot_id="boot-1", by="its watchdog", last_renew_time="12:00:00"
+)
+BY_NEW_BOOT = BY_TIME.but(class_="E2", by="its agent")
+RELEASING = NOTED.but(evidence=BY_TIME, tainted=True, phase=Phase.RELEASING)
+RELEASED = RELEASING.but(released=True, phase=Phase.RECOVERING)
+RECOVERING = RELEASED.but(tainted=False)
+
+
+def proven(seconds: float) -> tuple[ProvenPeer, ...]:
+    return tuple(
+        ProvenPeer(
+            name=name,
+            node_uid=f"uid-{name}",
+            boot_id="boot",
+            acknowledged=4,
+            milliseconds=round(seconds * 1000),
+        )
+        for name in PEERS
+    )
+
+
+def looks(covered_until: float | None = 1010.0) -> dict[str, Look]:
+    return {
+        name: Look(
+            Contact(
+                uid=f"uid-{name}",
+                boot_id="boot",
+                sequence=12,
+                acknowledged=11,
+                steady_since=1,
+                contact_age=15.0,
+            ),
+            covered_until,
+        )
+        for name in PEERS
+    }
+
+
+def remediation(status: SelfRemediationStatus, *, deleting: bool = False, **spec: Any) -> SelfRemediation:
+    metadata = ObjectMeta(
+        name="n1",
+        namespace="nodemend-system",
+        uid="rem-1",
+        resource_version="55",
+        finalizers=(keys.SAFE_END,),
+        deletion_timestamp="2026-01-01T00:00:00Z" if deleting else None,
+    )
+    return SelfRemediation(metadata=metadata, spec=SelfRemediationSpec(**spec), status=status)
+
+
+def facts(about: SelfRemediation, **changes: Any) -> SelfFacts:
+    """A silent node that feeds its watchdog by the rules, and is not marked, but for what `changes` say."""
+    usual = SelfFacts(
+        remediation=about,
+        epoch=7,
+        node=Present(SILENT_NODE),
+        void_mark="",
+        lease=Present(SILENT_LEASE),
+        lock=Present(HeldBy(ours=True, holder="SelfRemediation n1")),
+        policy=Present(ACTING),
+        others=Present(0),
+        control_plane=Absent(),
+        left=Present(Left(2, 1)),
+        agent=Present(UNMARKED),
+        now=1000.0,
+    )
+    return replace(usual, **changes)

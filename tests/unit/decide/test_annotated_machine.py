@@ -1,0 +1,162 @@
+"""What an annotation asks for: healed when it is sick, cleared when it is well, and never in silence."""
+
+import pytest
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.keys import EXTERNAL_REMEDIATION
+from nodemend.decide import guard_holds
+from nodemend.decide.annotated_machine import (
+    BELIEVED_FOR,
+    STANDS_FOR,
+    Answer,
+    Asking,
+    ByAnnotation,
+    Clear,
+    Request,
+    decide_annotated,
+    judge_annotated,
+)
+from nodemend.decide.escalation import Trying
+from nodemend.decide.findings import AskedFor
+from nodemend.decide.holds import CannotRead, Hold
+from nodemend.decide.machine_health import (
+    MachineFacts,
+    NodeAwaited,
+    NodeFound,
+    NodeMissing,
+    NodeSeen,
+    NodeUnseen,
+)
+from nodemend.decide.node_health import ConditionSeen, Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.decide.remediation_request import Create, Leave, Open, Withdraw
+from nodemend.decide.storm_guard import Go
+
+SICK = Unhealthy(AskedFor(EXTERNAL_REMEDIATION, STANDS_FOR, STANDS_FOR))
+SUSPECT = Suspect(AskedFor(EXTERNAL_REMEDIATION, 5.0, STANDS_FOR))
+WELL = Healthy(BELIEVED_FOR)
+STORM = Hold(guard_holds.TooManyUnhealthy("the cluster", 9, 10, "40%", 4))
+DRY = Hold(guard_holds.DryRun(policy_exists=True))
+ASKED = Asking("")
+
+
+def a_remediation(*, committed: bool = False, finished: bool = False, failed: bool = False) -> Open:
+    trying = Trying(0, 10.0, failed=failed)
+    return Open(
+        "Metal3Remediation a/m1",
+        ours=True,
+        ending=False,
+        committed=committed,
+        finished=finished,
+        trying=trying,
+    )
+
+
+def the_way(
+    asking: Asking | None = ASKED, answer: Open | None = None, to: str = "", other: str = ""
+) -> ByAnnotation:
+    return ByAnnotation(asking, Answer(answer, to) if answer is not None else None, other, healthy_delay=0.0)
+
+
+def ready(status: ConditionStatus, seconds: float = 70.0) -> NodeFound:
+    return NodeFound(
+        (ConditionSeen("Ready", status, seconds), ConditionSeen("Odd", ConditionStatus.TRUE, 9.0))
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "asked_for", "expected"),
+    [
+        (ready(ConditionStatus.TRUE), STANDS_FOR, Healthy(70.0)),
+        (ready(ConditionStatus.TRUE), None, Healthy(70.0)),
+        (ready(ConditionStatus.FALSE), STANDS_FOR, SICK),
+        (ready(ConditionStatus.UNKNOWN), STANDS_FOR, SICK),
+        (NodeFound(()), STANDS_FOR, SICK),
+        (NodeMissing("n1"), STANDS_FOR, SICK),
+        (NodeAwaited(5.0), STANDS_FOR, SICK),
+        (ready(ConditionStatus.UNKNOWN), 5.0, SUSPECT),
+        (NodeMissing("n1"), 5.0, SUSPECT),
+        (NodeUnseen("its cluster does not answer"), STANDS_FOR, Unjudged("its cluster does not answer")),
+        (NodeUnseen("its cluster does not answer"), None, Unjudged("its cluster does not answer")),
+    ],
+)
+def test_a_node_that_is_not_ready_is_sick_when_somebody_asks(
+    node: NodeSeen, asked_for: float | None, expected: NodeHealth
+) -> None:
+    assert judge_annotated(MachineFacts(node, asked_externally_for=asked_for)) == expected
+
+
+@pytest.mark.parametrize("node", [ready(ConditionStatus.UNKNOWN), NodeMissing("n1"), NodeAwaited(5.0)])
+def test_when_nobody_asks_it_is_not_sick_and_not_counted_as_well_either(node: NodeSeen) -> None:
+    assert isinstance(judge_annotated(MachineFacts(node)), Unjudged)
+
+
+def test_a_machine_that_is_being_deleted_is_not_judged() -> None:
+    facts = MachineFacts(ready(ConditionStatus.UNKNOWN), asked_externally_for=STANDS_FOR, deleting=True)
+    assert judge_annotated(facts) == Unjudged("it is being deleted")
+
+
+SERVED = Asking("", served_by="somebody")
+OWNED = Asking("", owner_asked="The MachineSet of the Machine")
+
+
+@pytest.mark.parametrize(
+    ("health", "way", "guarded", "expected"),
+    [
+        # Nobody asks.
+        (SICK, the_way(None), Go(), Leave()),
+        (WELL, the_way(None), Go(), Leave()),
+        # Somebody asks, and nothing was begun.
+        (SUSPECT, the_way(), Go(), Leave(STANDS_FOR - 5.0)),
+        (SICK, the_way(), Go(), Create()),
+        (SICK, the_way(), STORM, STORM),
+        (SICK, the_way(SERVED), Go(), Hold(guard_holds.AnnotationServed("somebody"))),
+        (SICK, the_way(OWNED), Go(), Hold(guard_holds.OtherRemediation("The MachineSet of the Machine"))),
+        (SICK, the_way(other="Other a/b"), Go(), Hold(guard_holds.OtherRemediation("Other a/b"))),
+        (Unjudged("dark"), the_way(), Go(), Hold(CannotRead("the Node", "dark"))),
+        # It is well: the annotation goes, once that is believable and something may be written at all.
+        (WELL, the_way(), Go(), Clear("")),
+        (WELL, the_way(Asking("7")), STORM, Clear("7")),
+        (WELL, the_way(), DRY, DRY),
+        (Healthy(40.0), the_way(), Go(), Leave(20.0)),
+        (Healthy(60.0), the_way(), Go(), Clear("")),
+        (Healthy(None), the_way(), Go(), Leave(BELIEVED_FOR)),
+        # It has its remediation.
+        (SICK, the_way(answer=a_remediation()), STORM, Leave()),
+        (SICK, the_way(answer=a_remediation(failed=True)), Go(), Hold(guard_holds.RemediesExhausted(1))),
+        (SICK, the_way(answer=a_remediation(committed=True)), Go(), Leave()),
+        (WELL, the_way(answer=a_remediation(committed=True)), Go(), Leave()),
+        (WELL, the_way(answer=a_remediation()), DRY, Clear("")),
+        (WELL, the_way(answer=a_remediation(committed=True, finished=True)), DRY, Clear("")),
+        # What healed one boot does not heal the next.
+        (SICK, the_way(answer=a_remediation(committed=True, finished=True)), Go(), Withdraw()),
+        (Unjudged("dark"), the_way(answer=a_remediation()), Go(), Leave()),
+    ],
+)
+def test_the_table(health: NodeHealth, way: ByAnnotation, guarded: Go | Hold, expected: Request) -> None:
+    assert decide_annotated(health, way, guarded) == expected
+
+
+def test_another_asking_is_not_cleared_by_the_answer_to_the_one_before() -> None:
+    way = the_way(Asking("second"), a_remediation(finished=True), to="first")
+    assert decide_annotated(WELL, way, Go()) == Withdraw()
+
+
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize("health", [SICK, SUSPECT, WELL, Unjudged("dark")])
+def test_an_asking_that_is_taken_back_withdraws_what_it_asked_for_unless_something_was_released(
+    health: NodeHealth, *, committed: bool, finished: bool
+) -> None:
+    way = the_way(None, a_remediation(committed=committed, finished=finished))
+    expected = Leave() if committed and not finished else Withdraw()
+    assert decide_annotated(health, way, STORM) == expected
+
+
+@pytest.mark.parametrize("health", [SICK, SUSPECT, WELL, Healthy(None), Unjudged("dark")])
+@pytest.mark.parametrize("asking", [ASKED, SERVED, OWNED])
+@pytest.mark.parametrize("answer", [None, a_remediation(), a_remediation(failed=True)])
+@pytest.mark.parametrize("other", ["", "Other a/b"])
+def test_a_closed_guard_begins_nothing_whatever_is_asked(
+    health: NodeHealth, asking: Asking, answer: Open | None, other: str
+) -> None:
+    assert decide_annotated(health, the_way(asking, answer, other=other), STORM) != Create()

@@ -1,0 +1,32 @@
+"""What the rest of a certificate's life is worth."""
+
+import pytest
+
+from nodemend.decide.certificate_life import CertificateStanding, judge_certificate
+
+FRESH, AGING, ENDING, OVER = CertificateStanding
+HOUR = 3600.0
+
+
+@pytest.mark.parametrize(
+    ("life", "left", "feed_lease", "standing"),
+    [
+        (24 * HOUR, 24 * HOUR, 35.0, FRESH),
+        (24 * HOUR, 8 * HOUR + 1, 35.0, FRESH),
+        (24 * HOUR, 8 * HOUR, 35.0, AGING),
+        (24 * HOUR, 6 * HOUR + 1, 35.0, AGING),
+        (24 * HOUR, 6 * HOUR, 35.0, ENDING),
+        (24 * HOUR, 1.0, 35.0, ENDING),
+        (24 * HOUR, 0.0, 35.0, OVER),
+        (24 * HOUR, -5.0, 35.0, OVER),
+        # A short one: it must not end before a feed lease could.
+        (600.0, 301.0, 300.0, FRESH),
+        (600.0, 300.0, 300.0, ENDING),
+    ],
+)
+def test_a_standing(life: float, left: float, feed_lease: float, standing: CertificateStanding) -> None:
+    assert judge_certificate(life, left, feed_lease) is standing
+
+
+def test_only_the_first_two_let_a_node_count_on_its_peers() -> None:
+    assert [one.lasts for one in CertificateStanding] == [True, True, False, False]

@@ -1,0 +1,83 @@
+"""The feed lease, and the question before every ping."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodemend.decide.feed_lease import (
+    FeedLease,
+    GapTooLong,
+    IsCondemned,
+    LeaseOver,
+    MayPing,
+    OtherBoot,
+    PingVerdict,
+    TooFarAhead,
+    condemn,
+    judge_ping,
+    judge_record,
+    merge,
+    renew,
+)
+
+leases = st.builds(FeedLease, st.just("b"), st.integers(0, 100), st.booleans())
+
+
+def test_a_new_lease_allows_nothing() -> None:
+    assert judge_ping(FeedLease("b"), None, 10, 0) == LeaseOver(0)
+
+
+def test_a_renewal_counts_from_the_sending_and_never_shortens() -> None:
+    lease = renew(FeedLease("b"), 10, 35)
+    assert lease == FeedLease("b", 45)
+    assert renew(lease, 5, 35) == lease
+    assert renew(lease, 11, 35) == FeedLease("b", 46)
+
+
+@given(leases, st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 100))))
+def test_nothing_revives_a_condemned_lease(lease: FeedLease, renewals: list[tuple[int, int]]) -> None:
+    condemned = condemn(lease)
+    for observed_at, length in renewals:
+        condemned = merge(renew(condemned, observed_at, length), FeedLease("b", observed_at))
+    assert condemned == FeedLease("b", 0, condemned=True)
+
+
+@given(leases, leases)
+def test_two_records_say_together_what_either_says(one: FeedLease, other: FeedLease) -> None:
+    both = merge(one, other)
+    assert both == merge(other, one)
+    assert both.condemned == (one.condemned or other.condemned)
+    assert both.until == (0 if both.condemned else max(one.until, other.until))
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (FeedLease("b", 135), FeedLease("b", 135)),
+        (FeedLease("b", 0, condemned=True), FeedLease("b", 0, condemned=True)),
+        (FeedLease("b", 138), TooFarAhead(3)),
+        (FeedLease("a", 110), OtherBoot()),
+        (FeedLease("a", 110, condemned=True), OtherBoot()),
+    ],
+)
+def test_which_records_are_believed(record: FeedLease, expected: FeedLease | OtherBoot | TooFarAhead) -> None:
+    assert judge_record(record, "b", 35, 100) == expected
+
+
+@pytest.mark.parametrize(
+    ("lease", "last_ping", "now", "expected"),
+    [
+        (FeedLease("b", 100), None, 99, MayPing()),
+        (FeedLease("b", 100), None, 100, LeaseOver(100)),
+        (FeedLease("b", 100), 90, 99, MayPing()),
+        (FeedLease("b", 100), 89, 99, GapTooLong(10)),
+        (FeedLease("b", 100), 80, 99, GapTooLong(19)),
+        (FeedLease("b", 100), 95, 104, LeaseOver(100)),
+        # Both: the gap is the one that nothing mends.
+        (FeedLease("b", 100), 95, 105, GapTooLong(10)),
+        (FeedLease("b", 100, condemned=True), 95, 96, IsCondemned()),
+        (FeedLease("b", 100, condemned=True), 0, 96, IsCondemned()),
+    ],
+)
+def test_may_it_ping(lease: FeedLease, last_ping: int | None, now: int, expected: PingVerdict) -> None:
+    assert judge_ping(lease, last_ping, 10, now) == expected

@@ -1,0 +1,62 @@
+"""The holds of self-fencing, as people read them."""
+
+import pytest
+
+from nodemend.decide import fencing_holds
+from nodemend.decide.hold_explanations import explain
+from nodemend.decide.holds import HoldReason
+
+EXAMPLES: list[tuple[HoldReason, str]] = [
+    (
+        fencing_holds.NoNode("m-1"),
+        "There is no Node for m-1, and so nothing that could end itself.",
+    ),
+    (
+        fencing_holds.NoAgent("n1"),
+        "n1 has no Lease in nodemend-agents: no agent has ever run there, and nothing would reset it.",
+    ),
+    (
+        fencing_holds.AgentUnread("n1", "it has reported nothing"),
+        "What the agent of n1 has reported cannot be read: it has reported nothing.",
+    ),
+    (
+        fencing_holds.AgentElsewhere("boot", "b2", "b1"),
+        "The agent's Lease names boot b2, but the Node names b1.",
+    ),
+    (
+        fencing_holds.NothingResets("n1", "there is no device"),
+        "n1 has no watchdog that would reset it: there is no device.",
+    ),
+    (
+        fencing_holds.NoTimeProof("it is a guest that may be paused", "Look."),
+        (
+            "The node is asked to reset itself, and only a new boot can show that it has: it is a guest that"
+            " may be paused."
+        ),
+    ),
+    (
+        fencing_holds.Proving(41.9, 72, 3, 4),
+        (
+            "The node is asked to reset itself: 42 s of 72 s are proven; 3 of its 4 peers are certain not to"
+            " have kept it alive."
+        ),
+    ),
+    (
+        fencing_holds.ProofContradicted("b1"),
+        (
+            "Boot b1 spoke after it was proven to be over: its watchdog does not do what it says, and its"
+            " workloads may have run twice."
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("reason", "sentence"), EXAMPLES, ids=lambda one: type(one).__name__)
+def test_it_is_said(reason: HoldReason, sentence: str) -> None:
+    assert explain(reason).sentence == sentence
+
+
+def test_what_to_do_is_said_by_whoever_knows_what_is_missing() -> None:
+    said = explain(fencing_holds.NoTimeProof("so", "Do this.")).next_step
+    assert said == "Do this. It goes on when the node reports a new boot."
+    assert "Switch the node off now" in explain(fencing_holds.ProofContradicted("b1")).next_step

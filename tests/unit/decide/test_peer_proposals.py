@@ -1,0 +1,84 @@
+"""Whom every node is to have for its peers."""
+
+from dataclasses import replace
+
+import pytest
+
+from nodemend.api.agent_lease import PeerEntry, PeerProposal
+from nodemend.decide.peer_proposals import AgentSeen, propose_peers
+from nodemend.decide.peer_sampling import Peer
+
+
+def agent(number: int) -> AgentSeen:
+    peer = Peer(f"n{number}", f"uid-{number}", f"10.0.0.{number}:9443")
+    return AgentSeen(peer, None, silent=False, marked=False)
+
+
+FIVE = [agent(number) for number in range(5)]
+
+
+def proposed(agents: list[AgentSeen]) -> dict[str, set[str]]:
+    return {one.peer.name: {p.name for p in wanted.peers} for one, wanted in propose_peers(agents)}
+
+
+def test_in_a_small_cluster_everybody_has_all_others() -> None:
+    everybody = {one.peer.name for one in FIVE}
+    assert proposed(FIVE) == {name: everybody - {name} for name in everybody}
+
+
+def test_the_loss_of_one_node_ends_no_other() -> None:
+    """Of two peers one is gone with the API server, and the other has lost it: nobody could tell that from a
+    node that is cut off beside a peer that lies."""
+    three = [replace(one, control_plane=number == 0) for number, one in enumerate(FIVE[:3])]
+    before = [replace(one, proposal=PeerProposal(peers=(PeerEntry(name="n9", address=""),))) for one in three]
+
+    assert proposed(before) == {"n0": {"n1", "n2"}, "n1": set(), "n2": set()}
+
+
+@pytest.mark.parametrize(("nodes", "members"), [(3, 0), (3, 3), (4, 1), (4, 2), (5, 1)], ids=str)
+def test_where_one_may_fail_all_have_peers(nodes: int, members: int) -> None:
+    agents = [replace(one, control_plane=number < members) for number, one in enumerate(FIVE[:nodes])]
+    assert all(len(peers) == nodes - 1 for peers in proposed(agents).values())
+
+
+def test_addresses_go_with_the_names() -> None:
+    (first, wanted), *_ = propose_peers(FIVE[:2])
+
+    assert first.peer.name == "n0"
+    assert wanted == PeerProposal(peers=(PeerEntry(name="n1", address="10.0.0.1:9443"),), every=5.0)
+
+
+def test_what_was_proposed_already_is_not_written_again() -> None:
+    known = [replace(one, proposal=wanted) for one, wanted in propose_peers(FIVE)]
+    assert proposed(known) == {}
+
+
+def test_who_is_silent_marked_or_without_an_address_is_nobodys_peer() -> None:
+    six = [agent(number) for number in range(6)]
+    silent = replace(six[0], silent=True)
+    marked = replace(six[1], marked=True)
+    mute = replace(six[2], peer=replace(six[2].peer, address=""))
+
+    found = proposed([silent, marked, mute, *six[3:]])
+
+    assert set.union(*found.values()) == {"n3", "n4", "n5"}
+    # To the first two nothing is written at all; the third may ask, though nobody asks it.
+    assert set(found) == {"n2", "n3", "n4", "n5"}
+
+
+def test_nobodys_peers_change_while_many_are_silent() -> None:
+    ten = [agent(number) for number in range(10)]
+    two = [replace(one, silent=number < 2) for number, one in enumerate(ten)]
+    three = [replace(one, silent=number < 3) for number, one in enumerate(ten)]
+
+    assert len(proposed(two)) == 8
+    assert proposed(three) == {}
+
+
+def test_large_clusters_renew_less_often() -> None:
+    _, wanted = next(propose_peers([agent(number) for number in range(6001)]))
+    assert wanted.every == 7.0
+
+
+def test_there_may_be_nobody() -> None:
+    assert proposed([]) == {}

@@ -1,0 +1,494 @@
+"""The life of a SelfRemediation: every state, and its next step."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodemend.api import keys
+from nodemend.api.agent_lease import WatchdogReport
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.remediation_policy import Mode
+from nodemend.api.self_remediation import Phase, SelfRemediationStatus, Weakness
+from nodemend.decide.agent_facts import AgentFacts
+from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
+from nodemend.decide.fencing_holds import (
+    AgentElsewhere,
+    AgentUnread,
+    NoAgent,
+    NoNode,
+    NothingResets,
+    ProofContradicted,
+    Proving,
+)
+from nodemend.decide.guard_facts import ControlPlane
+from nodemend.decide.guard_holds import DryRun, OtherRemediation, QuorumAtRisk, TooManyAtOnce
+from nodemend.decide.holds import (
+    BootUnknown,
+    CannotRead,
+    Deposed,
+    Hold,
+    KubeletSpeaks,
+    NodeReady,
+    NoKubeletLease,
+    NotBackYet,
+    WorkloadsLeaving,
+)
+from nodemend.decide.release_gate import ReleaseTicket
+from nodemend.decide.remediation_life import HeldBy
+from nodemend.decide.remediation_steps import (
+    ClearVoidMark,
+    Close,
+    Done,
+    DropFinalizer,
+    DropLock,
+    ForgetEvidence,
+    ForgetTaint,
+    Left,
+    MarkReleased,
+    RecordEvidence,
+    RecordTarget,
+    Release,
+    ReportLeft,
+    Stamp,
+    TakeLock,
+    Untaint,
+    VoidOnNode,
+)
+from nodemend.decide.self_remediation import decide
+from nodemend.decide.self_remediation_steps import (
+    BeginFencing,
+    NoteMarker,
+    NoteProgress,
+    PlaceMarker,
+    RecordProof,
+    Step,
+    TakeMarkerOff,
+)
+from tests.unit.decide.fencing_worlds import (
+    BACK,
+    BY_NEW_BOOT,
+    BY_TIME,
+    FENCING,
+    MARKED,
+    MARKER,
+    NEW_BOOT,
+    NOTED,
+    PEERS,
+    PENDING,
+    RECOVERING,
+    RELEASED,
+    RELEASING,
+    REPORT,
+    UNMARKED,
+    facts,
+    looks,
+    proven,
+    remediation,
+)
+from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_NODE
+
+READY = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
+NEW = replace(SILENT_NODE, boot_id="boot-2")
+NEW_AND_READY = replace(READY, boot_id="boot-2")
+TAINTED = replace(SILENT_NODE, taints=(OUR_TAINT,))
+SPEAKS = LeaseFacts(renew_time="12:01:00", lasts=40.0, unchanged_for=3.0)
+DRY = replace(ACTING, mode=Mode.DRY_RUN)
+OURS = "rem-1.55"
+STATUS = SelfRemediationStatus
+RECORDED = RecordTarget("uid-1", "boot-1", "n1")
+
+
+def step(status: SelfRemediationStatus, *, spec: dict[str, Any] | None = None, **changes: Any) -> Step:
+    return decide(facts(remediation(status, **(spec or {})), **changes))
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "expected"),
+    [
+        (STATUS(), {}, Stamp()),
+        (PENDING.but(epoch=8), {}, Hold(Deposed(7, 8))),
+        (STATUS(epoch=7), {}, RecordTarget("uid-1", "boot-1", "n1")),
+        (PENDING.but(boot_id="boot-0"), {}, RecordTarget("uid-1", "boot-1", "n1")),
+        (PENDING, {"lock": Absent()}, TakeLock()),
+        (PENDING, {"lock": Present(HeldBy(ours=False, holder="x"))}, Hold(OtherRemediation("x"))),
+        (PENDING, {}, BeginFencing()),
+        # Nothing is begun where it cannot be known what will reset the node, or where that is nothing.
+        (PENDING, {"agent": Absent()}, Hold(NoAgent("n1"))),
+        (PENDING, {"agent": Unreadable("500")}, Hold(CannotRead("the agent's Lease", "500"))),
+        (
+            PENDING,
+            {"agent": Present(AgentFacts("l", "1", None, None, "odd"))},
+            Hold(AgentUnread("n1", "odd")),
+        ),
+        (
+            PENDING,
+            {"agent": Present(replace(UNMARKED, report=REPORT.but(node_uid="uid-0")))},
+            Hold(AgentElsewhere("node", "uid-0", "uid-1")),
+        ),
+        (
+            PENDING,
+            {"agent": Present(replace(UNMARKED, report=NEW_BOOT))},
+            Hold(AgentElsewhere("boot", "boot-2", "boot-1")),
+        ),
+        (
+            PENDING,
+            {"agent": Present(replace(UNMARKED, report=REPORT.but(watchdog=WatchdogReport(class_="none"))))},
+            Hold(NothingResets("n1", "it reports none")),
+        ),
+        (PENDING, {"node": Present(replace(SILENT_NODE, boot_id=""))}, Hold(BootUnknown("n1"))),
+        (PENDING, {"node": Unreadable("500")}, Hold(CannotRead("the Node", "500"))),
+        # The guard.
+        (PENDING, {"policy": Present(DRY)}, Hold(DryRun(policy_exists=True))),
+        (PENDING, {"others": Present(1)}, Hold(TooManyAtOnce(1, 1))),
+        (PENDING, {"others": Unreadable("500")}, Hold(CannotRead("the other remediations", "500"))),
+    ],
+)
+def test_before_it_begins(status: SelfRemediationStatus, changes: dict[str, Any], expected: Step) -> None:
+    assert step(status, **changes) == expected
+
+
+def test_a_member_without_which_there_is_no_quorum_is_neither_begun_with_nor_marked() -> None:
+    around = Present(ControlPlane(3, 1, busy=""))
+
+    for status in (PENDING, FENCING):
+        held = step(status, control_plane=around)
+        assert isinstance(held, Hold)
+        assert isinstance(held.reason, QuorumAtRisk)
+
+
+HELD_BACK = NEW_BOOT.but(held_back="it has reset itself 3 times")
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "expected"),
+    [
+        # The boot that the Node names is over, and its gate opens by a write to this version alone.
+        (STATUS(epoch=7), {"agent": Present(replace(UNMARKED, report=HELD_BACK))}, RECORDED),
+        (PENDING, {"agent": Present(replace(UNMARKED, report=HELD_BACK))}, BeginFencing()),
+        (
+            FENCING,
+            {"agent": Present(replace(UNMARKED, report=HELD_BACK))},
+            PlaceMarker(replace(UNMARKED, report=HELD_BACK), MARKER),
+        ),
+        (
+            FENCING,
+            {"agent": Present(replace(UNMARKED, report=HELD_BACK)), "policy": Present(DRY)},
+            Hold(DryRun(policy_exists=True)),
+        ),
+        # It has opened meanwhile: kubelet will speak for that boot.
+        (
+            FENCING,
+            {"agent": Present(replace(UNMARKED, report=NEW_BOOT))},
+            Hold(AgentElsewhere("boot", "boot-2", "boot-1")),
+        ),
+    ],
+)
+def test_a_new_boot_that_its_gate_holds_back_is_marked_before_anything_rests_on_it(
+    status: SelfRemediationStatus, changes: dict[str, Any], expected: Step
+) -> None:
+    assert step(status, **changes) == expected
+
+
+def test_under_the_marker_that_new_boot_is_evidence_and_is_released() -> None:
+    marked = Present(replace(BACK, report=HELD_BACK))
+    found = step(FENCING, agent=marked)
+    assert isinstance(found, RecordEvidence)
+    assert (found.evidence.class_, found.evidence.boot_id) == ("E2", "boot-1")
+
+    assert isinstance(step(NOTED.but(evidence=found.evidence), agent=marked), Release)
+
+
+def test_the_marker_of_a_drill_says_so() -> None:
+    asked = remediation(FENCING)
+    asked = asked.but(metadata=asked.metadata.but(annotations={keys.DRILL: "anna"}))
+
+    assert decide(facts(asked)) == PlaceMarker(UNMARKED, MARKER.but(drill=True))
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "expected"),
+    [
+        (FENCING, {}, PlaceMarker(UNMARKED, MARKER)),
+        # Who has begun is counted by the others, and not held up by them; but by a pause, or a dry run.
+        (FENCING, {"others": Present(5)}, PlaceMarker(UNMARKED, MARKER)),
+        (FENCING, {"policy": Present(DRY)}, Hold(DryRun(policy_exists=True))),
+        # A marker of one that is gone: we have the lock.
+        (
+            FENCING,
+            {"agent": Present(replace(UNMARKED, marker=MARKER.but(remediation_uid="rem-0")))},
+            PlaceMarker(replace(UNMARKED, marker=MARKER.but(remediation_uid="rem-0")), MARKER),
+        ),
+        (FENCING, {"agent": Present(MARKED)}, NoteMarker(MARKED)),
+        (
+            NOTED,
+            {"agent": Present(replace(MARKED, version="99"))},
+            NoteMarker(replace(MARKED, version="99")),
+        ),
+        (NOTED, {"agent": Present(replace(MARKED, uid="other"))}, NoteMarker(replace(MARKED, uid="other"))),
+        (NOTED, {"agent": Present(MARKED), "void_mark": OURS}, ClearVoidMark(SILENT_NODE)),
+        (
+            NOTED.but(contradicted=True),
+            {"agent": Present(MARKED)},
+            Hold(ProofContradicted("boot-1")),
+        ),
+        (NOTED, {"agent": Absent()}, Hold(NoAgent("n1"))),
+    ],
+)
+def test_the_marker(status: SelfRemediationStatus, changes: dict[str, Any], expected: Step) -> None:
+    assert step(status, **changes) == expected
+
+
+# Evidence: a new boot.
+
+
+@pytest.mark.parametrize(
+    ("changes", "by", "new"),
+    [
+        ({"agent": Present(BACK)}, "its agent", "boot-2"),
+        ({"node": Present(NEW), "agent": Unreadable("500")}, "its kubelet", "boot-2"),
+    ],
+)
+def test_a_new_boot_is_evidence_whoever_reports_it(changes: dict[str, Any], by: str, new: str) -> None:
+    found = step(NOTED, **changes)
+
+    assert isinstance(found, RecordEvidence)
+    evidence = found.evidence
+    assert (evidence.class_, evidence.node_uid, evidence.boot_id, evidence.by) == (
+        "E2",
+        "uid-1",
+        "boot-1",
+        by,
+    )
+    assert new in evidence.reason
+    assert evidence.last_renew_time == "12:00:00"
+
+
+def test_a_new_boot_that_came_before_the_marker_is_nobodys_evidence() -> None:
+    found = step(FENCING, agent=Present(replace(UNMARKED, report=NEW_BOOT)))
+    assert found == Hold(AgentElsewhere("boot", "boot-2", "boot-1"))
+
+
+# Evidence: time.
+
+
+def prove(status: SelfRemediationStatus = NOTED, **changes: Any) -> Step:
+    usual = {"agent": Present(MARKED), "looks": looks(), "passed": 2.0}
+    return step(status, **{**usual, **changes})
+
+
+def test_what_is_counted_for_whom_is_written_down_at_once() -> None:
+    found = prove()
+
+    assert isinstance(found, NoteProgress)
+    assert set(found.progress.counted) == set(PEERS)
+    assert (found.progress.seconds, found.progress.needed) == (0, 72)
+
+
+COUNTING = NOTED.but(proven=proven(40.0), safe_time_seconds=72)
+
+
+def test_seconds_are_written_down_every_now_and_then() -> None:
+    assert prove(COUNTING, passed=9.9) == Hold(Proving(49, 72, 4, 4))
+    noted = prove(COUNTING, passed=10.0)
+    assert isinstance(noted, NoteProgress)
+    assert noted.progress.seconds == 50
+
+
+def test_who_is_no_peer_of_the_node_any_more_does_not_count() -> None:
+    found = prove(COUNTING, agent=Present(replace(MARKED, report=REPORT.but(peers=(("a", "b", "c"),)))))
+
+    assert isinstance(found, NoteProgress)
+    assert set(found.progress.counted) == {"a", "b", "c"}
+
+
+ENOUGH = NOTED.but(proven=proven(70.0), safe_time_seconds=72)
+
+
+def test_time_proves_it() -> None:
+    found = prove(ENOUGH)
+
+    assert isinstance(found, RecordProof)
+    assert found.progress.seconds == 72
+    assert (found.evidence.class_, found.evidence.boot_id) == ("E4", "boot-1")
+    assert found.evidence.last_renew_time == "12:00:00"
+    assert "72 s" in found.evidence.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"passed": 1.9}, Hold(Proving(71, 72, 4, 4))),
+        ({"looks": looks(1000.0)}, Hold(Proving(0, 72, 0, 4))),
+        ({"looks": looks(None)}, Hold(Proving(0, 72, 0, 4))),
+        ({"lease": Present(SPEAKS)}, Hold(KubeletSpeaks(3.0, 40.0))),
+        ({"lease": Unreadable("500")}, Hold(CannotRead("the kubelet's Lease", "500"))),
+        ({"lease": Absent()}, Hold(NoKubeletLease("n1"))),
+        ({"node": Present(READY)}, Hold(NodeReady("n1"))),
+        ({"policy": Present(DRY)}, Hold(DryRun(policy_exists=True))),
+    ],
+)
+def test_what_keeps_time_from_proving_it(changes: dict[str, Any], expected: Step) -> None:
+    assert prove(ENOUGH, **changes) == expected
+
+
+def test_what_is_held_up_at_the_end_is_written_down_all_the_same() -> None:
+    found = prove(ENOUGH, lease=Present(SPEAKS), passed=10.0)
+    assert isinstance(found, NoteProgress)
+
+
+def test_a_node_for_which_time_proves_nothing_waits_for_its_new_boot() -> None:
+    ungated = Present(replace(MARKED, report=REPORT.but(boot_gate=False)))
+
+    held = prove(ENOUGH, agent=ungated)
+    assert isinstance(held, Hold)
+    assert type(held.reason).__name__ == "NoTimeProof"
+    accepted = prove(ENOUGH, agent=ungated, spec={"accept": (Weakness.NO_BOOT_GATE,)})
+    assert isinstance(accepted, RecordProof)
+
+
+# The release.
+
+
+def ticket(node: Any = SILENT_NODE, evidence: Any = BY_TIME) -> ReleaseTicket:
+    return ReleaseTicket("n1", "uid-1", node.version, "boot-1", 7, evidence)
+
+
+BY_BOOT = RELEASING.but(evidence=BY_NEW_BOOT)
+UNGATED = replace(BACK, report=NEW_BOOT.but(boot_gate=False))
+OPENED = replace(BACK, marker=None)
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "expected"),
+    [
+        (RELEASING, {"agent": Present(MARKED)}, Release(ticket())),
+        # It came back meanwhile, and its gate holds it.
+        (RELEASING, {"agent": Present(BACK)}, Release(ticket())),
+        (BY_BOOT, {"agent": Present(BACK)}, Release(ticket(evidence=BY_NEW_BOOT))),
+        # It is up, and nothing holds it: its pods are its own.
+        (RELEASING, {"agent": Present(UNGATED)}, MarkReleased()),
+        (BY_BOOT, {"agent": Present(UNGATED)}, MarkReleased()),
+        (BY_BOOT, {"agent": Present(OPENED)}, MarkReleased()),
+        (BY_BOOT, {"agent": Present(BACK), "node": Present(READY)}, MarkReleased()),
+        (BY_BOOT, {"agent": Present(BACK), "lease": Present(SPEAKS)}, MarkReleased()),
+        (BY_BOOT, {"agent": Present(BACK), "node": Present(NEW)}, MarkReleased()),
+        (RELEASING, {"agent": Present(MARKED), "node": Present(NEW)}, MarkReleased()),
+        # Somebody took the marker off; no new boot has written since, so it can be put back in time.
+        (RELEASING, {"agent": Present(UNMARKED)}, PlaceMarker(UNMARKED, MARKER)),
+        # The boot that was proven over speaks.
+        (RELEASING, {"agent": Present(MARKED), "lease": Present(SPEAKS)}, VoidOnNode(SILENT_NODE, OURS)),
+        (RELEASING, {"agent": Present(MARKED), "node": Present(READY)}, VoidOnNode(READY, OURS)),
+        (
+            RELEASING,
+            {"agent": Present(MARKED), "lease": Present(SPEAKS), "void_mark": OURS},
+            ForgetEvidence(ProofContradicted("boot-1")),
+        ),
+        # A mark beside evidence voids it, even if all looks well.
+        (
+            RELEASING,
+            {"agent": Present(MARKED), "void_mark": "rem-1.40"},
+            ForgetEvidence(ProofContradicted("boot-1")),
+        ),
+        # What is not known holds.
+        (RELEASING, {"agent": Unreadable("500")}, Hold(CannotRead("the agent's Lease", "500"))),
+        (RELEASING, {"agent": Absent()}, Hold(NoAgent("n1"))),
+        (
+            RELEASING,
+            {"agent": Present(MARKED), "lease": Unreadable("500")},
+            Hold(CannotRead("the kubelet's Lease", "500")),
+        ),
+        (
+            RELEASING,
+            {"agent": Present(replace(MARKED, report=None, doubt="odd"))},
+            Hold(AgentUnread("n1", "odd")),
+        ),
+        (
+            RELEASING,
+            {"agent": Present(MARKED), "policy": Present(DRY)},
+            Hold(DryRun(policy_exists=True)),
+        ),
+        # Our taint is on.
+        (RELEASING, {"node": Present(TAINTED)}, ReportLeft(Left(2, 1))),
+        (
+            RELEASING.but(pods_left=2, attachments_left=1),
+            {"node": Present(TAINTED)},
+            Hold(WorkloadsLeaving(2, 1)),
+        ),
+        (RELEASING, {"node": Present(TAINTED), "left": Present(Left(0, 0))}, MarkReleased()),
+        (
+            RELEASING,
+            {"node": Present(TAINTED), "lease": Present(SPEAKS)},
+            Untaint(TAINTED, contradicted=True),
+        ),
+        (
+            RELEASING,
+            {"node": Present(replace(TAINTED, boot_id="boot-2"))},
+            Untaint(replace(TAINTED, boot_id="boot-2")),
+        ),
+    ],
+)
+def test_the_release(status: SelfRemediationStatus, changes: dict[str, Any], expected: Step) -> None:
+    assert step(status, **changes) == expected
+
+
+# Afterwards.
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "expected"),
+    [
+        (RELEASED, {"node": Present(TAINTED)}, Untaint(TAINTED)),
+        (RELEASED, {}, ForgetTaint()),
+        (RECOVERING, {"void_mark": OURS}, ClearVoidMark(SILENT_NODE)),
+        (RECOVERING, {"agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (RECOVERING, {"agent": Present(BACK)}, TakeMarkerOff(BACK)),
+        (RECOVERING, {"agent": Unreadable("500")}, Hold(CannotRead("the agent's Lease", "500"))),
+        (RECOVERING, {}, Hold(NotBackYet("n1"))),
+        (RECOVERING, {"agent": Absent()}, Hold(NotBackYet("n1"))),
+        (RECOVERING, {"node": Present(NEW)}, Hold(NotBackYet("n1"))),
+        (RECOVERING, {"node": Present(NEW_AND_READY)}, Close(node_gone=False)),
+        (RECOVERING, {"node": Present(READY)}, Hold(ProofContradicted("boot-1"))),
+        (RECOVERING.but(evidence=BY_NEW_BOOT), {"node": Present(READY)}, Hold(NotBackYet("n1"))),
+        (RECOVERING.but(phase=Phase.SUCCEEDED), {}, DropLock()),
+        (RECOVERING.but(phase=Phase.SUCCEEDED), {"lock": Absent()}, Done()),
+        # The Node is gone, or another has its name.
+        (NOTED, {"node": Absent(), "agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (NOTED, {"node": Absent()}, Close(node_gone=True)),
+        (NOTED, {"node": Present(replace(SILENT_NODE, uid="uid-2"))}, Close(node_gone=True)),
+        (PENDING, {"node": Absent(), "agent": Unreadable("500")}, Close(node_gone=True)),
+        (STATUS(epoch=7), {"node": Absent()}, Hold(NoNode("n1"))),
+    ],
+)
+def test_afterwards(status: SelfRemediationStatus, changes: dict[str, Any], expected: Step) -> None:
+    assert step(status, **changes) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "expected"),
+    [
+        (PENDING, {}, DropLock()),
+        (PENDING, {"lock": Absent(), "agent": Unreadable("500")}, DropFinalizer()),
+        (NOTED, {"agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (NOTED, {"agent": Unreadable("500")}, Hold(CannotRead("the agent's Lease", "500"))),
+        # A marker of somebody else stays.
+        (
+            NOTED,
+            {"agent": Present(replace(MARKED, marker=MARKER.but(remediation_uid="rem-0")))},
+            DropLock(),
+        ),
+        (NOTED, {"agent": Absent(), "lock": Absent()}, DropFinalizer()),
+        (NOTED, {"void_mark": OURS}, ClearVoidMark(SILENT_NODE)),
+        # The Node comes before the marker.
+        (RELEASING, {"agent": Present(MARKED), "node": Present(TAINTED)}, Untaint(TAINTED)),
+        (RELEASING, {"agent": Present(MARKED)}, VoidOnNode(SILENT_NODE, OURS)),
+        (RELEASING, {"agent": Present(MARKED), "void_mark": OURS}, ForgetEvidence(None)),
+        (RELEASED, {"agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (RELEASED, {"agent": Present(MARKED), "void_mark": OURS}, ClearVoidMark(SILENT_NODE)),
+        (RELEASED, {"node": Unreadable("500")}, Hold(CannotRead("the Node", "500"))),
+        (RELEASING, {"node": Absent(), "agent": Present(MARKED)}, TakeMarkerOff(MARKED)),
+        (RELEASING, {"node": Absent(), "lock": Absent()}, DropFinalizer()),
+    ],
+)
+def test_when_it_is_deleted(status: SelfRemediationStatus, changes: dict[str, Any], expected: Step) -> None:
+    assert step(status, spec={"deleting": True}, **changes) == expected

@@ -1,0 +1,152 @@
+"""What a SelfRemediation says of itself after each step."""
+
+from typing import Any
+
+import pytest
+
+from nodemend.api.self_remediation import MarkedLease, Phase, SelfRemediationStatus
+from nodemend.decide.contact_evidence import Anchor
+from nodemend.decide.fencing_holds import NoAgent, ProofContradicted, Proving
+from nodemend.decide.holds import Hold
+from nodemend.decide.proven_seconds import PeerProof
+from nodemend.decide.remediation_steps import (
+    Close,
+    ForgetEvidence,
+    ForgetTaint,
+    Left,
+    MarkReleased,
+    RecordEvidence,
+    RecordTarget,
+    ReportLeft,
+    Stamp,
+)
+from nodemend.decide.self_remediation_status import after, tells
+from nodemend.decide.self_remediation_steps import (
+    BeginFencing,
+    NoteMarker,
+    NoteProgress,
+    RecordProof,
+    StatusStep,
+)
+from nodemend.decide.time_proof import Progress
+from tests.unit.decide.fencing_worlds import (
+    BY_NEW_BOOT,
+    BY_TIME,
+    FENCING,
+    MARKED,
+    NOTED,
+    PENDING,
+    RECOVERING,
+    RELEASED,
+    RELEASING,
+    proven,
+)
+
+PROGRESS = Progress({"a": PeerProof(Anchor("uid-a", "boot", 4), 41.2349)}, 41, 72, 1, done=False)
+DONE = Progress({"a": PeerProof(Anchor("uid-a", "boot", 4), 72.5)}, 72, 72, 1, done=True)
+
+
+def told(status: SelfRemediationStatus, step: StatusStep) -> SelfRemediationStatus:
+    return after(status, step, epoch=8, generation=3, now="2026-01-01T00:00:00Z")
+
+
+def shown(status: SelfRemediationStatus) -> dict[str, tuple[str, str]]:
+    return {one.type: (one.status.value, one.reason) for one in status.conditions}
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "changed"),
+    [
+        (PENDING, Stamp(), {"epoch": 8}),
+        (
+            SelfRemediationStatus(),
+            RecordTarget("u", "b", "n"),
+            {"node_uid": "u", "boot_id": "b", "node_name": "n"},
+        ),
+        (PENDING, BeginFencing(), {"phase": Phase.FENCING}),
+        (
+            FENCING.but(proven=proven(40.0), proven_seconds=40, safe_time_seconds=72),
+            NoteMarker(MARKED),
+            {"marked": MarkedLease(uid="lease-1", version="71"), "proven": (), "proven_seconds": 0},
+        ),
+        (NOTED, NoteProgress(PROGRESS), {"proven_seconds": 41, "safe_time_seconds": 72}),
+        (
+            NOTED,
+            RecordProof(DONE, BY_TIME),
+            {"evidence": BY_TIME, "tainted": True, "phase": Phase.RELEASING, "proven_seconds": 72},
+        ),
+        (
+            NOTED,
+            RecordEvidence(BY_NEW_BOOT),
+            {"evidence": BY_NEW_BOOT, "tainted": True, "phase": Phase.RELEASING},
+        ),
+        (RELEASING, ReportLeft(Left(2, 1)), {"pods_left": 2, "attachments_left": 1}),
+        (
+            RELEASING.but(pods_left=2, attachments_left=1),
+            MarkReleased(),
+            {"released": True, "pods_left": 0, "attachments_left": 0, "phase": Phase.RECOVERING},
+        ),
+        (RELEASED, ForgetTaint(), {"tainted": False}),
+        (
+            RELEASING.but(proven=proven(72.0), proven_seconds=72),
+            ForgetEvidence(None),
+            {"evidence": None, "tainted": False, "phase": Phase.FENCING, "proven": (), "contradicted": False},
+        ),
+        (RELEASING, ForgetEvidence(ProofContradicted("boot-1")), {"contradicted": True}),
+        (RELEASING.but(contradicted=True), ForgetEvidence(None), {"contradicted": True}),
+        (
+            RECOVERING,
+            Close(node_gone=False),
+            {"phase": Phase.SUCCEEDED, "message": "The node is back on a new boot."},
+        ),
+        (RECOVERING, Close(node_gone=True), {"phase": Phase.SUCCEEDED, "message": "The Node is gone."}),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_changes(before: SelfRemediationStatus, step: StatusStep, changed: dict[str, Any]) -> None:
+    found = told(before, step)
+
+    assert {name: getattr(found, name) for name in changed} == changed
+    assert found.observed_generation == 3
+
+
+def test_what_is_counted_is_rounded_down() -> None:
+    assert told(NOTED, NoteProgress(PROGRESS)).proven[0].milliseconds == 41234
+
+
+def test_how_far_it_has_come_is_said_in_words() -> None:
+    found = told(NOTED, NoteProgress(PROGRESS))
+
+    assert found.message.startswith("The node is asked to reset itself: 41 s of 72 s are proven; 1 of its 1")
+    assert shown(found)["Processing"] == ("True", "Proving")
+
+
+def test_the_conditions_of_a_life() -> None:
+    before = told(PENDING, BeginFencing())
+    assert shown(before)["Fenced"] == ("False", "WaitingForMarker")
+    marked = told(before, NoteMarker(MARKED))
+    assert shown(marked)["Fenced"] == ("False", "Marked")
+    assert shown(marked)["WorkloadReleased"] == ("False", "WaitingForEvidence")
+    proven_over = told(marked, RecordProof(DONE, BY_TIME))
+    assert shown(proven_over)["Fenced"] == ("True", "ProvenByTime")
+    assert shown(proven_over)["WorkloadReleased"] == ("False", "Leaving")
+    assert shown(told(marked, RecordEvidence(BY_NEW_BOOT)))["Fenced"] == ("True", "NewBoot")
+    released = told(proven_over, MarkReleased())
+    assert shown(released)["WorkloadReleased"] == ("True", "Gone")
+    assert shown(released)["Succeeded"] == ("Unknown", "InProgress")
+    over = told(released, Close(node_gone=False))
+    assert shown(over)["Succeeded"] == ("True", "Recovered")
+    assert shown(over)["Processing"] == ("False", "Recovered")
+    voided = told(proven_over, ForgetEvidence(ProofContradicted("boot-1")))
+    assert shown(voided)["Processing"] == ("True", "ProofContradicted")
+    assert shown(told(proven_over, ForgetEvidence(None)))["Processing"] == ("True", "Stopping")
+
+
+def test_the_same_hold_is_written_once() -> None:
+    held = Hold(Proving(1, 72, 4, 4))
+    found = told(NOTED, held)
+
+    assert not tells(NOTED, held)
+    assert tells(found, Hold(Proving(2, 72, 4, 4)))
+    assert not tells(found, Hold(NoAgent("n1")))
+    assert tells(RECOVERING.but(phase=Phase.SUCCEEDED), held)

@@ -1,0 +1,1 @@
+"""Packs what a node's host runs into one file, for any Python that we support."""
