@@ -23,6 +23,7 @@ from bench.clients.node_generator import HEARTBEATS
 from bench.clients.real_nodes import create_nodes
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
+from exit_status import exit_status
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "bench.clients"
@@ -205,13 +206,10 @@ def main(size: Size) -> int:
         f"(bar {MOST_TIMES_BARE_READ}; {times_bare_streamed:.2f} as a stream); "
         f"{heartbeat_wakes} reconciles woken by heartbeats"
     )
-    within = (
-        times_floor <= MOST_TIMES_FLOOR
-        and bytes_a_node <= MOST_BYTES_A_NODE
-        and times_bare <= MOST_TIMES_BARE_READ
-        and heartbeat_wakes == 0
+    return exit_status(
+        wrong=bytes_a_node > MOST_BYTES_A_NODE or heartbeat_wakes > 0,
+        late=times_floor > MOST_TIMES_FLOOR or times_bare > MOST_TIMES_BARE_READ,
     )
-    return 0 if within else 1
 
 
 if __name__ == "__main__":

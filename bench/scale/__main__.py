@@ -17,6 +17,7 @@ from bench.scale.load import Load, load_on
 from bench.scale.stage import Stage
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
+from exit_status import exit_status
 from installed.manifests import install
 from nodemend.api.group_versions import MANUAL_REMEDIATION_TEMPLATE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
 
@@ -34,6 +35,12 @@ class Figure:
     value: float
     most: float
     held: bool = True
+    timed: bool = False
+    """Whoever else keeps the machine busy raises it."""
+
+    @property
+    def missed(self) -> bool:
+        return self.held and self.value > self.most
 
     def __str__(self) -> str:
         return f"{self.words} (bar {self.most:g}{'' if self.held else ', not held here'})"
@@ -41,19 +48,19 @@ class Figure:
 
 def figures_of(few: Costs, many: Costs, verdict: float, *, start_held: bool) -> Iterator[Figure]:
     times_few = many.cpu_per_event / few.cpu_per_event
-    yield Figure(f"CPU an event {times_few:.2f} times that with {few.nodes:,}", times_few, 1.3)
+    yield Figure(f"CPU an event {times_few:.2f} times that with {few.nodes:,}", times_few, 1.3, timed=True)
     by_heartbeats = few.heartbeat_decisions + many.heartbeat_decisions
     yield Figure(f"{by_heartbeats} decisions by heartbeats", by_heartbeats, 0)
-    yield Figure(f"verdict on a storm after {verdict:.2f} s", verdict, 1)
+    yield Figure(f"verdict on a storm after {verdict:.2f} s", verdict, 1, timed=True)
     a_node = (many.resident - few.resident) / (many.nodes - few.nodes)
     yield Figure(f"{a_node:.0f} bytes a Node", a_node, 2048)
     times_bare = many.start / many.bare_read
-    yield Figure(f"start {times_bare:.2f} times the bare read", times_bare, 1.3, start_held)
+    yield Figure(f"start {times_bare:.2f} times the bare read", times_bare, 1.3, start_held, timed=True)
 
 
 def lateness_of(late: float, created: float) -> Figure:
     words = f"from deadline to remediation p99 {late * 1e3:.0f} ms, {late / created:.1f} times a bare create"
-    return Figure(words, late / created, 3)
+    return Figure(words, late / created, 3, timed=True)
 
 
 async def set_up(load: Load) -> None:
@@ -94,7 +101,8 @@ async def run_all(nodes: int, *, steady: bool) -> int:
             if not steady:
                 figures.append(lateness_of(*await deadlines(stage, nodes)))
     print(f"scale: {nodes:,} Nodes: {'; '.join(map(str, figures))}")
-    return 1 if any(figure.held and figure.value > figure.most for figure in figures) else 0
+    missed = [figure for figure in figures if figure.missed]
+    return exit_status(wrong=not all(one.timed for one in missed), late=bool(missed))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,7 +1,8 @@
 """Most nodes turn Unknown at once: nothing is asked for; afterwards only what is still sick is."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -31,11 +32,12 @@ class Storm:
     said_of_the_hung: str
 
 
-def rage(world: World, total: int) -> Storm:
-    """With so many nodes in each cluster."""
+def rage(world: World, total: int, undisturbed: Callable[[], AbstractContextManager[None]]) -> Storm:
+    """With so many nodes in each cluster; within `undisturbed` nobody else keeps the machine busy."""
     nodes, seconds = _populate(world, total)
     failing, alone = nodes[: total * 6 // 10], nodes[-1]
-    late = world.in_turn(partial(_fail_alone, alone, seconds))
+    with undisturbed():
+        late = world.in_turn(partial(_fail_alone, alone, seconds))
     began = time.monotonic()
     for_each(world.sites, lambda site: report(site.plane.api, failing, "Unknown"))
     world.until_held("TooManyUnhealthy")

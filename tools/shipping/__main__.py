@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from exit_status import exit_status
 from shipping.image import ready_from_image
 from shipping.installed_wheel import COMMANDS, build, install, run, start_seconds
 
@@ -27,7 +28,7 @@ def main() -> int:
         f"package: wheel and sdist built and installed; kubectl mend version in {start:.2f} s "
         f"(at most {MOST_START_SECONDS}); from the image root: {told}"
     )
-    return 0 if start <= MOST_START_SECONDS else 1
+    return exit_status(wrong=False, late=start > MOST_START_SECONDS)
 
 
 if __name__ == "__main__":
