@@ -279,7 +279,7 @@ guest-build:
 
 # `--only` picks stories and drivers by their names.
 # [watchdog] The shipped feeder in a guest with i6300esb, iTCO and softdog: so many runs of its stories.
-watchdog runs="71" *args="": guest-build
+watchdog runs="77" *args="": guest-build
     {{python}} -m tests.e2e_watchdog {{runs}} {{args}}
 
 # [fencing-e2e] Three guests are the nodes of a cluster, by the shipped units, image and DaemonSet; one is cut off.

@@ -12,7 +12,7 @@ from controlplane.api import Object
 from controlplane.process import Process
 from controlplane.run import ControlPlane
 from nodemend.api.certified_names import certified_name
-from nodemend.api.keys import AGENT_NAMESPACE, PEER_PROPOSAL
+from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, PEER_PROPOSAL
 from nodemend.entrypoints.agent_shell import PAIR
 from tests.unit.agent.certificates import Authority
 
@@ -164,6 +164,11 @@ class AgentNode:
 
     def lease(self) -> Object | None:
         return self.plane.api.find(f"{LEASES}/{self.name}")
+
+    def report(self) -> dict[str, Any]:
+        """What it says of itself; empty before it does."""
+        text = annotations_of(self.lease()).get(AGENT_REPORT)
+        return json.loads(text) if text else {}
 
     def annotate(self, **annotations: str | None) -> None:
         self.plane.api.patch(f"{LEASES}/{self.name}", {"metadata": {"annotations": annotations}})

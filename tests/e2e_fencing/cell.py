@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Final
 
 from controlplane.process import Process
-from nodemend.api.keys import AGENT_REPORT, MARKER
-from tests.agent_room.room import AgentNode, annotations_of
+from nodemend.api.keys import MARKER
+from tests.agent_room.room import AgentNode
 
 _S: Final = 1_000_000_000
 W: Final = 9.063
@@ -47,11 +47,6 @@ class Node:
         """When its watchdog would have reset it by now; None if it would not have."""
         pings = [*self.pings, time.clock_gettime(time.CLOCK_BOOTTIME)]
         return next((before + W for before, after in pairwise(pings) if after - before > W), None)
-
-    @property
-    def report(self) -> dict[str, object]:
-        text = annotations_of(self.agent.lease()).get(AGENT_REPORT)
-        return json.loads(text) if text else {}
 
     def mark(self) -> None:
         marker = {"nodeUID": self.agent.uid, "bootID": self.agent.boot_id, "remediationUID": "r"}

@@ -22,6 +22,8 @@ S: Final = 1_000_000_000
 FEEDER_BACK_AFTER: Final = 0.1
 """As in its unit."""
 FOR_EVER: Final = float("inf")
+GRACE: Final = 15.0
+"""Seconds that the agent's pod has to end, as in its DaemonSet."""
 _WORKLOAD: Final = Path(__file__).with_name("workload.py")
 
 
@@ -135,6 +137,12 @@ class Host:
         self.agent_back_at = boottime() + back_after
         if self.agent.process is not None:
             self.agent.process.kill()
+
+    def stop_agent(self) -> None:
+        """As kubelet does, for good: with some seconds to end by itself."""
+        self.agent_back_at = FOR_EVER
+        if self.agent.process is not None:
+            self.agent.process.end(within=GRACE)
 
     def run_workload(self, pod: str, register: Path) -> None:
         boot = self.boot

@@ -1,15 +1,12 @@
 """Stories of five nodes: who ends, who lives on, and what is released when."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from nodemend.api.keys import AGENT_REPORT
 from nodemend.decide.peer_verdict import Answer
 from nodemend.decide.renewal_pace import RenewalPace
-from tests.agent_room.room import annotations_of
 from tests.e2e_fencing.cell import W
 from tests.e2e_fencing.cluster import Cluster
 from tests.e2e_fencing.door import Caller
@@ -112,8 +109,7 @@ def api_down_without_certificates(stage: Stage) -> str:
 
 
 def _has_no_peers(host: Host) -> bool:
-    text = annotations_of(host.agent.lease()).get(AGENT_REPORT)
-    return text is not None and json.loads(text)["peers"] == [[]]
+    return host.agent.report().get("peers") == [[]]
 
 
 def api_out_of_reach_for_one(stage: Stage) -> str:
@@ -138,6 +134,29 @@ def cut_off_alone(stage: Stage) -> str:
     return (
         f"reset {took:.1f} s after it was cut off (at most {AT_MOST:.1f}), and released {later:.1f} s later"
     )
+
+
+def agents_stopped(stage: Stage) -> str:
+    """All at once, as an uninstall does it: nobody ends, and nothing is released by time while they are gone.
+
+    One that was asked for meanwhile ends as soon as its agent is back; the others count again.
+    """
+    hosts, asked = stage.cluster.hosts, stage.name(1)
+    for host in hosts.values():
+        host.stop_agent()
+    classes = {host.agent.report()["watchdog"]["class"] for host in hosts.values()}
+    if classes != {"unsupported"}:
+        raise WrongError(f"stopped, they still say {classes}")
+    stage.cluster.remediate(asked)
+    stage.nobody_ends(G + 3 * W + WATCHED)
+    if stage.cluster.view.status(asked).get("evidence"):
+        raise WrongError(f"there is evidence against {asked}, which runs")
+    back = boottime()
+    stage.mend_all()
+    took = stage.ends(1, back)
+    stage.cluster.until("it is back", lambda: stage.cluster.view.phase(asked) == "Succeeded")
+    stage.cluster.withdraw(asked)
+    return f"{len(hosts)} lived on; the one that was asked for ended {took:.1f} s after its agent was back"
 
 
 def split(without: int) -> Callable[[Stage], str]:
@@ -215,6 +234,7 @@ Stories = dict[str, Callable[[Stage], str]]
 HONEST: Final[Stories] = {
     "api-down-for-all": api_down_for_all,
     "api-out-of-reach-for-one": api_out_of_reach_for_one,
+    "agents-stopped": agents_stopped,
     "cut-off-alone": cut_off_alone,
     "split-2-of-5-without": split(2),
     "split-3-of-5-without": split(3),

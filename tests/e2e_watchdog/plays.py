@@ -61,6 +61,8 @@ STORIES: Final = (
     Story("writer_hangs", AFTER_LEASE),
     Story("writer_writes_garbage", AFTER_LEASE),
     Story("writer_restarted", StaysUp()),
+    Story("writer_stands_down", StaysUp("stood-down")),
+    Story("permit_taken_away", AFTER_PING),
     # Somebody ends it.
     Story("stopped_with_permit", StaysUp("ended")),
     Story("stopped_without_permit", AFTER_CLOSE),

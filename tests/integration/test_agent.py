@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.process import Process
 from controlplane.run import ControlPlane, StartControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from controlplane.waiting import wait_until
-from nodemend.agent.feeder.record_shell import read_lease, write_record
+from nodemend.agent.feeder.record_shell import read_lease, read_permit, write_record
 from nodemend.agent.feeder.records import format_gate
 from nodemend.agent.feeder.status_text import VERSION
 from nodemend.agent.own_token import BoundNode, node_of_token
-from nodemend.api.keys import AGENT_REPORT, MARKER
+from nodemend.api.keys import MARKER
 from nodemend.decide.feed_lease import FeedLease
-from tests.agent_room.room import AgentNode, annotations_of, furnish
+from tests.agent_room.room import AgentNode, furnish
 from tests.unit.agent.certificates import Authority
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -54,11 +55,6 @@ def now() -> float:
 def fed_for(node: AgentNode) -> float:
     found = read_lease(str(node.folder / "agent" / "lease"))
     return found.until / S - now() if isinstance(found, FeedLease) else 0.0
-
-
-def report(node: AgentNode) -> dict[str, object]:
-    text = annotations_of(node.lease()).get(AGENT_REPORT)
-    return json.loads(text) if text else {}
 
 
 def says(node: AgentNode, words: str) -> None:
@@ -105,9 +101,9 @@ def test_an_agent_publishes_its_boot_lets_the_feeder_go_on_and_is_ready(make: Ma
     arm(node)
     write_record(str(node.folder / "gate"), format_gate(node.boot_id, published=True))
     node.start()
-    wait_until("it is published", lambda: report(node).get("acknowledged", 0) != 0, within=60)
+    wait_until("it is published", lambda: node.report().get("acknowledged", 0) != 0, within=60)
 
-    told = report(node)
+    told = node.report()
     assert (told["nodeUID"], told["bootID"], told["bootGate"]) == (node.uid, node.boot_id, True)
     assert told["watchdog"] == {
         "class": "hardware",
@@ -124,48 +120,76 @@ def test_an_agent_publishes_its_boot_lets_the_feeder_go_on_and_is_ready(make: Ma
 def test_without_a_feeder_it_renews_all_the_same_and_says_that_nothing_rests_on_it(make: Make) -> None:
     node = make()
     node.start()
-    wait_until("it is published", lambda: bool(report(node)), within=60)
+    wait_until("it is published", lambda: bool(node.report()), within=60)
 
-    watchdog = report(node)["watchdog"]
+    watchdog = node.report()["watchdog"]
     assert isinstance(watchdog, dict)
     assert (watchdog["class"], watchdog["why"]) == ("unsupported", "no feeder has told anything in this boot")
-    assert "bootGate" not in report(node)
+    assert "bootGate" not in node.report()
     says(node, "no release can rest on this node's watchdog")
 
 
 def test_a_watchdog_that_is_armed_later_is_published_then(make: Make) -> None:
     node = make()
     node.start()
-    wait_until("it is published", lambda: bool(report(node)), within=60)
+    wait_until("it is published", lambda: bool(node.report()), within=60)
     arm(node)
 
     def armed() -> bool:
-        watchdog = report(node)["watchdog"]
+        watchdog = node.report()["watchdog"]
         return isinstance(watchdog, dict) and watchdog["class"] == "hardware"
 
     wait_until("the watchdog is published", armed, within=20)
 
 
-def test_an_agent_that_is_ended_and_comes_back_in_time_has_missed_nothing(make: Make) -> None:
+def test_an_agent_that_is_killed_and_comes_back_in_time_has_missed_nothing(make: Make) -> None:
     node = make()
     arm(node)
     process = node.start()
-    wait_until("it is published", lambda: report(node).get("acknowledged", 0) != 0, within=60)
-    before = report(node)
-    process.end()
-    assert json.loads(node.said.splitlines()[-1])["event"] == "stopped"
+    wait_until("it is published", lambda: node.report().get("acknowledged", 0) != 0, within=60)
+    before = node.report()
+    process.kill()
     assert fed_for(node) > 15
 
     node.start()
-    wait_until("it goes on", lambda: report(node).get("acknowledged", 0) > before["sequence"], within=30)  # type: ignore[operator]
-    assert report(node)["steadySince"] == before["steadySince"]
+    wait_until("it goes on", lambda: node.report().get("acknowledged", 0) > before["sequence"], within=30)
+    assert node.report()["steadySince"] == before["steadySince"]
     assert fed_for(node) > 15
+
+
+def test_an_agent_that_is_stopped_stands_down_and_the_next_one_stands_up(make: Make) -> None:
+    node = make()
+    arm(node)
+    process = node.start()
+    permit = str(node.folder / "agent" / "permit")
+    wait_until("it is published", lambda: node.report().get("acknowledged", 0) != 0, within=60)
+    assert not read_permit(permit, node.boot_id)
+
+    process.end(within=15)
+    assert json.loads(node.said.splitlines()[-1])["event"] == "stopped"
+    assert node.report()["watchdog"]["why"] == "its agent was stopped: it is fed without one"
+    assert read_permit(permit, node.boot_id)
+
+    arm(node)
+    node.start()
+    wait_until("it counts", lambda: node.report()["watchdog"]["class"] == "hardware", within=30)
+    assert not read_permit(permit, node.boot_id)
+
+
+def test_of_two_agents_on_one_node_the_second_ends(make: Make) -> None:
+    node = make()
+    node.start()
+    wait_until("it is published", lambda: bool(node.report()), within=60)
+    log = node.folder / "second.log"
+    second = Process(node.command(), log=log)
+    wait_until("it ends", lambda: not second.running, within=30)
+    assert "another agent of this node has not ended yet" in log.read_text()
 
 
 def test_a_marker_for_this_boot_ends_it_and_no_later_agent_feeds_it(make: Make) -> None:
     node = make()
     node.start()
-    wait_until("it is published", lambda: bool(report(node)), within=60)
+    wait_until("it is published", lambda: bool(node.report()), within=60)
     marker = {"nodeUID": node.uid, "bootID": node.boot_id, "remediationUID": "r"}
     node.annotate(**{MARKER: json.dumps(marker)})
 
@@ -189,9 +213,9 @@ def test_cut_off_and_without_an_answer_it_lets_the_lease_run_out(
     node = AgentNode(plane, "n1", tmp_path / "n1", authority)
     try:
         node.start()
-        wait_until("it is published", lambda: bool(report(node)), within=60)
+        wait_until("it is published", lambda: bool(node.report()), within=60)
         node.propose('{"peers":[{"name":"dead","address":"127.0.0.1:9"}]}')
-        wait_until("it has a peer", lambda: "dead" in str(report(node).get("peers")), within=20)
+        wait_until("it has a peer", lambda: "dead" in str(node.report().get("peers")), within=20)
         time.sleep(6)  # One more renewal: from its acknowledgement on the new list alone counts.
         plane.pause("kube-apiserver")
         wait_until("it runs out", lambda: fed_for(node) <= 0, within=60)

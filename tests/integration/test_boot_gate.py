@@ -20,9 +20,9 @@ from host_program.pack import pack
 from nodemend.agent.api_check import exit_codes
 from nodemend.agent.feeder.record_shell import read_gate, write_record
 from nodemend.agent.feeder.status_text import VERSION
-from nodemend.api.keys import AGENT_REPORT, MARKER
+from nodemend.api.keys import MARKER
 from tests.agent_room.kubelet_certificate import kubelet_certificate
-from tests.agent_room.room import LEASES, AgentNode, annotations_of, furnish
+from tests.agent_room.room import LEASES, AgentNode, furnish
 from tests.unit.agent.certificates import Authority
 
 pytestmark = pytest.mark.real
@@ -111,8 +111,7 @@ class Host:
 
     @property
     def report(self) -> dict[str, Any]:
-        text = annotations_of(self.node.lease()).get(AGENT_REPORT)
-        return json.loads(text) if text else {}
+        return self.node.report()
 
     def mark(self, boot_id: str) -> None:
         marker = {"nodeUID": self.node.uid, "bootID": boot_id, "remediationUID": "r"}

@@ -23,6 +23,8 @@ from nodemend.agent.self_watch_steps import (
     Remember,
     RenewLease,
     RoundOver,
+    StandDown,
+    StandUp,
     Wait,
     Waited,
 )
@@ -114,6 +116,8 @@ class _Living:
                     told = self._ask_api(command)
                 case AskPeers():
                     told = self._ask_peers(command)
+                case StandDown() | StandUp():
+                    pass  # Nobody stops it.
                 case Wait(until):
                     self._now, told = until, Waited()
         return told

@@ -4,13 +4,13 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from nodemend.agent.feeder.record_shell import read_beginning
+from nodemend.agent.feeder.record_shell import read_beginning, read_permit
 from nodemend.agent.feeder.status_text import parse_status
-from nodemend.agent.feeder.worth import SECOND, judge_worth, longest_lease
+from nodemend.agent.feeder.worth import SECOND, STOOD_DOWN, judge_worth, longest_lease
 from nodemend.agent.last_words.folder_shell import read_reset
 from nodemend.agent.last_words.reset_record import CONDEMNED
 from nodemend.agent.ports import FeederTold
-from nodemend.api.agent_lease import LastReset, WatchdogReport
+from nodemend.api.agent_lease import UNSUPPORTED, LastReset, WatchdogReport
 
 STATUS: Final = "feeder.status"
 GATE: Final = "gate"
@@ -24,6 +24,8 @@ class FeederFile:
     """The Feeder port as production has it."""
 
     path: str
+    permit: str
+    """While this is there, nothing rests on the watchdog, whatever the feeder has told before it saw it."""
     boot_id: str
 
     def told(self) -> FeederTold:
@@ -32,12 +34,13 @@ class FeederFile:
         except OSError:
             status = {}
         worth = judge_worth(status, self.boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+        stood_down = read_permit(self.permit, self.boot_id)
         watchdog = WatchdogReport(
-            class_=worth.kind,
+            class_=UNSUPPORTED if stood_down else worth.kind,
             driver=worth.driver,
             written=worth.written,
             effective=worth.effective,
-            why=worth.why,
+            why=STOOD_DOWN if stood_down else worth.why,
         )
         return FeederTold(watchdog, longest_lease(status, self.boot_id))
 

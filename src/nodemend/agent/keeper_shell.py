@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from nodemend.agent.feeder.record_shell import read_lease, write_record
-from nodemend.agent.feeder.records import format_lease
+from nodemend.agent.feeder.records import format_lease, format_permit
 from nodemend.agent.memory import Memory
 from nodemend.agent.published import Conduct
 from nodemend.decide.feed_lease import FeedLease, condemn
@@ -33,16 +33,23 @@ class Recalled:
 class FileKeeper:
     """The Keeper port as production has it. Raises OSError: who cannot keep a promise makes none."""
 
-    def __init__(self, boot_id: str, lease: str, memory: str) -> None:
+    def __init__(self, boot_id: str, lease: str, memory: str, permit: str) -> None:
         self._boot_id = boot_id
         self._lease = lease
         self._memory = memory
+        self._permit = permit
 
     def feed_until(self, until: float) -> None:
         write_record(self._lease, format_lease(FeedLease(self._boot_id, int(until * _NANOSECONDS))))
 
     def condemn(self, why: str) -> None:
         write_record(self._lease, format_lease(condemn(FeedLease(self._boot_id))))
+
+    def stand_down(self) -> None:
+        write_record(self._permit, format_permit(self._boot_id))
+
+    def stand_up(self) -> None:
+        Path(self._permit).unlink(missing_ok=True)
 
     def remember(self, memory: Memory) -> None:
         write_record(self._memory, msgspec.json.encode(_Kept(self._boot_id, memory)))

@@ -7,8 +7,10 @@ from functools import lru_cache
 from msgspec import Struct, structs
 
 from nodemend.agent.certificate import Held, Holding
+from nodemend.agent.feeder.worth import STOOD_DOWN
 from nodemend.agent.published import Conduct, Terms
 from nodemend.api.agent_lease import (
+    UNSUPPORTED,
     AgentReport,
     CertificateReport,
     LastReset,
@@ -42,6 +44,11 @@ class Self:
     certificate: CertificateReport | None = None
     heard: bool = True
     """Whether peers believe who it is, and will for long enough. Else it has no peers: nobody answers it."""
+
+    def stood_down(self) -> "Self":
+        """Without an agent: nothing rests on its watchdog."""
+        watchdog = structs.replace(self.watchdog, class_=UNSUPPORTED, why=STOOD_DOWN)
+        return replace(self, watchdog=watchdog)
 
     def certified(self, holding: Holding, wall: datetime, feed_lease: float) -> "Self":
         """With the certificate that is held by now. `wall` is from right after the look at it."""

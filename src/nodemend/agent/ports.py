@@ -22,6 +22,14 @@ class Keeper(Protocol):
         """Nothing feeds this boot again."""
         ...
 
+    def stand_down(self) -> None:
+        """Let the feeder go on without a lease."""
+        ...
+
+    def stand_up(self) -> None:
+        """Let it go on by its lease alone, as before."""
+        ...
+
     def remember(self, memory: Memory) -> None: ...
 
 

@@ -3,6 +3,9 @@
 It renews the node's Lease. A renewal that is acknowledged is a clean look, and lets the feeder go on for G
 from when it was *sent*. After some failures in a row it asks peers. It counts no time otherwise: if nothing
 clean is seen the feed lease ends by itself, whatever this machine does or does not do any more.
+
+Told to stop, it stands down: it publishes that nothing rests on this node's watchdog, and once that is
+acknowledged the feeder goes on without a lease. An agent that cannot say so leaves the lease to its end.
 """
 
 from dataclasses import replace
@@ -26,6 +29,9 @@ from nodemend.agent.self_watch_steps import (
     Remember,
     RenewLease,
     RoundOver,
+    StandDown,
+    StandUp,
+    StopAsked,
     Wait,
     Waited,
 )
@@ -37,6 +43,8 @@ from nodemend.kube.agent_lease import AgentLease, Failed, Found, Missing, Outdat
 
 Commands = tuple[Command, ...]
 
+_AGAIN_AFTER: Final = 1.0
+"""Seconds: who is told to stop has not many."""
 _MARKED: Final = "a marker is on its Lease"
 
 
@@ -57,6 +65,8 @@ class SelfWatch:
         self._round = 0
         self._rounds: PeerRounds | None = None
         self._condemned = False
+        self._stopping = False
+        self._stood_up = False
         self.renewed = False
         """Whether a renewal by this process was acknowledged."""
 
@@ -86,6 +96,9 @@ class SelfWatch:
                 return self._look(now)
             case Found(lease):
                 return self._found(lease, now)
+            case StopAsked():
+                self._stopping, self._known = True, None
+                return self._look(now)
             case Missing() if self._placing:
                 return self._failed(now)  # The namespace itself is missing.
             case Missing():
@@ -128,11 +141,22 @@ class SelfWatch:
         fed = self._feed_from(self._asked_at) if lease.clean else ()
         if was_read:
             return (*fed, *self._write(lease, now))
-        return (*fed, Remember(self._memory), *self._rest(now))
+        kept = (*fed, Remember(self._memory))
+        if self._stopping and lease.clean:
+            return (*kept, StandDown())
+        return (*kept, *self._stand_up(lease), *self._rest(now))
+
+    def _stand_up(self, lease: AgentLease) -> Commands:
+        """Once, and not before the feeder has a lease that this process answers for."""
+        if self._stood_up or self._stopping or not lease.clean:
+            return ()
+        self._stood_up = True
+        return (StandUp(),)
 
     def _write(self, known: AgentLease | None, now: float) -> Commands:
         """Where there is no Lease, nobody was promised anything about this node: it places one."""
-        self._memory, renewal = self._memory.renew(self._who, now)
+        who = self._who.stood_down() if self._stopping else self._who
+        self._memory, renewal = self._memory.renew(who, now)
         self._renewal, self._asked_at, self._placing = renewal, now, known is None
         deadline = now + self._pace.deadline
         if known is None:
@@ -144,7 +168,7 @@ class SelfWatch:
     def _failed(self, now: float) -> Commands:
         """Of a write nobody knows whether it was applied: the next meets a conflict if it was, and reads."""
         self._failures += 1
-        if self._failures < self._pace.failures:
+        if self._stopping or self._failures < self._pace.failures:
             return self._rest(now)
         peers = self._memory.conduct.peers
         self._rounds = PeerRounds(peers, now, self._healthy_wanted)
@@ -203,7 +227,7 @@ class SelfWatch:
 
     def _rest(self, now: float) -> Commands:
         self._rounds = None
-        return (Wait(now + self._pace.every),)
+        return (Wait(now + (_AGAIN_AFTER if self._stopping else self._pace.every)),)
 
     @property
     def _pace(self) -> RenewalPace:

@@ -18,6 +18,9 @@ from nodemend.agent.self_watch_steps import (
     Remember,
     RenewLease,
     RoundOver,
+    StandDown,
+    StandUp,
+    StopAsked,
     Wait,
     Waited,
 )
@@ -42,7 +45,13 @@ class SelfWatchLoop:
 
     async def run(self) -> None:
         """Until this boot is condemned."""
-        commands = self._begin(Begun())
+        await self._go_on(self._begin(Begun()))
+
+    async def stand_down(self) -> None:
+        """After `run` was ended: until that is acknowledged, this boot is condemned, or it is cancelled."""
+        await self._go_on(self._step(StopAsked()))
+
+    async def _go_on(self, commands: Commands) -> None:
         while commands:
             commands = await self._carry_out(commands)
 
@@ -56,6 +65,10 @@ class SelfWatchLoop:
                     # Else the feed lease runs out by itself: nothing renews it, after a restart neither.
                     if at_once:
                         self.keeper.condemn(why)
+                case StandDown():
+                    self.keeper.stand_down()
+                case StandUp():
+                    self.keeper.stand_up()
                 case Remember(memory):
                     self.keeper.remember(memory)
                 case Wait(until):

@@ -55,6 +55,16 @@ class Condemn:
 
 
 @dataclass(frozen=True, slots=True)
+class StandDown:
+    """Leave the feeder a permit: it is acknowledged that nothing rests on this node's watchdog. The last."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandUp:
+    """Take the permit of an earlier agent away. To be done before the commands that follow are begun."""
+
+
+@dataclass(frozen=True, slots=True)
 class Remember:
     """To be kept before the commands that follow are begun: they promise what it says."""
 
@@ -66,7 +76,18 @@ class Wait:
     until: float
 
 
-Command = ReadLease | PlaceLease | RenewLease | AskPeers | FeedUntil | Condemn | Remember | Wait
+Command = (
+    ReadLease
+    | PlaceLease
+    | RenewLease
+    | AskPeers
+    | FeedUntil
+    | Condemn
+    | StandDown
+    | StandUp
+    | Remember
+    | Wait
+)
 
 # What is told.
 
@@ -79,6 +100,11 @@ class Begun:
 @dataclass(frozen=True, slots=True)
 class Waited:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class StopAsked:
+    """The agent is told to end. What was under way is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +121,4 @@ class RoundOver:
     round: int
 
 
-Event = Begun | LeaseNews | Waited | PeerSaid | RoundOver
+Event = Begun | LeaseNews | Waited | StopAsked | PeerSaid | RoundOver

@@ -5,8 +5,8 @@ from typing import Final
 
 from nodemend.agent.memory import Memory
 from nodemend.agent.published import Names, names
-from nodemend.agent.self_watch_steps import AskPeers, Command, Condemn, Event, PeerSaid, RoundOver
-from nodemend.api.agent_lease import AgentReport, WatchdogReport
+from nodemend.agent.self_watch_steps import AskPeers, Command, Condemn, Event, PeerSaid, RoundOver, StandDown
+from nodemend.api.agent_lease import UNSUPPORTED, AgentReport, WatchdogReport
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.agent_lease import Failed, Found, Missing
 from nodemend.telemetry.log_lines import Log
@@ -43,8 +43,15 @@ class WatchLog:
         if isinstance(event, PeerSaid | RoundOver) and commands:
             self._heard_peers(commands, memory, now)
         for command in commands:
-            if isinstance(command, Condemn):
-                self._log.error("this boot is to end: its watchdog is never fed again", why=command.why)
+            match command:
+                case Condemn(why):
+                    self._log.error("this boot is to end: its watchdog is never fed again", why=why)
+                case StandDown():
+                    self._log.info(
+                        "stood down: the watchdog is fed without an agent, and nothing rests on it"
+                    )
+                case _:
+                    pass
 
     def _reached(self, report: object, memory: Memory, now: float) -> None:
         """The Lease as read, or as we just wrote it."""
@@ -67,7 +74,7 @@ class WatchLog:
 
     def _tell_watchdog(self, found: WatchdogReport) -> None:
         self._watchdog = found
-        if found.class_ == "unsupported":
+        if found.class_ == UNSUPPORTED:
             self._log.warning("no release can rest on this node's watchdog", why=found.why)
         else:
             told = {"watchdog": found.class_, "driver": found.driver, "resets_after_seconds": found.effective}

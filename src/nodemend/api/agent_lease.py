@@ -9,6 +9,7 @@ from nodemend.api.wire import Wire, about
 HARDWARE: Final = "hardware"
 SOFTWARE: Final = "software"
 """Classes of watchdogs. Any other is one on which no time proof rests."""
+UNSUPPORTED: Final = "unsupported"
 LONGEST_TIME: Final = 86400.0
 """Seconds. What is said to take longer than a day is nonsense, and is not reckoned with."""
 SLOWEST_PACE: Final = 3600.0

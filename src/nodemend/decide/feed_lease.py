@@ -83,15 +83,18 @@ PingVerdict = MayPing | LeaseOver | GapTooLong | IsCondemned
 _MAY_PING = MayPing()
 
 
-def judge_ping(lease: FeedLease, last_ping: int | None, effective: int, now: int) -> PingVerdict:
+def judge_ping(
+    lease: FeedLease, last_ping: int | None, effective: int, now: int, *, stood_down: bool = False
+) -> PingVerdict:
     """May the device be pinged (or opened, or given its timeout, which are pings too) at `now`?
 
     `last_ping` is None before the first one; `effective` is the time to reset, as `watchdog_class` tells it.
+    `stood_down`: nobody counts on the lease's end any more. All else holds as ever.
     """
     if lease.condemned:
         return IsCondemned()
     if last_ping is not None and now - last_ping >= effective:
         return GapTooLong(now - last_ping)
-    if now >= lease.until:
+    if now >= lease.until and not stood_down:
         return LeaseOver(lease.until)
     return _MAY_PING

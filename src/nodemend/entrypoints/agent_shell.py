@@ -13,6 +13,7 @@ from nodemend import __version__
 from nodemend.agent.certificate_loop import CertificateLoop
 from nodemend.agent.certificate_shell import CertificateFiles
 from nodemend.agent.feeder.footing_shell import forget_the_start
+from nodemend.agent.feeder.lock_shell import take_lock
 from nodemend.agent.feeder.record_shell import read_gate
 from nodemend.agent.feeder_view_shell import GATE, LAST_RESET, STATUS, FeederFile, last_reset
 from nodemend.agent.front_door_shell import FrontDoor
@@ -51,13 +52,15 @@ HEALTHY_WANTED: Final = 2
 _CONNECTIONS: Final = 6
 """To the API server: a renewal of its own, and looks for peers."""
 _CLOSE_SECONDS: Final = 1.0
+_STAND_DOWN_SECONDS: Final = 10.0
+"""Of the 15 that its pod has to end."""
 
 
 def run_agent(settings: AgentSettings) -> int:
     """Run until a signal ends it (0) or the world does not let it go on (1). A fault of our own raises.
 
-    However it ends, the feeder goes on for as long as the last clean look allows: an agent that is back by
-    then has missed nothing.
+    Ended by a signal, it stands down first. However it ends otherwise, the feeder goes on for as long as the
+    last clean look allows: an agent that is back by then has missed nothing.
     """
     runtime = AsyncioRuntime()
     log = PlainLog(
@@ -79,8 +82,11 @@ def run_agent(settings: AgentSettings) -> int:
 
 
 async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime, log: Log) -> None:
-    feeder = FeederFile(f"{settings.host_folder}/{STATUS}", boot_id)
-    keeper = FileKeeper(boot_id, f"{settings.state_folder}/lease", f"{settings.state_folder}/memory")
+    state = settings.state_folder
+    if not take_lock(f"{state}/agent.lock"):
+        raise BlockingIOError("another agent of this node has not ended yet")
+    feeder = FeederFile(f"{settings.host_folder}/{STATUS}", f"{state}/permit", boot_id)
+    keeper = FileKeeper(boot_id, f"{state}/lease", f"{state}/memory", f"{state}/permit")
     certificates = _certificates(settings, runtime)
     async with AsyncExitStack() as owned:
         door = owned.enter_context(_door(settings.peers.port))
@@ -118,6 +124,17 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
             "signals": until_told_to_stop(log),
         }
         await run_together(runtime, works)
+        if not recalled.condemned:
+            await _stand_down(watching, log)
+
+
+async def _stand_down(watching: SelfWatchLoop, log: Log) -> None:
+    """Whoever is stopped for good, or for longer than its lease lasts, must not reset its node by that."""
+    try:
+        async with asyncio.timeout(_STAND_DOWN_SECONDS):
+            await watching.stand_down()
+    except TimeoutError:
+        log.warning("not stood down: nobody acknowledged it. The feeder goes on by its lease alone")
 
 
 def _certificates(settings: AgentSettings, runtime: AsyncioRuntime) -> CertificateFiles:

@@ -10,6 +10,7 @@ from tests.e2e_watchdog.guest.stage import (
     BOOT_ID,
     FALSE_SYSRQ,
     LEASE,
+    PERMIT,
     G,
     Stage,
     put,
@@ -160,6 +161,29 @@ def writer_restarted(stage: Stage) -> None:
     os.waitpid(stage.writer, 0)
     stage.beat(G - 8)
     stage.start_writer()
+    stage.beat(LONG)
+
+
+def writer_stands_down(stage: Stage) -> None:
+    """The feeder is killed meanwhile, and goes on by the permit as well."""
+    stage.feed()
+    write_permit(BOOT_ID)
+    stage.stop_writer(signal.SIGKILL)
+    os.waitpid(stage.writer, 0)
+    stage.beat(LONG)
+    stage.stop_feeder(signal.SIGKILL)
+    stage.start_feeder()
+    stage.beat(LONG)
+
+
+def permit_taken_away(stage: Stage) -> None:
+    """Without a lease that lasts: nothing is left to go by."""
+    stage.feed()
+    write_permit(BOOT_ID)
+    stage.stop_writer(signal.SIGKILL)
+    os.waitpid(stage.writer, 0)
+    stage.beat(LONG)
+    Path(PERMIT).unlink()
     stage.beat(LONG)
 
 

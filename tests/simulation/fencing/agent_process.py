@@ -23,12 +23,16 @@ from nodemend.agent.self_watch_steps import (
     Remember,
     RenewLease,
     RoundOver,
+    StandDown,
+    StandUp,
+    StopAsked,
     Wait,
     Waited,
 )
 from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing
+from tests.simulation.fencing.feeder_process import LEASE_LENGTH
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.fencing.time_line import Process
 
@@ -50,11 +54,13 @@ class AgentProcess(Process):
         strict = node.world.liars
         self._watch = SelfWatch(node.who, memory, chance=node.chance.random(), healthy_wanted=1 + strict)
         self._desk = desk.PeerDesk(now=node.clock.now())
+        self._lives = 0
+        """Told to stop, it begins another: answers that were meant for the first are not heard."""
         self._questions = count()
         self._replies: dict[int, Callable[[Answer], None]] = {}
         condemned = isinstance(node.lease_file, FeedLease) and node.lease_file.condemned
         if not condemned:
-            self.do(lambda: self._hear(Begun()))
+            self._tell(Begun())
 
     # Its own watch.
 
@@ -62,8 +68,19 @@ class AgentProcess(Process):
         if isinstance(event, (Begun, Waited)):
             bare = self._node.name in self._node.world.uncertified
             self._watch.learn_certificate(NotHeld() if bare else _DAY, _WALL)
+            self._watch.learn(self._node.who.watchdog, LEASE_LENGTH)
         for command in self._watch.step(event, self._node.clock.now()):
             self._perform(command)
+
+    def _tell(self, event: Event, when: float = 0.0) -> None:
+        """At that true time, if it still lives the same life."""
+        life = self._lives
+
+        def hear() -> None:
+            if self._lives == life:
+                self._hear(event)
+
+        self.do(hear, when)
 
     def _perform(self, command: Command) -> None:
         node = self._node
@@ -75,12 +92,25 @@ class AgentProcess(Process):
                 self._condemn(why)
             case Remember(memory):
                 node.memory = memory
+            case StandDown():
+                node.stand_down()
+            case StandUp():
+                node.permitted = False
             case ReadLease() | PlaceLease() | RenewLease():
                 self._request(command)
             case AskPeers():
                 self._ask(command)
             case Wait(until):
-                self.do(lambda: self._hear(Waited()), node.clock.true(until))
+                self._tell(Waited(), node.clock.true(until))
+
+    def stop(self) -> None:
+        """It is told to, and has some seconds for it."""
+
+        def stand_down() -> None:
+            self._lives += 1
+            self._hear(StopAsked())
+
+        self.do(stand_down)
 
     def _condemn(self, why: str) -> None:
         node = self._node
@@ -92,12 +122,12 @@ class AgentProcess(Process):
         node.lease_file = FeedLease(node.boot_id, 0, condemned=True)
 
     def _request(self, request: ReadLease | PlaceLease | RenewLease) -> None:
-        node, heard = self._node, [False]
+        node, heard, life = self._node, [False], self._lives
 
         def hear(news: LeaseNews) -> None:
-            if not heard[0]:
+            if not heard[0] and self._lives == life:
                 heard[0] = True
-                self.do(lambda: self._hear(news))
+                self._tell(news)
 
         store = node.world.store
         store.ask(node.name, lambda: store.serve(node.name, request), hear)
@@ -109,7 +139,7 @@ class AgentProcess(Process):
         node = self._node
         for peer in asked.peers:
             self._ask_one(asked.round, peer.name)
-        self.do(lambda: self._hear(RoundOver(asked.round)), node.clock.true(asked.deadline))
+        self._tell(RoundOver(asked.round), node.clock.true(asked.deadline))
 
     def _ask_one(self, number: int, peer: str) -> None:
         node = self._node
@@ -118,7 +148,7 @@ class AgentProcess(Process):
         question = desk.Question(0, node.name, node.name, node.boot_id)
 
         def hear(answer: Answer) -> None:
-            self.do(lambda: self._hear(PeerSaid(number, peer, answer)))
+            self._tell(PeerSaid(number, peer, answer))
 
         def arrive() -> None:
             node.world.nodes[peer].agent.asked(question, hear, node.name)

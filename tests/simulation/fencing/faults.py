@@ -32,6 +32,9 @@ class Faults:
             self._pause_manager,
             self._kill_agent,
             self._kill_feeder,
+            self._stop_agent,
+            self._strand,
+            self._strand,
             self._crash,
             self._want,
             self._unwant,
@@ -55,7 +58,7 @@ class Faults:
 
     def cease(self) -> None:
         world = self._world
-        world.network.cut.clear()
+        world.network.cut = set()  # Another: whatever ends later mends the links that were cut before.
         world.network.loss = world.network.slow = world.hiccups = 0.0
         world.store.down = False
         world.left_out.clear()
@@ -74,10 +77,10 @@ class Faults:
     def _some_node(self) -> str:
         return self._chance.choice(list(self._world.nodes))
 
-    def _for_a_while(self, links: set[tuple[str, str]]) -> None:
+    def _for_a_while(self, links: set[tuple[str, str]], longest: float = 120.0) -> None:
         cut = self._world.network.cut
         cut |= links
-        self._world.line.after(self._chance.uniform(2.0, 120.0), lambda: cut.difference_update(links))
+        self._world.line.after(self._chance.uniform(2.0, longest), lambda: cut.difference_update(links))
 
     def _parties(self) -> list[str]:
         return [API, *self._world.nodes]
@@ -130,6 +133,20 @@ class Faults:
 
     def _kill_agent(self) -> None:
         self._world.nodes[self._some_node()].restart_agent(self._chance.uniform(0.1, 15.0))
+
+    def _stop_agent(self) -> None:
+        """An upgrade, or an end for good: it may be gone for longer than its lease lasts."""
+        away = self._chance.choice([0.0, 5.0, 60.0, 180.0])
+        self._world.nodes[self._some_node()].stop_agent(away)
+
+    def _strand(self) -> None:
+        """Its agent is stopped and may be long in coming back; around that nobody hears the node any more."""
+        name, line, chance = self._some_node(), self._world.line, self._chance
+        away = chance.choice([0.0, 5.0, 200.0]) * chance.random()
+        line.after(5.0, lambda: self._world.nodes[name].stop_agent(away))
+        cut = chance.choice([5.0, 10.0, 40.0]) * chance.random()
+        links = self._world.network.links_of(name, self._parties())
+        line.after(cut, lambda: self._for_a_while(links, longest=300.0))
 
     def _kill_feeder(self) -> None:
         self._world.nodes[self._some_node()].restart_feeder(self._chance.uniform(0.1, 15.0))

@@ -39,7 +39,7 @@ class FeederProcess(Process):
         )
         self._open = False
         self._checked_at = 0
-        self._looked = w.Looked(node.lease_file)
+        self._looked = w.Looked(node.lease_file, node.permitted)
         self.do(lambda: self._hear(w.Begun()))
 
     def die(self) -> None:
@@ -102,8 +102,9 @@ class FeederProcess(Process):
 
     def _look(self) -> None:
         if self._node.feeder is self:
-            if self._looked.record is not self._node.lease_file:
-                self._looked = w.Looked(self._node.lease_file)
+            node, looked = self._node, self._looked
+            if looked.record is not node.lease_file or looked.permitted is not node.permitted:
+                self._looked = w.Looked(node.lease_file, node.permitted)
             self._hear(self._looked)
 
     def _touch(self, command: w.Open | w.SetTimeout | w.Ping) -> None:

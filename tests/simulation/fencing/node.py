@@ -17,6 +17,9 @@ from tests.simulation.fencing.surroundings import BrokenError, Surroundings
 from tests.simulation.fencing.time_line import Clock, Process
 
 KUBELET_SPEAKS_EVERY = 10.0
+STOPPED_WITHIN = 15.0
+"""Seconds that kubelet gives an agent to end by itself."""
+_WORTH = WatchdogReport(class_="hardware", written=float(WATCHDOG), effective=float(WATCHDOG))
 
 
 class Watchdog:
@@ -61,6 +64,7 @@ class Node:
         self.up = False
         self.gate_open = False
         self.workload = False
+        self._agent_is_back_after = 0.0
         self.boot()
 
     # Boots.
@@ -76,6 +80,8 @@ class Node:
         )
         self.up, self.gate_open, self.workload = True, False, False
         self.lease_file: FeedLease | NoRecord = NoRecord()
+        self.permitted = False
+        """An agent has left its permit."""
         self.memory: Memory | None = None
         self.condemned_at = 0.0
         self._status: dict[str, str] | None = {}
@@ -87,15 +93,15 @@ class Node:
 
     @property
     def who(self) -> Self:
-        report = WatchdogReport(class_="hardware", written=float(WATCHDOG), effective=float(WATCHDOG))
-        return Self(
+        who = Self(
             node_uid=self.name,
             boot_id=self.boot_id,
-            watchdog=report,
+            watchdog=_WORTH,
             address=self.name,
             boot_gate=True,
             longest_lease=LEASE_LENGTH,
         )
+        return who.stood_down() if self.permitted else who
 
     def tell(self, status: Status) -> None:
         """The feeder writes how things stand."""
@@ -134,6 +140,23 @@ class Node:
     def processes(self) -> tuple[Process, ...]:
         """Those that should run once the gate has opened."""
         return (self.feeder, self.agent)
+
+    def stop_agent(self, back_after: float) -> None:
+        """In order: it may stand down. Another is there after a while, or very late."""
+        stopped, self._agent_is_back_after = self.agent, back_after
+        stopped.stop()
+
+        def end() -> None:
+            if stopped.alive:
+                self.restart_agent(back_after)
+
+        self.world.line.after(STOPPED_WITHIN, end)
+
+    def stand_down(self) -> None:
+        self.world.tell(f"{self.name} stands down")
+        self.world.counts["stood down"] += 1
+        self.permitted = True
+        self.restart_agent(self._agent_is_back_after)
 
     def restart_agent(self, after: float) -> None:
         self.agent.alive = False

@@ -9,7 +9,7 @@ from typing import Final
 from tests.simulation.fencing.faults import LASTS, Faults
 from tests.simulation.fencing.lease_store import LeaseStore
 from tests.simulation.fencing.managers import Kept, Manager, Statuses
-from tests.simulation.fencing.network import Network
+from tests.simulation.fencing.network import API, Network
 from tests.simulation.fencing.node import Node
 from tests.simulation.fencing.surroundings import BrokenError, Surroundings
 from tests.simulation.fencing.time_line import Process, TimeLine
@@ -17,11 +17,15 @@ from tests.simulation.fencing.time_line import Process, TimeLine
 NODES = ("a", "b", "c", "d", "e")
 CEASED: Final = 10.0 + LASTS
 """From then on nothing goes wrong any more."""
-SETTLED: Final = CEASED + 420.0
+SETTLES_WITHIN: Final = 420.0
 """By then all must be well."""
 LOOKS_EVERY: Final = 5.0
 STAYS_WELL: Final = 60.0
 """Whoever was no longer fed would have been reset by then, and who was silent be under remediation."""
+ONE_MORE_SHARE: Final = 0.25
+"""Of seeds in which, when all is well again, a node is lost and nothing else goes wrong."""
+RELEASED_WITHIN: Final = 150.0
+"""Of its loss: that it is silent must be noticed first, and then it has its safe time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,9 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     try:
         world.line.run(CEASED)
         settle(world, managers, statuses)
+        if chance.random() < ONE_MORE_SHARE:
+            lose_one_more(world, chance.choice(NODES))
+            settle(world, managers, statuses)
     except BrokenError as error:
         broken = str(error)
         world.tell(broken)
@@ -69,11 +76,26 @@ def settle(world: Surroundings, managers: list[Manager], statuses: Statuses) -> 
     Where that does not come in time, it must at least be well in the end.
     """
     line, well_since = world.line, inf
-    while line.now < SETTLED and line.now - well_since < STAYS_WELL:
-        line.run(min(line.now + LOOKS_EVERY, SETTLED))
+    settled = line.now + SETTLES_WITHIN
+    while line.now < settled and line.now - well_since < STAYS_WELL:
+        line.run(min(line.now + LOOKS_EVERY, settled))
         well = _all_at_work(world, managers) and not _unsettled(world, statuses)
         well_since = min(well_since, line.now) if well else inf
     check_settled(world, statuses)
+
+
+def lose_one_more(world: Surroundings, name: str) -> None:
+    """I13: one that nobody hears any more is released in time. I9: nobody else ends."""
+    others = {node: one.boot_id for node, one in world.nodes.items() if node != name}
+    links = world.network.links_of(name, [API, *NODES])
+    world.counts["one more lost"] += 1
+    world.network.cut |= links
+    world.line.run(world.line.now + RELEASED_WITHIN)
+    if world.is_bound(name):
+        raise BrokenError(f"I13: {name} was not released within {RELEASED_WITHIN:.0f} s of its loss")
+    if ended := [node for node, boot in others.items() if world.nodes[node].boot_id != boot]:
+        raise BrokenError(f"I9: {', '.join(ended)} ended when {name} was lost")
+    world.network.cut -= links
 
 
 def _all_at_work(world: Surroundings, managers: list[Manager]) -> bool:

@@ -76,8 +76,9 @@ class Surroundings:
         if node in self.ambushed:
             self.ambushed.discard(node)
             links = self.network.links_of(node, [API, *self.nodes])
-            self.network.cut |= links
-            self.line.after(100.0, lambda: self.network.cut.difference_update(links))
+            cut = self.network.cut
+            cut |= links
+            self.line.after(100.0, lambda: cut.difference_update(links))
 
     def proven_over(self, node: str, boot_id: str) -> None:
         """I2: what time has proven is so."""

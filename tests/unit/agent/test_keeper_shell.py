@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nodemend.agent.feeder.record_shell import read_lease
+from nodemend.agent.feeder.record_shell import read_lease, read_permit
 from nodemend.agent.keeper_shell import FileKeeper, Recalled
 from nodemend.agent.memory import Memory
 from nodemend.agent.published import Conduct
@@ -29,7 +29,7 @@ MEMORY = Memory(
 
 
 def keeper(folder: Path, boot: str = "boot-1") -> FileKeeper:
-    return FileKeeper(boot, str(folder / "lease"), str(folder / "memory"))
+    return FileKeeper(boot, str(folder / "lease"), str(folder / "memory"), str(folder / "permit"))
 
 
 def test_the_next_agent_goes_on_where_this_one_was(tmp_path: Path) -> None:
@@ -64,6 +64,17 @@ def test_where_the_memory_is_lost_what_the_feeder_was_allowed_is_known(tmp_path:
     (tmp_path / "memory").write_bytes(left)
 
     assert keeper(tmp_path).recall() == Recalled(Memory(conduct=Conduct(), fed_until=140.0), condemned=False)
+
+
+def test_the_feeder_sees_it_stand_down_and_up_again(tmp_path: Path) -> None:
+    permit = str(tmp_path / "permit")
+    keeper(tmp_path).stand_up()
+    keeper(tmp_path).stand_down()
+    assert read_permit(permit, "boot-1")
+    assert not read_permit(permit, "boot-2")
+
+    keeper(tmp_path).stand_up()
+    assert not read_permit(permit, "boot-1")
 
 
 def test_what_cannot_be_kept_is_not_passed_over(tmp_path: Path) -> None:

@@ -34,12 +34,19 @@ class Files:
     until: float = 0.0
     condemned: str = ""
     memory: Memory | None = None
+    permit: bool = False
 
     def feed_until(self, until: float) -> None:
         self.until = until
 
     def condemn(self, why: str) -> None:
         self.condemned = why
+
+    def stand_down(self) -> None:
+        self.permit = True
+
+    def stand_up(self) -> None:
+        self.permit = False
 
     def remember(self, memory: Memory) -> None:
         self.memory = memory
@@ -102,7 +109,7 @@ class Stage:
         self.task: SimulatedTask | None = None
 
     def start(self) -> None:
-        loop = SelfWatchLoop(
+        self.loop = SelfWatchLoop(
             node="node-1",
             watch=self.watch,
             runtime=self.process,
@@ -113,7 +120,13 @@ class Stage:
             certificate=self.certificate,
             listener=self.heard,
         )
-        self.task = self.process.spawn(loop.run(), "watch")
+        self.task = self.process.spawn(self.loop.run(), "watch")
+
+    def stop(self) -> None:
+        """As the program does: what is under way is ended first."""
+        assert self.task is not None
+        self.task.cancel()
+        self.task = self.process.spawn(self.loop.stand_down(), "standing down")
 
     def run(self, seconds: float) -> None:
         self.scheduler.run(self.scheduler.now + seconds)
@@ -222,6 +235,46 @@ def test_a_certificate_that_ends_while_it_is_cut_off_changes_nothing_any_more(st
 
     assert stage.report("node-1").peers == (("a", "b", "c", "d"),)
     assert stage.fed_for <= 0
+
+
+def test_told_to_stop_it_publishes_that_nothing_rests_on_it_and_then_leaves_the_permit(stage: Stage) -> None:
+    stage.start()
+    stage.run(32.0)
+    assert stage.report("node-1").watchdog.class_ == "hardware"
+    stage.stop()
+    stage.run(2.0)
+
+    told = stage.report("node-1").watchdog
+    assert (told.class_, told.why) == ("unsupported", "its agent was stopped: it is fed without one")
+    assert stage.files.permit
+    assert stage.task is not None
+    assert stage.task.done
+
+
+def test_told_to_stop_where_nobody_acknowledges_it_there_is_no_permit(stage: Stage) -> None:
+    stage.start()
+    stage.run(30.0)
+    stage.cut()
+    stage.stop()
+    stage.run(60.0)
+    assert not stage.files.permit
+    assert stage.fed_for <= 0
+    assert stage.peers.asked == []
+
+    stage.link.up = stage.link.down = True
+    stage.run(5.0)
+    assert stage.files.permit
+
+
+def test_a_marker_that_was_there_first_ends_it_stopped_or_not(stage: Stage) -> None:
+    stage.start()
+    stage.run(32.0)
+    stage.server.mark("node-1", MARK)
+    stage.stop()
+    stage.run(5.0)
+
+    assert not stage.files.permit
+    assert stage.files.condemned == "a marker is on its Lease"
 
 
 # The desk.

@@ -20,6 +20,9 @@ from nodemend.agent.self_watch_steps import (
     Remember,
     RenewLease,
     RoundOver,
+    StandDown,
+    StandUp,
+    StopAsked,
     Wait,
     Waited,
 )
@@ -523,3 +526,47 @@ def test_an_agent_that_is_started_anew_in_a_drill_feeds_nothing_either() -> None
 
     assert story.meets(Found(drilled())) == [Condemn("a drill's marker is on its Lease", at_once=False)]
     assert story.fed_until == 0.0
+
+
+# Told to stop, and begun anew.
+
+
+def test_it_stands_up_once_after_it_has_let_the_feeder_go_on() -> None:
+    story = Story()
+    story.meets(Begun())
+    story.meets(Found(a_lease("6")))
+    assert story.fed_until > story.now
+    assert story.meets(Found(a_lease("7")), after=0.5) == [StandUp(), Wait(story.now + 5.0)]
+
+    story.meets(Waited(), after=5.0)
+    assert StandUp() not in story.meets(Found(a_lease("8")), after=0.5)
+
+
+def test_it_does_not_stand_up_while_an_earlier_boot_is_marked() -> None:
+    story = Story()
+    story.meets(Begun())
+    story.meets(Found(marked("boot-0")))
+    assert StandUp() not in story.meets(Found(marked("boot-0")), after=0.5)
+    story.meets(Waited(), after=5.0)
+    assert StandUp() in story.meets(Found(a_lease("8")), after=0.5)
+
+
+def test_it_reads_before_it_stands_down_and_asks_nobody() -> None:
+    story = Story(Memory(conduct=Conduct(peers=PEERS), fresh=False))
+    story.begins()
+    assert isinstance(story.meets(StopAsked())[-1], ReadLease)
+    for _ in range(5):
+        assert story.meets(DOWN, after=3.0) == [Wait(story.now + 1.0)]
+        assert isinstance(story.meets(Waited(), after=1.0)[-1], ReadLease)
+    renewal = story.meets(Found(a_lease("9")))[-1]
+    assert isinstance(renewal, RenewLease)
+    assert renewal.report.watchdog.class_ == "unsupported"
+    assert story.meets(Found(a_lease("10", renewal.report)))[-1] == StandDown()
+
+
+def test_it_does_not_stand_down_while_an_earlier_boot_is_marked() -> None:
+    story = Story()
+    story.begins()
+    story.meets(StopAsked())
+    story.meets(Found(marked("boot-0")))
+    assert isinstance(story.meets(Found(marked("boot-0")))[-1], Wait)

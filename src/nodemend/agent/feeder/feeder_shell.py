@@ -100,7 +100,8 @@ class FeederShell:
             raise  # Dying leaves the device armed, and whoever is started next begins anew.
 
     def _look(self) -> w.Looked:
-        return w.Looked(read_lease(self._paths["lease"]))
+        permitted = read_permit(self._paths["permit"], self._boot_id)
+        return w.Looked(read_lease(self._paths["lease"]), permitted)
 
     def _wait(self, until: int) -> w.Event:
         """Until then, a signal, or the end of a check."""
@@ -109,8 +110,7 @@ class FeederShell:
         ready = {descriptor for descriptor, _ in self._poll.poll(milliseconds)}
         if self._stop_signals in ready:
             os.read(self._stop_signals, 128)
-            permitted = read_permit(self._paths["permit"], self._boot_id)
-            return w.StopAsked(permitted, read_lease(self._paths["lease"]))
+            return w.StopAsked(self._look())
         if self._answered is not None:
             answered, self._answered = self._answered, None
             return answered

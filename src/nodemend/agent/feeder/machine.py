@@ -3,10 +3,16 @@
 What it promises, after any sequence of events:
 
 1. It pings, opens the device and sets its timeout (each is a ping) only in the step in which it has just been
-   told the content of the lease file, and only if the lease lasted at that moment. The shell does it at once.
+   told the content of the lease file, and only if the lease lasted at that moment, or the agent's permit was
+   there. The shell does it at once.
 2. It never does so when a whole effective time to reset has gone by since it last did.
 3. A condemned lease, by the agent's word or by the API server's, is never followed by a ping in this boot.
 4. It disarms only while it feeds, and only with the agent's permit.
+
+The permit. An agent that is told to end publishes that no release may rest on this node's watchdog, and
+leaves the permit once that is acknowledged. While it is there the device is fed without a lease: taking the
+agents off a cluster must not reset it. An agent that comes back takes the permit away before it publishes
+anything else.
 
 Who may renew the lease. Until the agent has written its first record in this boot, the feeder asks the API
 server itself: otherwise a slow download of the agent's image would reset the node. From the first record on
@@ -25,6 +31,7 @@ from nodemend.decide.feed_lease import (
     LeaseOver,
     MayPing,
     OtherBoot,
+    PingVerdict,
     TooFarAhead,
     condemn,
     judge_ping,
@@ -49,6 +56,7 @@ class Feeder:
         self._effective: int | None = None
         self._timeout_set = False
         self._last_ping: int | None = None
+        self._stood_down = False
         self._agent_has_taken_over = False
         self._asking = False
         self._ask_again_at = 0
@@ -65,35 +73,36 @@ class Feeder:
                 return (w.Look(),)  # Only now: what was read before we had the lock may be long past.
             case w.LockRefused():
                 return self._rest(now)
-            case w.Looked(record):
-                return self._looked(record, now)
+            case w.Looked():
+                return self._looked(event, now)
             case w.Opened() | w.OpenRefused() | w.TimeoutSet() | w.Pinged() | w.PingFailed():
                 return self._done(event, now)
             case w.Answered():
                 return self._answered(event)
-            case w.StopAsked(permitted, record):
-                self._heed(record, now)
-                return self._stop(permitted, now)
+            case w.StopAsked(looked):
+                self._heed(looked, now)
+                return self._stop(now)
             case w.Disarmed(proven):
                 how = "disarmed" if proven else "closed with the magic byte; the kernel does not say more"
                 return self._exit(how)
 
     # What is known of the lease.
 
-    def _looked(self, record: FeedLease | NoRecord | RefusedRecord, now: int) -> tuple[w.Command, ...]:
+    def _looked(self, looked: w.Looked, now: int) -> tuple[w.Command, ...]:
         if isinstance(self._state, w.LockedOut):
             return (w.TakeLock(),)
-        self._heed(record, now)
+        self._heed(looked, now)
         return self._decide(now)
 
-    def _heed(self, record: FeedLease | NoRecord | RefusedRecord, now: int) -> None:
-        match record:
+    def _heed(self, looked: w.Looked, now: int) -> None:
+        self._stood_down = looked.permitted
+        match looked.record:
             case NoRecord():
                 return
             case RefusedRecord(why):
                 self._agent_has_taken_over = True
                 self._refusal = f"the agent's lease file is refused: {why}"
-            case FeedLease():
+            case FeedLease() as record:
                 self._believe(record, now)
 
     def _believe(self, record: FeedLease, now: int) -> None:
@@ -125,8 +134,7 @@ class Feeder:
     # To feed or not.
 
     def _decide(self, now: int) -> tuple[w.Command, ...]:
-        # Without a device nothing was pinged, and there is no gap to judge.
-        match judge_ping(self._lease, self._last_ping, self._effective or 0, now):
+        match self._judge_ping(now):
             case IsCondemned():
                 return self._end_this_boot(now)
             case GapTooLong(gap):
@@ -139,6 +147,11 @@ class Feeder:
                 return self._rest(now)
             case MayPing():
                 return self._feed(now)
+
+    def _judge_ping(self, now: int) -> PingVerdict:
+        # Without a device nothing was pinged, and there is no gap to judge.
+        effective = self._effective or 0
+        return judge_ping(self._lease, self._last_ping, effective, now, stood_down=self._stood_down)
 
     def _feed(self, now: int) -> tuple[w.Command, ...]:
         if isinstance(self._state, w.Starving) and self._state.for_good:
@@ -175,9 +188,9 @@ class Feeder:
             case w.TimeoutSet(seconds):
                 self._timeout_set = True
                 self._learn_timeout(seconds)
-                self._become(w.Armed())
+                self._become_fed()
             case w.Pinged():
-                self._become(w.Armed())
+                self._become_fed()
             case w.PingFailed(why):
                 self._why = f"the device refused a ping: {why}"
         return self._rest(now)
@@ -208,12 +221,15 @@ class Feeder:
     def _become(self, state: w.State) -> None:
         self._state, self._why = state, ""
 
+    def _become_fed(self) -> None:
+        self._become(w.StoodDown() if self._stood_down else w.Armed())
+
     def _rest(self, now: int) -> tuple[w.Command, ...]:
         ask = (w.Ask(),) if self._asks_now(now) else ()
         # After the status: by that the record is kept.
         note, self._notes_now = (w.Note(),) if self._notes_now else (), False
         until = now + self._rules.look_every  # More often than it pings: who is condemned should not live on.
-        if isinstance(self._state, w.Armed) and self._last_ping is not None:
+        if isinstance(self._state, w.Armed | w.StoodDown) and self._last_ping is not None:
             until = max(now, min(until, self._last_ping + self._rules.ping_every))
         return (*self._tell(), *note, *ask, w.Wait(until))
 
@@ -234,14 +250,12 @@ class Feeder:
         self._asking, self._ask_again_at = True, now + every
         return True
 
-    def _stop(self, permitted: bool, now: int) -> tuple[w.Command, ...]:
+    def _stop(self, now: int) -> tuple[w.Command, ...]:
         if self._device is None:
             return self._exit("nothing is armed by us")
-        fed = isinstance(self._state, w.Armed) and isinstance(
-            judge_ping(self._lease, self._last_ping, self._effective or 0, now), MayPing
-        )
-        if not (permitted and fed):
-            why = "not fed" if permitted else "no acknowledged permit for this boot"
+        fed = isinstance(self._state, w.Armed | w.StoodDown) and isinstance(self._judge_ping(now), MayPing)
+        if not (self._stood_down and fed):
+            why = "not fed" if self._stood_down else "no acknowledged permit for this boot"
             return self._exit(f"left armed: {why}")
         if self._device.nowayout:
             return self._exit("left armed: the driver was loaded with nowayout")

@@ -22,7 +22,7 @@ def read_lease(path: str) -> FeedLease | NoRecord | RefusedRecord:
 
 
 def read_permit(path: str, boot_id: str) -> bool:
-    """Whether there is a permit to disarm in this boot."""
+    """Whether there is a permit in this boot to feed without a lease, and to disarm."""
     content = _read(path)
     return isinstance(content, bytes) and is_permit(content, boot_id)
 

@@ -49,12 +49,12 @@ def parse_lease(line: bytes) -> FeedLease | RefusedRecord:
 
 
 def format_permit(boot_id: str) -> bytes:
-    """For the agent, once the API server has acknowledged that this node publishes itself as disarmed."""
+    """For the agent, once the API server has acknowledged that nothing rests on this node's watchdog."""
     return sealed(_PERMIT, boot_id, _ACKNOWLEDGED)
 
 
 def is_permit(line: bytes, boot_id: str) -> bool:
-    """Whether the line permits to disarm in this very boot."""
+    """Whether the line permits to feed without a lease, and to disarm, in this very boot."""
     return unsealed(_PERMIT, line) == [boot_id, _ACKNOWLEDGED]
 
 

@@ -1,6 +1,16 @@
 """The feeder's status as text: a line a fact, its name first. For the agent, the boot gate, and people."""
 
-from nodemend.agent.feeder.words import Armed, Condemned, Ended, LockedOut, Starving, State, Status, Waiting
+from nodemend.agent.feeder.words import (
+    Armed,
+    Condemned,
+    Ended,
+    LockedOut,
+    Starving,
+    State,
+    Status,
+    StoodDown,
+    Waiting,
+)
 from nodemend.decide.watchdog_class import Hardware, Software, Unsupported, WatchdogClass
 
 VERSION = "nodemend-feeder-status 1"
@@ -53,6 +63,8 @@ def _state(state: State) -> str:
             return "waiting"
         case Armed():
             return "armed"
+        case StoodDown():
+            return "stood-down"
         case Starving():
             return "starving"
         case Condemned():

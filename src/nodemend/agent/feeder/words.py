@@ -51,6 +51,10 @@ class Armed(SmallValue):
     """The device is open and fed."""
 
 
+class StoodDown(SmallValue):
+    """The device is open and fed, whether or not the lease lasts: the agent was stopped, and said so."""
+
+
 class Starving(SmallValue):
     """The device is open and not fed. For good if a whole time to reset went by between two pings."""
 
@@ -66,7 +70,7 @@ class Ended(SmallValue):
     """The feeder has ended in order; why tells whether the device stays armed."""
 
 
-State = LockedOut | Waiting | Armed | Starving | Condemned | Ended
+State = LockedOut | Waiting | Armed | StoodDown | Starving | Condemned | Ended
 
 
 # Events.
@@ -85,9 +89,10 @@ class LockRefused(SmallValue):
 
 
 class Looked(SmallValue):
-    """What the agent's lease file holds, read just now."""
+    """What the agent's lease file holds, and whether it left an acknowledged permit: both read just now."""
 
     record: FeedLease | NoRecord | RefusedRecord
+    permitted: bool = False
 
 
 class Opened(SmallValue):
@@ -138,13 +143,9 @@ class Answered(SmallValue):
 
 
 class StopAsked(SmallValue):
-    """Somebody wants the feeder to end. `permitted`: the agent left an acknowledged permit for this boot.
+    """Somebody wants the feeder to end. With a look, made just now: a condemned node is not disarmed."""
 
-    With the content of the lease file, read just now: a condemned node is not disarmed.
-    """
-
-    permitted: bool
-    record: FeedLease | NoRecord | RefusedRecord
+    looked: Looked
 
 
 class Disarmed(SmallValue):

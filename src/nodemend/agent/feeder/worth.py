@@ -5,6 +5,7 @@ from nodemend.decide.small_value import SmallValue
 SECOND = 1_000_000_000
 _RUNNING = ("armed", "starving", "condemned")
 """States in which the device is open, and resets the machine unless it is fed."""
+STOOD_DOWN = "its agent was stopped: it is fed without one"
 _CLASSES = ("hardware", "software")
 _LONGEST_NUMBER = 19
 """Digits: more than any clock shows. What is longer is too long to be reckoned with."""
@@ -45,6 +46,8 @@ def longest_lease(status: dict[str, str], boot_id: str) -> float | None:
 def _why_nothing_rests_on_it(status: dict[str, str], boot_id: str, now: int) -> str:
     if status.get("boot") != boot_id:
         return "no feeder has told anything in this boot"
+    if status.get("state") == "stood-down":
+        return STOOD_DOWN
     if status.get("state") not in _RUNNING:
         return f"the feeder is {status.get('state')}: {status.get('why', 'no reason told')}"
     if status.get("class") not in _CLASSES:

@@ -6,6 +6,7 @@ ship are played second by second in their own campaign.
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from nodemend.agent.certificate import Held, Holding
@@ -206,6 +207,12 @@ class FencedMachine:
     def condemn(self, why: str) -> None:
         self._scheduler.note(f"{self.machine.name} condemns itself: {why}")
         self._condemned = True
+
+    def stand_down(self) -> None:
+        self._fed_until = inf
+
+    def stand_up(self) -> None:
+        """Nobody was here before."""
 
     def remember(self, memory: Memory) -> None:
         """Its processes live as long as the boot does."""

@@ -21,6 +21,10 @@ def lasting(until: float) -> w.Looked:
     return w.Looked(FeedLease(BOOT, at(until)))
 
 
+def permitted(until: float) -> w.Looked:
+    return w.Looked(FeedLease(BOOT, at(until)), permitted=True)
+
+
 CONDEMNED = FeedLease(BOOT, 0, condemned=True)
 
 
@@ -239,27 +243,64 @@ def test_a_ping_that_the_device_refuses_is_tried_again_and_not_for_ever() -> Non
 
 def test_it_disarms_with_a_permit() -> None:
     feeder = armed()
-    assert feeder.step(w.StopAsked(True, FeedLease(BOOT, at(40))), at(11)) == (w.Disarm(),)
+    assert feeder.step(w.StopAsked(permitted(40)), at(11)) == (w.Disarm(),)
     assert doings(feeder.step(w.Disarmed(proven=True), at(11))) == [w.Exit("disarmed")]
     assert status(feeder) == (w.Ended(), "disarmed")
+
+
+def test_without_its_agent_it_feeds_on_by_the_permit() -> None:
+    feeder = armed(until=14)
+    assert feeder.step(permitted(14), at(12)) == (w.Ping(),)
+    feeder.step(w.Pinged(), at(12))
+    assert status(feeder) == (w.StoodDown(), "")
+    for second in range(14, 3600, 2):
+        assert feeder.step(permitted(14), at(second)) == (w.Ping(),)
+        feeder.step(w.Pinged(), at(second))
+    assert feeder.step(w.StopAsked(permitted(14)), at(3599)) == (w.Disarm(),)
+
+
+def test_with_the_permit_taken_away_the_lease_decides_again() -> None:
+    feeder = armed(until=14)
+    for second in (12, 14, 16):
+        feeder.step(permitted(14), at(second))
+        feeder.step(w.Pinged(), at(second))
+    assert feeder.step(lasting(40), at(18)) == (w.Ping(),)
+    feeder.step(w.Pinged(), at(18))
+    assert status(feeder) == (w.Armed(), "")
+    assert armed(until=14).step(lasting(14), at(14))[-1] == w.Wait(at(14.5))
+
+
+def test_a_permit_revives_nobody() -> None:
+    condemned = armed()
+    assert w.Ping() not in condemned.step(w.Looked(CONDEMNED, permitted=True), at(12))
+    assert isinstance(condemned.status.state, w.Condemned)
+    gone = armed()
+    assert w.Ping() not in gone.step(permitted(40), at(21))
+    assert isinstance(gone.status.state, w.Starving)
+
+
+def test_a_feeder_that_is_started_anew_goes_by_the_permit_too() -> None:
+    feeder = Feeder(WITHOUT_CHECK)
+    feeder.step(w.Begun(), at(100))
+    feeder.step(w.LockTaken(), at(100))
+    assert feeder.step(permitted(14), at(100)) == (w.Open(),)
 
 
 def test_otherwise_it_leaves_the_device_armed_and_says_so() -> None:
     lease = FeedLease(BOOT, at(40))
     unfed = [w.Exit("left armed: not fed")]
     feeder = armed()
-    commands = feeder.step(w.StopAsked(False, lease), at(11))
+    commands = feeder.step(w.StopAsked(w.Looked(lease)), at(11))
     assert doings(commands) == [w.Exit("left armed: no acknowledged permit for this boot")]
     assert w.Tell(feeder.status) in commands
-    assert doings(armed().step(w.StopAsked(True, CONDEMNED), at(11))) == unfed
-    assert doings(armed(until=11).step(w.StopAsked(True, NoRecord()), at(11))) == unfed
-    assert doings(armed().step(w.StopAsked(True, lease), at(20))) == unfed
+    assert doings(armed().step(w.StopAsked(w.Looked(CONDEMNED, permitted=True)), at(11))) == unfed
+    assert doings(armed().step(w.StopAsked(w.Looked(lease, permitted=True)), at(20))) == unfed
 
 
 def test_nowayout_is_not_called_disarmed() -> None:
     feeder = armed()
     feeder.step(w.Opened(w.Device("iTCO_wdt", 30, magic_close=True, nowayout=True)), at(10))
-    assert doings(feeder.step(w.StopAsked(True, NoRecord()), at(11))) == [
+    assert doings(feeder.step(w.StopAsked(w.Looked(NoRecord(), permitted=True)), at(11))) == [
         w.Exit("left armed: the driver was loaded with nowayout")
     ]
 
@@ -267,7 +308,7 @@ def test_nowayout_is_not_called_disarmed() -> None:
 def test_who_has_armed_nothing_just_ends() -> None:
     feeder = Feeder(RULES)
     feeder.step(w.LockTaken(), at(1))
-    commands = feeder.step(w.StopAsked(False, NoRecord()), at(1))
+    commands = feeder.step(w.StopAsked(NOTHING), at(1))
     assert doings(commands) == [w.Exit("nothing is armed by us")]
 
 
@@ -275,7 +316,7 @@ def test_who_is_locked_out_leaves_the_status_to_who_has_the_lock() -> None:
     feeder = Feeder(RULES)
     feeder.step(w.Begun(), at(1))
     assert feeder.step(w.LockRefused(), at(1)) == (w.Wait(at(1.5)),)
-    assert feeder.step(w.StopAsked(False, NoRecord()), at(1)) == (w.Exit("nothing is armed by us"),)
+    assert feeder.step(w.StopAsked(NOTHING), at(1)) == (w.Exit("nothing is armed by us"),)
 
 
 def test_the_status_tells_what_the_watchdog_is_worth() -> None:

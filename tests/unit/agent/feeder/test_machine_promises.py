@@ -30,6 +30,8 @@ happenings = st.sampled_from(
         "clean",
         "marked",
         "failed",
+        "permit",
+        "no permit",
     ]
 ) | st.just("renew")
 stories = st.lists(st.tuples(pauses, happenings), max_size=60)
@@ -42,6 +44,7 @@ class World:
     now: int = 100 * SECOND
     record: FeedLease | NoRecord | RefusedRecord = field(default_factory=NoRecord)
     until: int = 0
+    permitted: bool = False
     condemned: bool = False
     agent_wrote: bool = False
     asked_at: int | None = None
@@ -70,6 +73,8 @@ class World:
                 self.record = FeedLease(BOOT, self.now + LENGTH + 20 * SECOND)
             case "other boot":
                 self.record = FeedLease("another", self.now + LENGTH)
+            case "permit" | "no permit":
+                self.permitted = happening == "permit"
             case "clean" | "marked" | "failed" if self.asked_at is not None:
                 return self._answer(happening, self.asked_at)
         return None
@@ -95,7 +100,7 @@ class World:
                 self.condemned |= self.record.condemned
                 self.until = max(self.until, self.record.until)
         self.agent_wrote |= isinstance(self.record, RefusedRecord)
-        return w.Looked(self.record)
+        return w.Looked(self.record, self.permitted)
 
     def _obey(self, feeder: Feeder, commands: tuple[w.Command, ...]) -> None:
         for command in commands:
@@ -116,13 +121,13 @@ class World:
                 case w.TryReboot():
                     assert self.condemned
                 case w.Note():
-                    assert not isinstance(feeder.status.state, w.Armed)
+                    assert not isinstance(feeder.status.state, w.Armed | w.StoodDown)
                 case w.Tell() | w.Wait():
                     pass
 
     def _check_ping(self) -> None:
         assert not self.condemned
-        assert self.now < self.until
+        assert self.now < self.until or self.permitted
         assert self.last_ping is None or self.now - self.last_ping < EFFECTIVE
         self.last_ping = self.now
         self.pings += 1
@@ -139,7 +144,9 @@ class World:
 
 @settings(max_examples=400, deadline=None)
 @given(stories)
-def test_no_ping_without_a_lease_nor_when_condemned_nor_after_a_gap(story: list[tuple[int, str]]) -> None:
+def test_no_ping_without_a_lease_or_a_permit_nor_when_condemned_nor_after_a_gap(
+    story: list[tuple[int, str]],
+) -> None:
     World().play(story)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from nodemend.agent.feeder.status_text import format_status, parse_status
-from nodemend.agent.feeder.words import Armed, Device, Ended, Starving, State, Status, Waiting
+from nodemend.agent.feeder.words import Armed, Device, Ended, Starving, State, Status, StoodDown, Waiting
 from nodemend.agent.feeder.worth import Worth, judge_worth, longest_lease
 from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.watchdog_class import SECOND, Hardware, Unsupported, WatchdogClass
@@ -49,6 +49,7 @@ def test_one_that_has_outlived_its_own_time_is_worth_nothing(now: int) -> None:
         (told(Armed(), Hardware(), boot="boot-0"), "no feeder has told anything in this boot"),
         (told(Waiting(), Unsupported("-"), None, why="no lease"), "the feeder is waiting: no lease"),
         (told(Ended(), Hardware(), why="disarmed"), "the feeder is ended: disarmed"),
+        (told(StoodDown(), Hardware()), "its agent was stopped: it is fed without one"),
         (told(Armed(), Unsupported("a virtual machine")), "a virtual machine"),
         (
             {"boot": "boot-1", "state": "armed", "class": "magic"},
