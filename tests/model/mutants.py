@@ -1,6 +1,6 @@
 """Protocol mutants, as data: one mistake each, at a bound that holds without it."""
 
-from tests.model.runs import ALONE, CUT, GATE, LIST, NORMAL, RACE, SECONDS, SELF, Run
+from tests.model.runs import ALONE, CUT, DOWN, GATE, LIST, NORMAL, RACE, SECONDS, SELF, Run
 
 ALONE_2_2 = f"G=2 W=2 T=5 {ALONE}"
 TWO = "G=2 W=2 K=2 NP=2 T=5 NO_RENEWAL QUIET FEEDER_DIES LOSSES"
@@ -173,4 +173,17 @@ MUTANTS = (
         "MARKER_BLIND",
         "a marker without a precondition: the manager's list is an old one",
     ),
+    # standing down
+    Run("keeps-promise", DOWN, "KEEPS_PROMISE", "a stopped agent's report still promises a reset"),
+    Run(
+        "permit-unacknowledged",
+        DOWN,
+        "PERMIT_UNACKNOWLEDGED",
+        "a permit that is left before that is acknowledged",
+    ),
+    Run("blind-write", DOWN, "BLIND_WRITE", "a stopped agent's report without a precondition"),
+    Run("overlooks-marker", DOWN, "OVERLOOKS_MARKER", "a stopped agent that reads a marker and goes on"),
+    Run("stands-up-late", DOWN, "STANDS_UP_LATE", "a promise before the permit is taken away"),
+    Run("never-stands-up", DOWN, "NEVER_STANDS_UP", "a permit that is never taken away"),
+    Run("no-agent-lock", DOWN, "NO_AGENT_LOCK", "an agent that begins before the last one has ended"),
 )

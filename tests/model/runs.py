@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 SELF, RACE, SECONDS, LIST = "self_fencing", "return_race", "proven_seconds", "peer_list"
+DOWN = "standing_down"
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,9 @@ HOLDING = (
     Run("lists", LIST, "L0=7 L1=11 L2=28", "one peer replaced, then all"),
     Run("lists-shrink", LIST, "L0=31 L1=3 L2=1", "a list that shrinks"),
     Run("lists-given-up", LIST, "L0=7 L1=0 L2=28", "a list given up, for none, and another taken up"),
+    Run("stands-down", DOWN, "G=2 W=2 T=5", "agents stopped, killed and begun anew, in the same time"),
+    Run("stands-down-2-3", DOWN, "G=2 W=3 T=8", "the same"),
+    Run("stands-down-4-3", DOWN, "G=4 W=3 T=10", "the same", NORMAL),
 )
 
 # One tick below each bound: the same run must be violated.
@@ -134,6 +138,7 @@ TIGHT = (
         "outage-numbers-below", SELF, f"{CUT} FAILOVER OUTAGE_NUMBERS".replace("T=5", "T=4"), "one tick less"
     ),
     Run("two-peers-below", SELF, "G=2 W=2 K=2 NP=2 T=4 NO_RENEWAL QUIET FEEDER_DIES LOSSES", "one tick less"),
+    Run("stands-down-below", DOWN, "G=2 W=2 T=4", "one tick less"),
 )
 
 # What must be reachable, so that nothing holds because nothing happens.
@@ -141,5 +146,6 @@ REACHED = (
     Run("reach-release", SELF, f"{CUT} REACH_RELEASE", "the manager does release a dead node"),
     Run("reach-outage", SELF, f"{CUT} REACH_OUTAGE", "peers without the API do keep a marked node alive"),
     Run("reach-e4", RACE, f"{GATE} REACH_E4", "release by time happens"),
+    Run("reach-stood-down", DOWN, "REACH_STOOD_DOWN", "one that stood down does outlive its lease"),
     Run("reach-e2", RACE, f"{GATE} REACH_E2", "release on a new boot happens"),
 )
