@@ -75,7 +75,9 @@ def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlan
     uninstall(plane)
 
 
-def test_self_fencing_comes_with_a_switch_into_a_release_that_is_there(plane: ControlPlane) -> None:
+def test_self_fencing_comes_and_goes_with_a_switch_and_leaves_agents_their_last_word(
+    plane: ControlPlane,
+) -> None:
     make_release(plane)
     assert plane.api.find(f"/api/v1/namespaces/{AGENT_NAMESPACE}") is None
     helm(plane, "upgrade", "nodemend", str(CHART), "--set", "selfFencing.enabled=true")
@@ -83,7 +85,16 @@ def test_self_fencing_comes_with_a_switch_into_a_release_that_is_there(plane: Co
     assert plane.api.find(f"/apis/apps/v1/namespaces/{SYSTEM_NAMESPACE}/deployments/nodemend-signer")
     schemas = plane.api.list("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas")
     assert {"nodemend", "nodemend-agents", "nodemend-leases"} <= {one["metadata"]["name"] for one in schemas}
+
+    helm(plane, "upgrade", "nodemend", str(CHART), "--set", "selfFencing.enabled=false")
+    assert plane.api.list(f"/apis/apps/v1/namespaces/{AGENT_NAMESPACE}/daemonsets") == []
+    agent = plane.client_with(plane.service_account_token(AGENT_NAMESPACE, "nodemend-agent"))
+    # That is how one that is told to end says so.
+    wait_until("its last word is heard", partial(_is_made, agent, "node-1"), within=60.0)
+
+    helm(plane, "upgrade", "nodemend", str(CHART), "--set", "selfFencing.enabled=true")
     uninstall(plane)
+    wait_until("it is heard then, too", partial(_is_made, agent, "node-2"), within=60.0)
 
 
 @pytest.mark.parametrize(
@@ -284,6 +295,16 @@ def test_every_switch_takes_its_objects_away() -> None:
 
 def test_the_chart_is_in_order() -> None:
     assert "1 chart(s) linted, 0 chart(s) failed" in run_helm("lint", "--strict", str(CHART))
+
+
+def _is_made(agent: Api, node: str) -> bool:
+    """A Lease, by an agent: a policy that was just deleted is heeded for a moment more."""
+    kind = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+    try:
+        agent.create({**kind, "metadata": {"name": node, "namespace": AGENT_NAMESPACE}})
+    except ApiError:
+        return False
+    return True
 
 
 def _taint(api: Api, *, add: bool) -> None:
