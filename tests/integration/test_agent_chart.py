@@ -14,6 +14,8 @@ from controlplane.settings import Settings
 from generate.outputs import CHART, HOST, install_documents, render_chart
 from nodemend.agent.feeder.arguments import parse_arguments
 from nodemend.api.keys import AGENT_NAMESPACE
+from nodemend.decide.renewal_pace import RenewalPace
+from nodemend.entrypoints.agent_shell import STAND_DOWN_SECONDS
 from nodemend.settings.agent_settings import SETTINGS, read_agent_settings
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -73,6 +75,22 @@ def test_the_agent_is_confined_and_has_nothing_of_the_host_but_its_folder() -> N
     assert [path for path, one in mounts.items() if not one.get("readOnly")] == ["/state"]
     assert agent["resources"]["limits"]["memory"] == "128Mi"
     assert not {"hostPID", "hostIPC"} & spec.keys()
+
+
+def test_a_label_keeps_it_off_a_node() -> None:
+    [term] = pod()["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    assert term == {
+        "matchExpressions": [{"key": "nodemend.io/self-fencing", "operator": "NotIn", "values": ["off"]}]
+    }
+
+
+def test_it_has_the_time_to_stand_down_unless_it_hangs() -> None:
+    probe = container("agent")["livenessProbe"]
+    assert pod()["terminationGracePeriodSeconds"] > STAND_DOWN_SECONDS
+    hangs_for = probe["periodSeconds"] * probe["failureThreshold"] + probe["terminationGracePeriodSeconds"]
+    assert hangs_for + probe["timeoutSeconds"] < RenewalPace().feed_lease
 
 
 def test_the_one_container_with_root_has_one_right_and_ends() -> None:

@@ -52,7 +52,7 @@ HEALTHY_WANTED: Final = 2
 _CONNECTIONS: Final = 6
 """To the API server: a renewal of its own, and looks for peers."""
 _CLOSE_SECONDS: Final = 1.0
-_STAND_DOWN_SECONDS: Final = 10.0
+STAND_DOWN_SECONDS: Final = 10.0
 """Of the 15 that its pod has to end."""
 
 
@@ -131,7 +131,7 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
 async def _stand_down(watching: SelfWatchLoop, log: Log) -> None:
     """Whoever is stopped for good, or for longer than its lease lasts, must not reset its node by that."""
     try:
-        async with asyncio.timeout(_STAND_DOWN_SECONDS):
+        async with asyncio.timeout(STAND_DOWN_SECONDS):
             await watching.stand_down()
     except TimeoutError:
         log.warning("not stood down: nobody acknowledged it. The feeder goes on by its lease alone")
