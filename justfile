@@ -164,8 +164,8 @@ simulate-power seeds="5000":
     {{python}} -m tests.simulation.power.campaign --seeds {{seeds}}
 
 # [simulate-fencing] The shipped agents, feeders and time proof: five nodes, cut links, pauses, restarts, drift, liars.
-simulate-fencing seeds="10000":
-    {{python}} -m tests.simulation.fencing.campaign --seeds {{seeds}}
+simulate-fencing seeds="10000" *args:
+    {{python}} -m tests.simulation.fencing.campaign --seeds {{seeds}} {{args}}
 
 # [simulate-fencing] All 2^20 ways in which the links of five parties can be cut, through the shipped decisions.
 link-matrices:

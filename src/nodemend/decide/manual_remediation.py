@@ -24,6 +24,7 @@ from nodemend.decide.holds import (
 )
 from nodemend.decide.human_word import Believed, weigh
 from nodemend.decide.manual_remediation_steps import ReportSilence, Step
+from nodemend.decide.node_left_behind import leave_node
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.remediation_life import (
     OUR_TAINT,
@@ -32,7 +33,6 @@ from nodemend.decide.remediation_life import (
     clear_out,
     drop_lock_then,
     is_marked,
-    leave_node,
     take_lock,
     void,
 )

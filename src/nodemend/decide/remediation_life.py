@@ -19,7 +19,6 @@ from nodemend.decide.guard_holds import OtherRemediation
 from nodemend.decide.holds import CannotRead, Deposed, Hold, HoldReason, WorkloadsLeaving
 from nodemend.decide.remediation_steps import (
     AddFinalizer,
-    ClearVoidMark,
     Done,
     DropFinalizer,
     DropLock,
@@ -80,27 +79,6 @@ class LifeFacts(Protocol):
     def left(self) -> Seen[Left]: ...
 
 
-class Releasing(Standing, Protocol):
-    @property
-    def node_uid(self) -> str: ...
-    @property
-    def released(self) -> bool: ...
-
-
-class ReleasingRemediation(Remediation, Protocol):
-    @property
-    def status(self) -> Releasing: ...
-
-
-class EndingFacts(LifeFacts, Protocol):
-    """Of a remediation that releases once, and ends."""
-
-    @property
-    def remediation(self) -> ReleasingRemediation: ...
-    @property
-    def node(self) -> Seen[NodeFacts]: ...
-
-
 def begin(facts: LifeFacts) -> AddFinalizer | Stamp | Done | Hold | None:
     """What comes before anything else; None when it is done."""
     metadata, status = facts.remediation.metadata, facts.remediation.status
@@ -152,24 +130,6 @@ def clear_out(
             if (left.pods, left.attachments) != (status.pods_left, status.attachments_left):
                 return ReportLeft(left)
             return Hold(WorkloadsLeaving(left.pods, left.attachments))
-
-
-def leave_node(facts: EndingFacts) -> Untaint | VoidOnNode | ForgetEvidence | ClearVoidMark | Hold | None:
-    """At the end: nothing of ours on the Node, and nothing that could still land. None when that is so."""
-    status = facts.remediation.status
-    match facts.node:
-        case Unreadable(why):
-            return Hold(CannotRead("the Node", why))
-        case Present(node) if status.evidence is not None and node.uid == status.node_uid:
-            if OUR_TAINT in node.taints:
-                return Untaint(node)
-            if not status.released:
-                return void(facts, node, None)
-            return ClearVoidMark(node) if is_marked(facts) else None
-        case Present(node) if is_marked(facts):
-            return ClearVoidMark(node)
-        case Present() | Absent():
-            return None
 
 
 def void(facts: LifeFacts, node: NodeFacts, why: HoldReason | None) -> VoidOnNode | ForgetEvidence:

@@ -16,13 +16,13 @@ from nodemend.api.self_remediation import Phase
 from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
 from nodemend.decide.fencing_holds import NoNode, ProofContradicted
 from nodemend.decide.holds import BootUnknown, CannotRead, Hold, NotBackYet
+from nodemend.decide.node_left_behind import leave_node
 from nodemend.decide.remediation_life import (
     OUR_TAINT,
     begin,
     clear_out,
     drop_lock_then,
     is_marked,
-    leave_node,
 )
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
