@@ -6,11 +6,12 @@ from typing import Final
 
 from nodemend.agent.feeder.record_shell import read_beginning, read_permit
 from nodemend.agent.feeder.status_text import parse_status
-from nodemend.agent.feeder.worth import SECOND, STOOD_DOWN, judge_worth, longest_lease
+from nodemend.agent.feeder.worth import SECOND, judge_worth, longest_lease
 from nodemend.agent.last_words.folder_shell import read_reset
 from nodemend.agent.last_words.reset_record import CONDEMNED
+from nodemend.agent.memory import stood_down
 from nodemend.agent.ports import FeederTold
-from nodemend.api.agent_lease import UNSUPPORTED, LastReset, WatchdogReport
+from nodemend.api.agent_lease import LastReset, WatchdogReport
 
 STATUS: Final = "feeder.status"
 GATE: Final = "gate"
@@ -34,14 +35,15 @@ class FeederFile:
         except OSError:
             status = {}
         worth = judge_worth(status, self.boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
-        stood_down = read_permit(self.permit, self.boot_id)
         watchdog = WatchdogReport(
-            class_=UNSUPPORTED if stood_down else worth.kind,
+            class_=worth.kind,
             driver=worth.driver,
             written=worth.written,
             effective=worth.effective,
-            why=STOOD_DOWN if stood_down else worth.why,
+            why=worth.why,
         )
+        if read_permit(self.permit, self.boot_id):
+            watchdog = stood_down(watchdog)
         return FeederTold(watchdog, longest_lease(status, self.boot_id))
 
 

@@ -24,6 +24,11 @@ from nodemend.decide.own_contact import OwnContact, begin
 from nodemend.decide.renewal_pace import RenewalPace
 
 
+def stood_down(watchdog: WatchdogReport) -> WatchdogReport:
+    """Without an agent: nothing rests on it."""
+    return structs.replace(watchdog, class_=UNSUPPORTED, why=STOOD_DOWN)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Self:
     """Which node, in which boot, and what will reset it.
@@ -46,9 +51,7 @@ class Self:
     """Whether peers believe who it is, and will for long enough. Else it has no peers: nobody answers it."""
 
     def stood_down(self) -> "Self":
-        """Without an agent: nothing rests on its watchdog."""
-        watchdog = structs.replace(self.watchdog, class_=UNSUPPORTED, why=STOOD_DOWN)
-        return replace(self, watchdog=watchdog)
+        return replace(self, watchdog=stood_down(self.watchdog))
 
     def certified(self, holding: Holding, wall: datetime, feed_lease: float) -> "Self":
         """With the certificate that is held by now. `wall` is from right after the look at it."""
