@@ -9,6 +9,8 @@ from tests.simulation.fencing.surroundings import Surroundings
 
 LASTS = 200.0
 """Seconds in which faults begin."""
+AWAY_AT_MOST = 200.0
+"""Seconds until a stopped agent is back."""
 
 
 class Faults:
@@ -141,12 +143,16 @@ class Faults:
 
     def _strand(self) -> None:
         """Its agent is stopped and may be long in coming back; around that nobody hears the node any more."""
-        name, line, chance = self._some_node(), self._world.line, self._chance
-        away = chance.choice([0.0, 5.0, 200.0]) * chance.random()
-        line.after(5.0, lambda: self._world.nodes[name].stop_agent(away))
-        cut = chance.choice([5.0, 10.0, 40.0]) * chance.random()
-        links = self._world.network.links_of(name, self._parties())
-        line.after(cut, lambda: self._for_a_while(links, longest=300.0))
+        name, world, chance = self._some_node(), self._world, self._chance
+        away = chance.choice([0.0, 5.0, AWAY_AT_MOST]) * chance.random()
+        world.line.after(5.0, lambda: world.nodes[name].stop_agent(away))
+        links = world.network.links_of(name, self._parties())
+
+        def cut() -> None:
+            if world.line.now < world.quiet_since:
+                self._for_a_while(links, longest=300.0)
+
+        world.line.after(chance.choice([5.0, 10.0, 40.0]) * chance.random(), cut)
 
     def _kill_feeder(self) -> None:
         self._world.nodes[self._some_node()].restart_feeder(self._chance.uniform(0.1, 15.0))

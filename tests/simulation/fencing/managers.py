@@ -30,6 +30,7 @@ from nodemend.decide.time_proof import Assumptions
 from nodemend.kube.agent_lease import AgentLease, Found
 from tests.simulation.fencing.kube_nodes import GRACE, KubeNode
 from tests.simulation.fencing.looks import Looks
+from tests.simulation.fencing.marker_sweep import SWEEP_EVERY, sweep
 from tests.simulation.fencing.surroundings import Surroundings
 from tests.simulation.fencing.time_line import Clock, Process
 from tests.unit.decide.worlds import ACTING
@@ -58,6 +59,10 @@ class Statuses:
 
     world: Surroundings
     of: dict[str, Kept] = field(default_factory=dict)
+
+    def living(self) -> set[str]:
+        """The UIDs of those that somebody wants, or that are not deleted yet."""
+        return {uid_of(node, kept) for node, kept in self.of.items() if kept.wanted}
 
     def write(self, node: str, known: Kept, wanted: Kept) -> bool:
         if self.of[node].version != known.version:
@@ -112,6 +117,12 @@ class Manager(Process):
         self._kubelets: dict[str, tuple[object, float]] = {}
         for number, node in enumerate(world.nodes):
             self.do(lambda node=node: self._pass(node), world.line.now + 0.3 * number)  # type: ignore[misc]
+        self.do(self._sweep)
+
+    def _sweep(self) -> None:
+        self.do(self._sweep, self._clock.true(self._clock.now() + SWEEP_EVERY))
+        if self.leads:
+            sweep(self.name, self._world, self._statuses, self)
 
     # One look at one node: first what was decided and the Node, then its Lease, then its peers'.
 
@@ -311,10 +322,14 @@ class Manager(Process):
         self._world.store.ask(self.name, what, lambda _done: self._look(node), self)
 
 
+def uid_of(node: str, kept: Kept) -> str:
+    return f"{node}-{kept.number}"
+
+
 def _object(node: str, kept: Kept) -> SelfRemediation:
     metadata = ObjectMeta(
         name=node,
-        uid=f"{node}-{kept.number}",
+        uid=uid_of(node, kept),
         resource_version=str(kept.version),
         finalizers=(keys.SAFE_END,),
         deletion_timestamp="2026-01-01T00:00:00Z" if kept.deleting else None,
