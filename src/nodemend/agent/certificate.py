@@ -1,13 +1,14 @@
 """When an agent asks for its certificate: a machine without I/O.
 
-It asks when it has none that peers would believe, and when almost half of its life is over: the other half is
-for a signer that is away. One request is under way at a time, each with a key of its own.
+It asks when it has none that peers would believe, and early in the life of one that they do: the rest is for an
+API server or a signer that is away. One request is under way at a time, each with a key of its own.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, assert_never
 
+from nodemend.decide.certificate_life import RENEWED_AFTER
 from nodemend.kube.backoff import Backoff
 
 LOOK_EVERY: Final = 30.0
@@ -20,7 +21,7 @@ WHILE_PENDING: Final = Backoff(first=0.5, most=10.0)
 GIVE_UP_AFTER: Final = 600.0
 """A request that nobody answers may be gone, or its signer may have begun anew."""
 SPREAD: Final = 0.1
-"""Of a life, before its half: so that nodes which started together do not ask together."""
+"""Of a life, before the latest time: so that nodes which started together do not ask together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class Asking:
 
     def __init__(self, chance: Callable[[], float]) -> None:
         self._chance = chance
-        self._renew_at = 0.5 - SPREAD * chance()
+        self._renew_at = RENEWED_AFTER - SPREAD * chance()
         """The share of a life after which the next is asked for."""
         self._request: str | None = None
         self._asked_since = 0.0
@@ -162,7 +163,7 @@ class Asking:
                 return self._pending(now)
             case Granted(certificate):
                 self._request, self._denials = None, 0
-                self._renew_at = 0.5 - SPREAD * self._chance()
+                self._renew_at = RENEWED_AFTER - SPREAD * self._chance()
                 return Keep(certificate)
             case Denied(why):
                 self._request, self.trouble = None, why

@@ -57,9 +57,9 @@ def test_without_a_certificate_it_asks_at_once_and_keeps_what_it_gets() -> None:
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.999])
-def test_it_asks_anew_when_half_of_its_life_is_over_and_not_all_nodes_at_once(chance: float) -> None:
+def test_it_asks_anew_when_a_quarter_of_its_life_is_over_and_not_all_nodes_at_once(chance: float) -> None:
     machine = asking(chance)
-    share = 0.5 - 0.1 * chance
+    share = 0.25 - 0.1 * chance
     assert machine.step(Looked(Held(DAY, DAY * (1 - share) + 1)), 0.0) == Wait(LOOK_EVERY)
     assert machine.step(Looked(Held(DAY, DAY * (1 - share) - 1)), 0.0) == Make()
 

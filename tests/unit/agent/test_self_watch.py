@@ -433,16 +433,16 @@ def holds(story: Story, left: float) -> None:
 
 def test_a_certificate_is_published_with_its_end() -> None:
     story = settled()
-    holds(story, 36_000.0)
+    holds(story, 54_000.0)
     report = story.renewed()
 
-    assert report.certificate == CertificateReport(ends="2026-11-16T22:00:00Z", life=DAY)
+    assert report.certificate == CertificateReport(ends="2026-11-17T03:00:00Z", life=DAY)
     assert report.peers == (("a", "b", "c", "d"),)
 
 
 def test_one_that_comes_to_its_end_costs_the_peers_but_not_before_that_is_acknowledged() -> None:
     story = settled()
-    holds(story, DAY / 4)
+    holds(story, DAY / 2)
     assert story.renewed().peers == (("a", "b", "c", "d"),)  # It learns of it as that is acknowledged.
 
     renewal = story.meets(Waited(), after=5.0)[-1]

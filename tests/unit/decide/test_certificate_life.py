@@ -12,16 +12,16 @@ HOUR = 3600.0
     ("life", "left", "feed_lease", "standing"),
     [
         (24 * HOUR, 24 * HOUR, 35.0, FRESH),
-        (24 * HOUR, 8 * HOUR + 1, 35.0, FRESH),
-        (24 * HOUR, 8 * HOUR, 35.0, AGING),
-        (24 * HOUR, 6 * HOUR + 1, 35.0, AGING),
-        (24 * HOUR, 6 * HOUR, 35.0, ENDING),
+        (24 * HOUR, 16 * HOUR + 1, 35.0, FRESH),
+        (24 * HOUR, 16 * HOUR, 35.0, AGING),
+        (24 * HOUR, 12 * HOUR + 1, 35.0, AGING),
+        (24 * HOUR, 12 * HOUR, 35.0, ENDING),
         (24 * HOUR, 1.0, 35.0, ENDING),
         (24 * HOUR, 0.0, 35.0, OVER),
         (24 * HOUR, -5.0, 35.0, OVER),
         # A short one: it must not end before a feed lease could.
-        (600.0, 301.0, 300.0, FRESH),
-        (600.0, 300.0, 300.0, ENDING),
+        (600.0, 401.0, 400.0, FRESH),
+        (600.0, 400.0, 400.0, ENDING),
     ],
 )
 def test_a_standing(life: float, left: float, feed_lease: float, standing: CertificateStanding) -> None:

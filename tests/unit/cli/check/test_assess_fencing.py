@@ -161,7 +161,7 @@ def test_peers_whose_agents_are_silent_prove_nothing() -> None:
 
 def test_certificates_that_should_have_been_replaced_are_told_the_worst_first() -> None:
     found = fencing_facts(
-        agent("edge-1", left=28_800.0),
+        agent("edge-1", left=57_600.0),
         agent("edge-2", left=20_000.0, peers=((),)),
         agent("edge-3", left=-5.0),
         agent("edge-4", left=None, certificate=None),
@@ -172,7 +172,7 @@ def test_certificates_that_should_have_been_replaced_are_told_the_worst_first() 
 
     assert said == (
         "4 nodes have no fresh certificate for peers: edge-3 (over), edge-4 (none), "
-        "edge-2 (5h33m left, too little to have peers), edge-1 (8h left)"
+        "edge-2 (5h33m left, too little to have peers), edge-1 (16h left)"
     )
 
 
