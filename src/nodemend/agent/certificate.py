@@ -1,7 +1,7 @@
 """When an agent asks for its certificate: a machine without I/O.
 
-It asks when it has none that peers would believe, and early in the life of one that they do: the rest is for an
-API server or a signer that is away. One request is under way at a time, each with a key of its own.
+It asks when it has none that peers would believe, and early in the life of one that they do: the rest is for
+an API server or a signer that is away. One request is under way at a time, each with a key of its own.
 """
 
 from collections.abc import Callable

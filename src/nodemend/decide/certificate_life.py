@@ -9,12 +9,12 @@ from enum import StrEnum
 from typing import Final
 
 RENEWED_AFTER: Final = 1 / 4
-"""Of a life, at the latest. What is left then is how long an API server may be down for all: as long as nobody
-can ask for a certificate, and nobody can take a promise back."""
+"""Of a life, at the latest. What is left then is how long an API server may be down for all: meanwhile nobody
+gets a certificate, and nobody can take a promise back."""
 AGING_SHARE: Final = 2 / 3
 """Of a life: less than that is left by nobody's plan."""
 ENDING_SHARE: Final = 1 / 2
-"""Of a life. So long the API server may be down at the very least, whatever went wrong before with renewals."""
+"""Of a life. So long the API server may be down at the very least, whatever went wrong before."""
 
 
 class CertificateStanding(StrEnum):

@@ -1,12 +1,11 @@
 """The shipped agent in a simulated process: what its shell does, with messages that can be lost."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
 from nodemend.agent import peer_desk as desk
-from nodemend.agent.certificate import Held, NotHeld
+from nodemend.agent.certificate import NotHeld
 from nodemend.agent.memory import Memory
 from nodemend.agent.published import Conduct
 from nodemend.agent.self_watch import SelfWatch
@@ -33,6 +32,7 @@ from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing
 from tests.simulation.fencing.feeder_process import LEASE_LENGTH
+from tests.simulation.fencing.papers import as_date
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.fencing.time_line import Process
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from tests.simulation.fencing.node import Node
 
 _S = 1_000_000_000
-_DAY = Held(life=86_400.0, left=86_400.0)
-_WALL = datetime(2026, 1, 1, tzinfo=UTC)
 _LATE = Failed("no answer in time")
 
 
@@ -66,9 +64,10 @@ class AgentProcess(Process):
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, (Begun, Waited)):
-            bare = self._node.name in self._node.world.uncertified
-            self._watch.learn_certificate(NotHeld() if bare else _DAY, _WALL)
-            self._watch.learn(self._node.who.watchdog, LEASE_LENGTH)
+            node, wall = self._node, self._node.wall
+            bare = node.name in node.world.uncertified
+            self._watch.learn_certificate(NotHeld() if bare else node.papers.hold(wall), as_date(wall))
+            self._watch.learn(node.who.watchdog, LEASE_LENGTH)
         for command in self._watch.step(event, self._node.clock.now()):
             self._perform(command)
 
@@ -142,8 +141,10 @@ class AgentProcess(Process):
         self._tell(RoundOver(asked.round), node.clock.true(asked.deadline))
 
     def _ask_one(self, number: int, peer: str) -> None:
-        node = self._node
+        node, other = self._node, self._node.world.nodes[peer]
         if {node.name, peer} & node.world.uncertified:
+            return
+        if not (node.papers.are_believed(other.wall) and other.papers.are_believed(node.wall)):
             return
         question = desk.Question(0, node.name, node.name, node.boot_id)
 
@@ -151,7 +152,7 @@ class AgentProcess(Process):
             self._tell(PeerSaid(number, peer, answer))
 
         def arrive() -> None:
-            node.world.nodes[peer].agent.asked(question, hear, node.name)
+            other.agent.asked(question, hear, node.name)
 
         node.world.network.send(node.name, peer, arrive)
 

@@ -9,6 +9,7 @@ from tests.simulation.fencing.surroundings import Surroundings
 
 LASTS = 200.0
 """Seconds in which faults begin."""
+_HOUR = 3600.0
 AWAY_AT_MOST = 200.0
 """Seconds until a stopped agent is back."""
 
@@ -45,6 +46,7 @@ class Faults:
             self._leave_out,
             self._change_leaders,
             self._lose_certificates,
+            self._step_clocks,
             self._hold_back,
         ]
         chance = self._chance
@@ -67,6 +69,8 @@ class Faults:
         world.uncertified.clear()
         world.held_back.clear()
         world.ambushed.clear()
+        for node in world.nodes.values():
+            node.wall_error = 0.0
         world.quiet_since = world.line.now
         self._managers[0].leads, self._managers[1].leads = True, False
 
@@ -195,6 +199,13 @@ class Faults:
         lost = set(self._chance.sample(list(world.nodes), self._chance.choice([1, 2, 5])))
         world.uncertified |= lost
         world.line.after(self._chance.uniform(5.0, 120.0), lambda: world.uncertified.difference_update(lost))
+
+    def _step_clocks(self) -> None:
+        """Wall clocks jump, of one node or of all, by minutes or past the ends of certificates."""
+        wrong_by = self._chance.choice([600.0, 8 * _HOUR, 13 * _HOUR, 22 * _HOUR, 40 * _HOUR])
+        nodes = self._chance.sample(list(self._world.nodes.values()), self._chance.choice([1, 1, 2, 5]))
+        for node in nodes:
+            node.wall_error = self._chance.choice([-1.0, 1.0]) * wrong_by * self._chance.uniform(0.8, 1.2)
 
     def _hold_back(self) -> None:
         """Its next boots have seen too many resets, until somebody looks; one comes at once."""

@@ -13,6 +13,7 @@ from tests.simulation.fencing.agent_process import AgentProcess
 from tests.simulation.fencing.feeder_process import LEASE_LENGTH, WATCHDOG, FeederProcess
 from tests.simulation.fencing.gate_process import GateProcess
 from tests.simulation.fencing.network import API
+from tests.simulation.fencing.papers import Papers
 from tests.simulation.fencing.surroundings import BrokenError, Surroundings
 from tests.simulation.fencing.time_line import Clock, Process
 
@@ -59,6 +60,9 @@ class Node:
         self.liar = liar
         self.stubborn = chance.random() < 0.5
         """Lives as long as the rules allow: pings as late as can be, and dies when that pings once more."""
+        self.papers = Papers.of_some_age(chance)
+        self.wall_error = 0.0
+        """Seconds by which its wall clock is wrong: somebody has set it."""
         self.boots = 0
         self.boot_id = ""
         self.up = False
@@ -90,6 +94,10 @@ class Node:
         # It is a pod: there is none before kubelet runs.
         self.agent = AgentProcess(self)
         self.agent.alive = False
+
+    @property
+    def wall(self) -> float:
+        return self.world.line.now + self.wall_error
 
     @property
     def who(self) -> Self:
