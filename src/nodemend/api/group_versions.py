@@ -29,6 +29,7 @@ CONFIG_MAP: Final = Resource("", "v1", "ConfigMap", "configmaps")
 NAMESPACE: Final = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
 LEASE: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases")
 EVENT: Final = Resource("events.k8s.io", "v1", "Event", "events")
+ENDPOINT_SLICE: Final = Resource("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
 VOLUME_ATTACHMENT: Final = Resource(
     "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False
 )

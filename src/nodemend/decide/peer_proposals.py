@@ -25,7 +25,7 @@ class AgentSeen:
     marked: bool
     """It is being remediated: nothing but its marker is written to its Lease."""
     control_plane: bool = False
-    """It runs a member of the control plane, as far as its Node says."""
+    """It runs a member of the control plane, as far as its Node or the API servers' addresses say."""
 
     @property
     def answers(self) -> bool:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from nodemend.api.agent_lease import AgentReport, Marker, PeerProposal
-from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION, Resource
+from nodemend.api.group_versions import ENDPOINT_SLICE, LEASE, NODE, SELF_REMEDIATION, Resource
 from nodemend.api.keys import AGENT_NAMESPACE, CONTROL_PLANE_ROLES
 from nodemend.api.lease import Lease
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Wire
-from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.fresh_reads import Reader, seen
+from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.peer_proposals import AgentSeen
 from nodemend.decide.peer_sampling import Peer
 from nodemend.kube.agent_lease import AgentLease, Found, read_lease
@@ -22,13 +23,41 @@ T = TypeVar("T")
 
 READ_WITHIN: Final = 120.0
 """Seconds for one whole list: it may have a hundred thousand entries, and nobody waits for it."""
+API_SERVICE: Final = "kubernetes"
+API_NAMESPACE: Final = "default"
+"""Every API server publishes its address there, unless it is told not to."""
 ZONE: Final = "topology.kubernetes.io/zone"
 
 
 class _Named(Wire):
-    """Of a Node or of a remediation nothing else is wanted."""
+    """Of a remediation nothing else is wanted."""
 
     metadata: ObjectMeta = ObjectMeta()
+
+
+class _Address(Wire):
+    address: str = ""
+
+
+class _Addresses(Wire):
+    addresses: tuple[_Address, ...] = ()
+
+
+class _PlacedNode(Wire):
+    """Of a Node: where it stands, and where it is reached."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    status: _Addresses = _Addresses()
+
+
+class _Endpoint(Wire):
+    addresses: tuple[str, ...] = ()
+
+
+class _Endpoints(Wire):
+    """Behind which addresses API servers say that they are."""
+
+    endpoints: tuple[_Endpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +89,28 @@ class Roll:
 
     async def nodes(self, domain: str) -> dict[str, NodeMark] | None:
         """By name. `domain` is the label by which failure domains are told apart."""
+        serving = await self._api_servers()
+        if serving is None:
+            return None
 
-        def mark(node: _Named) -> tuple[str, NodeMark]:
+        def mark(node: _PlacedNode) -> tuple[str, NodeMark]:
             metadata = node.metadata
-            in_control = not CONTROL_PLANE_ROLES.isdisjoint(metadata.labels)
+            serves = any(one.address in serving for one in node.status.addresses)
+            in_control = serves or not CONTROL_PLANE_ROLES.isdisjoint(metadata.labels)
             return metadata.name, NodeMark(metadata.uid, metadata.labels.get(domain, ""), in_control)
 
-        found = await self._all(NODE, _Named, mark)
+        found = await self._all(NODE, _PlacedNode, mark)
         return None if found is None else dict(found)
+
+    async def _api_servers(self) -> frozenset[str] | None:
+        """Their addresses: on a node without a label these alone tell that one runs there."""
+        match seen(await self._reader.get(ENDPOINT_SLICE, API_SERVICE, _Endpoints, API_NAMESPACE)):
+            case Present(found):
+                return frozenset(address for one in found.endpoints for address in one.addresses)
+            case Absent():  # API servers may be told to publish none.
+                return frozenset()
+            case Unreadable():
+                return None
 
     async def remediations(self) -> set[str] | None:
         """The UIDs of all SelfRemediations."""
