@@ -178,7 +178,7 @@ class Remediator:
                 hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
                 sweeps["hold sweep"] = hold_sweep.run()
             if self._powers.self_fencing:
-                sweeps["agents"] = AgentSweep(reader, client).run()
+                sweeps["agents"] = AgentSweep(client, self._runtime).run()
             if self._powers.power_cycle and self._powers.capm3_kinds:
                 sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
             await run_together(self._runtime, {"work": loop.run(), **sweeps})

@@ -36,6 +36,12 @@ class _Pace:
     quiet_until: float = float("-inf")
 
 
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    why: str
+    seconds: float
+
+
 class ApiClient:
     """Sends requests over a transport, at a bounded rate. `deadline` is monotonic and has no default."""
 
@@ -47,15 +53,20 @@ class ApiClient:
         *,
         pace: _Pace | None = None,
         leaving: int = 0,
+        queues: bool = False,
     ) -> None:
         self._transport = transport
         self._runtime = runtime
         self._pace = pace or _Pace(TokenBucket(rate))
         self._leaving = leaving
+        self._queues = queues
 
-    def leaving(self, requests: int) -> "ApiClient":
-        """The same access at the same rate, for what can wait: it leaves so many requests to the others."""
-        return ApiClient(self._transport, self._runtime, pace=self._pace, leaving=requests)
+    def leaving(self, requests: int, *, queues: bool = False) -> "ApiClient":
+        """The same access at the same rate, for what can wait: it leaves so many requests to the others.
+
+        One that `queues` waits for its turn, as long as the deadline of a request lets it.
+        """
+        return ApiClient(self._transport, self._runtime, pace=self._pace, leaving=requests, queues=queues)
 
     async def read(self, request: Request, kind: type[T], *, deadline: float) -> ReadOutcome[T]:
         """Ask, and decode the answer as `kind`."""
@@ -72,16 +83,23 @@ class ApiClient:
         return reply if isinstance(reply, Refused) else judge_write(reply, kind)
 
     async def _send(self, request: Request, deadline: float) -> Reply | Refused:
-        now = self._runtime.monotonic()
-        if now < self._pace.quiet_until:
-            quiet_for = self._pace.quiet_until - now
-            return Refused(Reason.THROTTLED, "the server asked us to be quiet", quiet_for)
-        if wait := self._pace.bucket.take(now, self._leaving):
-            return Refused(Reason.THROTTLED, "our own rate is used up", wait)
+        while wait := self._wait():
+            if not self._queues or self._runtime.monotonic() + wait.seconds > deadline:
+                return Refused(Reason.THROTTLED, wait.why, wait.seconds)
+            await self._runtime.sleep(wait.seconds)
         reply = await self._transport.send(request, deadline)
         if isinstance(reply, Answer) and (quiet := _quiet_asked(reply)):
             self._pace.quiet_until = max(self._pace.quiet_until, self._runtime.monotonic() + quiet)
         return reply
+
+    def _wait(self) -> "_Wait | None":
+        """Until our turn may come; None if it has, which takes it."""
+        now = self._runtime.monotonic()
+        if now < self._pace.quiet_until:
+            return _Wait("the server asked us to be quiet", self._pace.quiet_until - now)
+        if seconds := self._pace.bucket.take(now, self._leaving):
+            return _Wait("our own rate is used up", seconds)
+        return None
 
 
 def _quiet_asked(answer: Answer) -> float:

@@ -33,14 +33,14 @@ class World:
         self.transport = ScriptedTransport(self.process, lambda _: left.pop(0) if left else _FINE)
         self.client = ApiClient(self.transport, self.process, rate)
 
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
+    def call(self, work: Coroutine[Any, Any, T], takes: float = 0.0) -> T:
         kept: list[T] = []
 
         async def keep() -> None:
             kept.append(await work)
 
         self.process.spawn(keep(), "call")
-        self.scheduler.run(self.scheduler.now)
+        self.scheduler.run(self.scheduler.now + takes)
         (value,) = kept
         return value
 
@@ -112,6 +112,29 @@ def test_what_can_wait_shares_the_rate_with_what_cannot() -> None:
     assert read_patiently() == Ok(Acknowledged())
     assert read_patiently() == Refused(Reason.THROTTLED, "our own rate is used up", 0.5)
     assert world.read() == Ok(Acknowledged())
+
+
+def test_who_queues_waits_for_its_turn_as_long_as_the_deadline_lets_it() -> None:
+    world = World(rate=Rate(per_second=2, at_once=2))
+    queuing = world.client.leaving(1, queues=True)
+
+    def read(within: float, takes: float) -> object:
+        asked = queuing.read(_READ, Acknowledged, deadline=world.scheduler.now + within)
+        return world.call(asked, takes)
+
+    assert read(within=0.6, takes=0.0) == Ok(Acknowledged())
+    assert read(within=0.6, takes=0.5) == Ok(Acknowledged())
+    assert read(within=0.4, takes=0.0) == Refused(Reason.THROTTLED, "our own rate is used up", 0.5)
+    assert world.read() == Ok(Acknowledged())  # It was left.
+
+
+def test_who_queues_keeps_quiet_for_as_long_as_the_server_asked() -> None:
+    world = World(Answer(429, b"{}", retry_after=7.0))
+    world.read()
+    asked = world.client.leaving(1, queues=True).read(_READ, Acknowledged, deadline=8.0)
+
+    assert world.call(asked, takes=7.0) == Ok(Acknowledged())
+    assert len(world.transport.asked) == 2
 
 
 def test_what_can_wait_keeps_the_quiet_that_the_server_asked_another_for() -> None:

@@ -15,6 +15,7 @@ from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.peer_proposals import AgentSeen
 from nodemend.decide.peer_sampling import Peer
 from nodemend.kube.agent_lease import AgentLease, Found, read_lease
+from nodemend.kube.api_outcome import Ok
 from nodemend.kube.api_request import EVERYTHING, Precondition, Selection
 from nodemend.kube.paged_list import Page, Restarted, pages
 
@@ -70,6 +71,11 @@ class Enrolled:
     proposal: PeerProposal | None
     marker: Marker | None
 
+    @property
+    def node_uid(self) -> str:
+        """As its agent says; empty where none does."""
+        return "" if self.report is None else self.report.node_uid
+
 
 @dataclass(frozen=True, slots=True)
 class NodeMark:
@@ -86,6 +92,11 @@ class Roll:
 
     async def leases(self) -> list[Enrolled] | None:
         return await self._all(LEASE, Lease, _enrolled, Selection(namespace=AGENT_NAMESPACE))
+
+    async def lease(self, node: str) -> Enrolled | None:
+        """As it is now. None where it is gone or cannot be read."""
+        outcome = await self._reader.get(LEASE, node, Lease, AGENT_NAMESPACE)
+        return _enrolled(outcome.value) if isinstance(outcome, Ok) else None
 
     async def nodes(self, domain: str) -> dict[str, NodeMark] | None:
         """By name. `domain` is the label by which failure domains are told apart."""

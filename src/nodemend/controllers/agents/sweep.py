@@ -2,20 +2,28 @@
 
 from typing import Final
 
+from nodemend.api.agent_lease import PeerProposal
 from nodemend.controllers.agents.roll import ZONE, Enrolled, Roll, agent_seen
-from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
+from nodemend.controllers.fresh_reads import Reader
 from nodemend.decide.facts import Present
 from nodemend.decide.peer_proposals import AgentSeen, propose_peers
 from nodemend.decide.renewal_pace import pace_for
 from nodemend.kube.agent_lease import write_marker, write_proposal
 from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Acknowledged
+from nodemend.kube.api_outcome import Acknowledged, Reason, Refused, WriteOutcome
 from nodemend.kube.api_request import Request
+from nodemend.kube.ports import Runtime
 
 SWEEP_EVERY: Final = 20.0
 LONGEST: Final = 600.0
 SECONDS_A_NODE: Final = 0.01
 """Of pause between two sweeps: a large cluster is gone through less often, and costs the same."""
+PROPOSES_FOR: Final = 300.0
+"""Seconds in one sweep. What is left then the next one finds, on fresher grounds."""
+LEFT_BY_SWEEPS: Final = 50
+"""Of the requests that we may make at once, those that sweeps leave to remediations."""
+WRITE_WITHIN: Final = 30.0
+"""Seconds, with the wait for a turn."""
 SILENT_AFTER: Final = 60.0
 _RENEWALS_MISSED: Final = 4
 _BREATHE_EVERY: Final = 50
@@ -27,33 +35,54 @@ class AgentSweep:
     What cannot be read or written now is looked at again the next time: a late proposal costs nothing.
     """
 
-    def __init__(self, reader: Reader, client: ApiClient) -> None:
-        self._reader = reader
-        self._client = client
-        self._roll = Roll(reader)
+    def __init__(self, client: ApiClient, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._client = client.leaving(LEFT_BY_SWEEPS, queues=True)
+        self._reader = Reader(self._client, runtime)
+        self._roll = Roll(self._reader)
         self._heard: dict[str, tuple[tuple[str, int], float]] = {}
         """By node: what its agent last said, and since when it has said nothing else."""
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            seen = await self.sweep()
-            await self._reader.runtime.sleep(min(LONGEST, max(SWEEP_EVERY, seen * SECONDS_A_NODE)))
+            await self._runtime.sleep(await self.sweep())
 
-    async def sweep(self) -> int:
-        """How many agents there are."""
+    async def sweep(self) -> float:
+        """Seconds until the next."""
+        read_at = self._runtime.monotonic()
         enrolled = await self._roll.leases()
         if enrolled is None:
-            return 0
+            return SWEEP_EVERY
         await self._take_off_orphans(enrolled)
-        agents = await self._agents(enrolled)
+        finished = await self._propose_all(enrolled, read_at)
+        return min(LONGEST, max(SWEEP_EVERY, len(enrolled) * SECONDS_A_NODE)) if finished else SWEEP_EVERY
+
+    async def _propose_all(self, enrolled: list[Enrolled], read_at: float) -> bool:
+        """Whether everybody came to their turn."""
         by_name = {one.node: one for one in enrolled}
-        for number, (agent, proposal) in enumerate(propose_peers(agents)):
-            known = by_name[agent.peer.name]
-            await self._write(write_proposal(known.node, known.known, proposal))
+        for number, (agent, proposal) in enumerate(propose_peers(await self._agents(enrolled))):
+            age = self._runtime.monotonic() - read_at
+            if age > PROPOSES_FOR:
+                return False
+            await self._propose(by_name[agent.peer.name], proposal, outdated=age > proposal.every)
             if number % _BREATHE_EVERY == 0:
-                await self._reader.runtime.sleep(0.0)
-        return len(enrolled)
+                await self._runtime.sleep(0.0)
+        return True
+
+    async def _propose(self, one: Enrolled, proposal: PeerProposal, *, outdated: bool) -> None:
+        """On the version that was listed, or on a fresh one: agents renew all the time.
+
+        One whose renewals keep step with our sweeps would never be written to otherwise.
+        """
+        if not outdated:
+            written = await self._write(write_proposal(one.node, one.known, proposal))
+            outdated = isinstance(written, Refused) and written.reason is Reason.CONFLICT
+        if not outdated:
+            return
+        now = await self._roll.lease(one.node)
+        if now is not None and now.marker is None and now.node_uid == one.node_uid:
+            await self._write(write_proposal(now.node, now.known, proposal))
 
     async def _agents(self, enrolled: list[Enrolled]) -> list[AgentSeen]:
         policy = await self._reader.policy()
@@ -68,7 +97,7 @@ class AgentSweep:
 
     def _silent(self, enrolled: list[Enrolled], patience: float) -> set[str]:
         """By our own clock and eyes: an agent's may be wrong."""
-        now, heard = self._reader.runtime.monotonic(), {}
+        now, heard = self._runtime.monotonic(), {}
         for one in enrolled:
             if one.report is not None:
                 says = (one.report.boot_id, one.report.sequence)
@@ -92,6 +121,6 @@ class AgentSweep:
             if one.marker is not None and one.marker.remediation_uid not in living:
                 await self._write(write_marker(one.node, one.known, None))
 
-    async def _write(self, request: Request) -> None:
-        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
-        await self._client.write(request, Acknowledged, deadline=deadline)
+    async def _write(self, request: Request) -> WriteOutcome[Acknowledged]:
+        deadline = self._runtime.monotonic() + WRITE_WITHIN
+        return await self._client.write(request, Acknowledged, deadline=deadline)

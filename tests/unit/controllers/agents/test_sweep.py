@@ -9,10 +9,13 @@ from nodemend.api import keys
 from nodemend.api.agent_lease import AgentReport, Marker, PeerProposal, WatchdogReport
 from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
 from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION
-from nodemend.controllers.agents.sweep import SILENT_AFTER, AgentSweep
+from nodemend.api.node import Node
+from nodemend.controllers.agents.sweep import SILENT_AFTER, SWEEP_EVERY, AgentSweep
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_request import Method
+from nodemend.kube.api_outcome import Ok
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Method, Request
 from nodemend.testing.api_server.admission import ADMIN
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.cluster.direct import Direct
@@ -36,8 +39,8 @@ class Place:
         self.account = Account(self.server, ADMIN)
         self.api = Direct(self.account)
         self.process = SimulatedProcess(self.scheduler, "remediator", HostClock())
-        client = ApiClient(SimulatedTransport(Link(self.process, self.account, GOOD_LINK)), self.process)
-        self.sweeper = AgentSweep(Reader(client, self.process), client)
+        self.client = ApiClient(SimulatedTransport(Link(self.process, self.account, GOOD_LINK)), self.process)
+        self.sweeper = AgentSweep(self.client, self.process)
 
     def have(self, name: str, *, zone: str = "a", uid: str = "", role: str = "worker", **report: Any) -> None:
         labels = {ZONE: zone, f"node-role.kubernetes.io/{role}": ""}
@@ -77,13 +80,27 @@ class Place:
         text = self.annotation(name, keys.PEER_PROPOSAL)
         return set() if text is None else {p.name for p in msgspec.json.decode(text, type=PeerProposal).peers}
 
-    def sweep(self) -> None:
+    def begin_sweep(self) -> None:
         async def once() -> None:
-            await self.sweeper.sweep()
+            self.next_after = await self.sweeper.sweep()
 
         self.process.spawn(once(), "sweep")
-        self.scheduler.run(self.scheduler.now + 10.0)
+
+    def sweep(self, within: float = 10.0) -> None:
+        self.begin_sweep()
+        self.scheduler.run(self.scheduler.now + within)
         assert not self.process.unjoined_failures
+
+    def reads_at_once(self) -> bool:
+        """Whether a remediation that wants something now gets it."""
+        heard: list[object] = []
+
+        async def read() -> None:
+            heard.append(await Reader(self.client, self.process).get(NODE, "n0", Node))
+
+        self.process.spawn(read(), "remediation")
+        self.scheduler.run(self.scheduler.now + 0.5)
+        return bool(heard) and isinstance(heard[0], Ok)
 
 
 def test_everybody_is_proposed_the_others_once() -> None:
@@ -101,6 +118,61 @@ def test_everybody_is_proposed_the_others_once() -> None:
         "c": {"a", "b"},
     }
     assert place.account.asked[Method.PATCH] == written == 3
+
+
+def test_an_agent_that_renews_just_before_it_is_written_to_gets_its_proposal_all_the_same() -> None:
+    place = Place()
+    for name in ("a", "b", "c"):
+        place.have(name)
+    renewed: list[str] = []
+
+    def renew(_user: str, request: Request, _answer: Answer) -> None:
+        if request.path.endswith("/leases/a") and not renewed:
+            renewed.append("b")
+            place.renew("b", 6)
+
+    place.account.witnesses.append(renew)
+    place.sweep()
+
+    assert renewed
+    assert {name: place.peers_of(name) for name in "abc"} == {
+        "a": {"b", "c"},
+        "b": {"a", "c"},
+        "c": {"a", "b"},
+    }
+
+
+def test_one_that_was_marked_meanwhile_is_left_alone() -> None:
+    place = Place()
+    for name in ("a", "b", "c"):
+        place.have(name)
+    made = place.api.create(SELF_REMEDIATION, {"metadata": {"name": "b"}, "spec": {}}, "default")
+    marker = Marker(node_uid="u", boot_id="b-1", remediation_uid=made["metadata"]["uid"])
+
+    def mark(_user: str, request: Request, _answer: Answer) -> None:
+        if request.path.endswith("/leases/a") and place.annotation("b", keys.MARKER) is None:
+            place.note("b", keys.MARKER, msgspec.json.encode(marker).decode())
+
+    place.account.witnesses.append(mark)
+    place.sweep()
+
+    assert place.annotation("b", keys.MARKER) is not None
+    assert place.annotation("b", keys.PEER_PROPOSAL) is None
+
+
+def test_many_are_proposed_to_in_one_sweep_and_remediations_need_not_wait_for_it() -> None:
+    place = Place()
+    names = [f"n{number}" for number in range(400)]
+    for name in names:
+        place.have(name)
+
+    place.begin_sweep()
+    assert all(place.reads_at_once() for _ in range(10))
+    assert not place.peers_of("n399")
+    place.scheduler.run(place.scheduler.now + 30.0)
+
+    assert [name for name in names if len(place.peers_of(name)) != 15] == []
+    assert place.next_after == SWEEP_EVERY
 
 
 def test_beside_the_only_member_of_a_control_plane_two_nodes_have_no_peers() -> None:
