@@ -257,7 +257,7 @@ agent-footprint seconds="60": controlplane-build
 fencing-mutants *args:
     {{python}} -m mutants {{args}} --only decide.feed_lease decide.own_contact decide.peer_ decide.renewal_pace \
         decide.reboot_deadline decide.proven_seconds decide.contact_evidence decide.time_proof decide.watchdog_class \
-        decide.self_remediation decide.self_resets decide.agent_ decide.fencing_
+        decide.self_remediation decide.self_resets decide.agent_ decide.fencing_ decide.certificate_life
 
 # [peer-fuzz] Nonsense for everything that an agent reads: nothing raises, and nothing good comes of it.
 peer-fuzz executions="1000000" *args:
