@@ -79,6 +79,8 @@ WRONG: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "an address as well": (asked(names=(OWN, ("IP", "10.0.0.1"))), "NotItsOwnName", "IP 10.0.0.1"),
     "no name": (asked(names=()), "NotItsOwnName", "it names nothing"),
     "a subject": (asked(subject="O=system:masters"), "HasASubject", "it is O=system:masters"),
+    "a subject as long as is repeated": (asked(subject="x" * 500), "HasASubject", f"it is {'x' * 500}."),
+    "a longer one": (asked(subject="x" * 501), "HasASubject", f"it is {'x' * 500} and more."),
     "being an authority": (asked(also=("basicConstraints",)), "AsksForMore", "basicConstraints"),
     "one usage too few": ({"usages": ("client auth", "server auth")}, "WrongUsages", "client auth, server"),
     "one usage too many": ({"usages": (*GOOD.usages, "cert sign")}, "WrongUsages", "cert sign"),
