@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodemend.decide.certificate_life import CertificateStanding, judge_certificate
+from nodemend.decide.certificate_life import RENEWED_AFTER, CertificateStanding, judge_certificate
 
 FRESH, AGING, ENDING, OVER = CertificateStanding
 HOUR = 3600.0
@@ -26,6 +26,13 @@ HOUR = 3600.0
 )
 def test_a_standing(life: float, left: float, feed_lease: float, standing: CertificateStanding) -> None:
     assert judge_certificate(life, left, feed_lease) is standing
+
+
+def test_on_a_common_day_the_api_server_may_be_down_for_eighteen_hours() -> None:
+    left = 24 * HOUR * (1 - RENEWED_AFTER)
+
+    assert left == 18 * HOUR
+    assert judge_certificate(24 * HOUR, left, 35.0) is FRESH
 
 
 def test_only_the_first_two_let_a_node_count_on_its_peers() -> None:
