@@ -1,7 +1,7 @@
 """All that the next step of a SelfRemediation is decided on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.decide.agent_facts import AgentFacts
@@ -35,9 +35,9 @@ class SelfFacts:
     control_plane: Seen[ControlPlane]
     left: Seen[Left]
     agent: Seen[AgentFacts]
-    looks: Mapping[str, Look] = field(default_factory=dict)
-    passed: float = 0.0
-    now: float = 0.0
+    looks: Mapping[str, Look]
+    passed: float
+    now: float
     assumed: Assumptions = USUALLY
 
     @property

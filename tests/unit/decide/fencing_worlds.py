@@ -111,6 +111,8 @@ def facts(about: SelfRemediation, **changes: Any) -> SelfFacts:
         control_plane=Absent(),
         left=Present(Left(2, 1)),
         agent=Present(UNMARKED),
+        looks={},
+        passed=0.0,
         now=1000.0,
     )
     return replace(usual, **changes)
