@@ -24,6 +24,8 @@ from nodemend.kube.rate_limit import Rate, TokenBucket
 T = TypeVar("T")
 
 _QUIET_WITHOUT_A_NUMBER_SECONDS = 1.0
+# What is missing of a turn may be too small a number for any clock to show.
+_SHORTEST_WAIT_SECONDS = 0.01
 # A server may ask for patience, but no single answer may silence us for an hour.
 _LONGEST_QUIET_SECONDS = 120.0
 
@@ -86,7 +88,7 @@ class ApiClient:
         while wait := self._wait():
             if not self._queues or self._runtime.monotonic() + wait.seconds > deadline:
                 return Refused(Reason.THROTTLED, wait.why, wait.seconds)
-            await self._runtime.sleep(wait.seconds)
+            await self._runtime.sleep(max(wait.seconds, _SHORTEST_WAIT_SECONDS))
         reply = await self._transport.send(request, deadline)
         if isinstance(reply, Answer) and (quiet := _quiet_asked(reply)):
             self._pace.quiet_until = max(self._pace.quiet_until, self._runtime.monotonic() + quiet)

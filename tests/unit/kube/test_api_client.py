@@ -128,6 +128,17 @@ def test_who_queues_waits_for_its_turn_as_long_as_the_deadline_lets_it() -> None
     assert world.read() == Ok(Acknowledged())  # It was left.
 
 
+def test_who_queues_waits_no_shorter_than_a_clock_can_show() -> None:
+    """Numbers are rounded: at this time of day a billionth of a turn is missing after the wait for it."""
+    world = World(rate=Rate(per_second=3, at_once=2))
+    queuing = world.client.leaving(1, queues=True)
+    world.pass_time(495.94)
+
+    for takes in (0.0, 0.4):
+        asked = queuing.read(_READ, Acknowledged, deadline=world.scheduler.now + 1.0)
+        assert world.call(asked, takes) == Ok(Acknowledged())
+
+
 def test_who_queues_keeps_quiet_for_as_long_as_the_server_asked() -> None:
     world = World(Answer(429, b"{}", retry_after=7.0))
     world.read()
