@@ -103,6 +103,10 @@ def step(status: SelfRemediationStatus, *, spec: dict[str, Any] | None = None, *
     return decide(facts(remediation(status, **(spec or {})), **changes))
 
 
+def watched(by: WatchdogReport) -> Present[AgentFacts]:
+    return Present(replace(UNMARKED, report=REPORT.but(watchdog=by)))
+
+
 @pytest.mark.parametrize(
     ("status", "changes", "expected"),
     [
@@ -133,9 +137,15 @@ def step(status: SelfRemediationStatus, *, spec: dict[str, Any] | None = None, *
         ),
         (
             PENDING,
-            {"agent": Present(replace(UNMARKED, report=REPORT.but(watchdog=WatchdogReport(class_="none"))))},
+            {"agent": watched(WatchdogReport(class_="none"))},
             Hold(NothingResets("n1", "it reports none")),
         ),
+        (
+            PENDING,
+            {"agent": watched(WatchdogReport(class_="none", why="no device"))},
+            Hold(NothingResets("n1", "no device")),
+        ),
+        (PENDING, {"agent": watched(WatchdogReport(class_="hardware", effective=1.0))}, BeginFencing()),
         (PENDING, {"node": Present(replace(SILENT_NODE, boot_id=""))}, Hold(BootUnknown("n1"))),
         (PENDING, {"node": Unreadable("500")}, Hold(CannotRead("the Node", "500"))),
         # The guard.
