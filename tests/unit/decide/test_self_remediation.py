@@ -56,6 +56,7 @@ from nodemend.decide.remediation_steps import (
     VoidOnNode,
 )
 from nodemend.decide.self_remediation import decide
+from nodemend.decide.self_remediation_fencing import NOTED_EVERY
 from nodemend.decide.self_remediation_steps import (
     BeginFencing,
     NoteMarker,
@@ -243,6 +244,16 @@ def test_the_marker_of_a_drill_says_so() -> None:
             Hold(ProofContradicted("boot-1")),
         ),
         (NOTED, {"agent": Absent()}, Hold(NoAgent("n1"))),
+        (
+            NOTED,
+            {"agent": Present(AgentFacts("l", "1", None, MARKER, "odd"))},
+            Hold(AgentUnread("n1", "odd")),
+        ),
+        (
+            NOTED,
+            {"agent": Present(replace(MARKED, report=REPORT.but(node_uid="uid-0")))},
+            Hold(AgentElsewhere("node", "uid-0", "uid-1")),
+        ),
     ],
 )
 def test_the_marker(status: SelfRemediationStatus, changes: dict[str, Any], expected: Step) -> None:
@@ -323,6 +334,10 @@ def test_time_proves_it() -> None:
     assert (found.evidence.class_, found.evidence.boot_id) == ("E4", "boot-1")
     assert found.evidence.last_renew_time == "12:00:00"
     assert "72 s" in found.evidence.reason
+
+
+def test_what_is_proven_is_not_written_down_as_progress_first() -> None:
+    assert isinstance(prove(ENOUGH, passed=NOTED_EVERY), RecordProof)
 
 
 @pytest.mark.parametrize(
