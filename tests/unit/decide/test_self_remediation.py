@@ -285,6 +285,14 @@ def test_a_new_boot_is_evidence_whoever_reports_it(changes: dict[str, Any], by: 
     assert evidence.last_renew_time == "12:00:00"
 
 
+@pytest.mark.parametrize("lease", [Absent(), Unreadable("500")])
+def test_a_new_boot_is_evidence_also_where_the_kubelet_has_no_lease(lease: Absent | Unreadable) -> None:
+    found = step(NOTED, agent=Present(BACK), lease=lease)
+
+    assert isinstance(found, RecordEvidence)
+    assert found.evidence.last_renew_time == ""
+
+
 def test_a_new_boot_that_came_before_the_marker_is_nobodys_evidence() -> None:
     found = step(FENCING, agent=Present(replace(UNMARKED, report=NEW_BOOT)))
     assert found == Hold(AgentElsewhere("boot", "boot-2", "boot-1"))
