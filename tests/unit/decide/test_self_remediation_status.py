@@ -57,7 +57,7 @@ def shown(status: SelfRemediationStatus) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize(
     ("before", "step", "changed"),
     [
-        (PENDING, Stamp(), {"epoch": 8}),
+        (PENDING, Stamp(), {"epoch": 8, "conditions": ()}),
         (
             SelfRemediationStatus(),
             RecordTarget("u", "b", "n"),
@@ -67,7 +67,12 @@ def shown(status: SelfRemediationStatus) -> dict[str, tuple[str, str]]:
         (
             FENCING.but(proven=proven(40.0), proven_seconds=40, safe_time_seconds=72),
             NoteMarker(MARKED),
-            {"marked": MarkedLease(uid="lease-1", version="71"), "proven": (), "proven_seconds": 0},
+            {
+                "marked": MarkedLease(uid="lease-1", version="71"),
+                "proven": (),
+                "proven_seconds": 0,
+                "safe_time_seconds": 0,
+            },
         ),
         (NOTED, NoteProgress(PROGRESS), {"proven_seconds": 41, "safe_time_seconds": 72}),
         (
@@ -88,9 +93,17 @@ def shown(status: SelfRemediationStatus) -> dict[str, tuple[str, str]]:
         ),
         (RELEASED, ForgetTaint(), {"tainted": False}),
         (
-            RELEASING.but(proven=proven(72.0), proven_seconds=72),
+            RELEASING.but(proven=proven(72.0), proven_seconds=72, safe_time_seconds=72),
             ForgetEvidence(None),
-            {"evidence": None, "tainted": False, "phase": Phase.FENCING, "proven": (), "contradicted": False},
+            {
+                "evidence": None,
+                "tainted": False,
+                "phase": Phase.FENCING,
+                "proven": (),
+                "proven_seconds": 0,
+                "safe_time_seconds": 0,
+                "contradicted": False,
+            },
         ),
         (RELEASING, ForgetEvidence(ProofContradicted("boot-1")), {"contradicted": True}),
         (RELEASING.but(contradicted=True), ForgetEvidence(None), {"contradicted": True}),
