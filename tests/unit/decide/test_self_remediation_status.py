@@ -134,6 +134,11 @@ def test_how_far_it_has_come_is_said_in_words() -> None:
     assert shown(found)["Processing"] == ("True", "Proving")
 
 
+def test_why_evidence_is_no_longer_believed_is_said_in_words() -> None:
+    assert "boot-1" in told(RELEASING, ForgetEvidence(ProofContradicted("boot-1"))).message
+    assert told(RELEASING.but(message="before"), ForgetEvidence(None)).message == ""
+
+
 def test_the_conditions_of_a_life() -> None:
     before = told(PENDING, BeginFencing())
     assert shown(before)["Fenced"] == ("False", "WaitingForMarker")
