@@ -50,7 +50,8 @@ def _was_reset(record: Record, expected: ResetsAfter, *, device_tells: bool) -> 
     }[expected.anchor]
     if anchor is None:
         return Verdict(False, f"reset, and no {expected.anchor} to count from")
-    after, most = record.reset - anchor, expected.times * record.effective + GRACE
+    most = expected.noticed_within + expected.times * record.effective + GRACE
+    after = record.reset - anchor
     told = f"reset {after:.2f} s after the {expected.anchor} (at most {most:.2f})"
     if expected.by_the_device and device_tells and not record.by_the_device:
         return Verdict(False, f"{told}, not by the device")

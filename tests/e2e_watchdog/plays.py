@@ -18,6 +18,8 @@ class ResetsAfter:
     anchor: Anchor
     times: int = 1
     by_the_device: bool = True
+    noticed_within: float = 0.0
+    """Seconds between the anchor and a look of the feeder that shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Story:
 
 AFTER_PING, AFTER_CLOSE = ResetsAfter("ping"), ResetsAfter("close")
 AFTER_LEASE: Final = ResetsAfter("lease", 2)
-AT_ONCE: Final = ResetsAfter("fault", 0, by_the_device=False)
+AT_ONCE: Final = ResetsAfter("fault", 0, by_the_device=False, noticed_within=0.5)
+"""It looks four times for every ping, which is every two seconds here."""
 
 STORIES: Final = (
     Story("feeds", StaysUp()),
