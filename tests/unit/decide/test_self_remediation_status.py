@@ -155,6 +155,7 @@ def test_the_conditions_of_a_life() -> None:
     over = told(released, Close(node_gone=False))
     assert shown(over)["Succeeded"] == ("True", "Recovered")
     assert shown(over)["Processing"] == ("False", "Recovered")
+    assert shown(told(released, Close(node_gone=True)))["Succeeded"] == ("True", "NodeGone")
     voided = told(proven_over, ForgetEvidence(ProofContradicted("boot-1")))
     assert shown(voided)["Processing"] == ("True", "ProofContradicted")
     assert shown(told(proven_over, ForgetEvidence(None)))["Processing"] == ("True", "Stopping")
