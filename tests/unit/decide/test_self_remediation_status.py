@@ -132,6 +132,7 @@ def test_how_far_it_has_come_is_said_in_words() -> None:
 
     assert found.message.startswith("The node is asked to reset itself: 41 s of 72 s are proven; 1 of its 1")
     assert shown(found)["Processing"] == ("True", "Proving")
+    assert shown(found)["Succeeded"] == ("Unknown", "InProgress")
 
 
 def test_why_evidence_is_no_longer_believed_is_said_in_words() -> None:

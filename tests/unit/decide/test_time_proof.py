@@ -37,9 +37,11 @@ def test_the_usual_times_need_72_seconds() -> None:
     assert needed_for(report(), USUAL) == 72
 
 
-def test_a_slower_watchdog_needs_more() -> None:
+def test_a_slower_watchdog_needs_more_and_a_quicker_one_less() -> None:
     slow = WatchdogReport(class_="hardware", effective=20.0)
     assert needed_for(report(watchdog=slow), USUAL) == 103
+    quick = WatchdogReport(class_="hardware", effective=1.0)
+    assert needed_for(report(watchdog=quick), USUAL) == 45
 
 
 @pytest.mark.parametrize(("wanted", "needed"), [(72, 72), (90, 90)])
