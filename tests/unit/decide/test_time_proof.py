@@ -1,5 +1,6 @@
 """E4: for which nodes time proves anything, how much of it, and how far it has come."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from nodemend.api.self_remediation import SelfRemediationSpec, Weakness
 from nodemend.decide.contact_evidence import Anchor, Contact
 from nodemend.decide.fencing_holds import NoTimeProof
 from nodemend.decide.proven_seconds import Look, PeerProof
-from nodemend.decide.time_proof import Progress, needed_for, weigh_time
+from nodemend.decide.time_proof import USUALLY, Progress, needed_for, weigh_time
 
 HARDWARE = WatchdogReport(class_="hardware", effective=10.0)
 SOFTWARE = WatchdogReport(class_="software", effective=10.0)
@@ -94,6 +95,14 @@ def test_nobody_can_accept_what_proves_nothing(changes: dict[str, Any], why: str
 
     assert isinstance(refused, NoTimeProof)
     assert why in refused.why
+
+
+def test_two_peers_are_enough_where_one_may_lie_and_three_where_two_may() -> None:
+    two = report(peers=(("a", "b"),))
+
+    assert needed_for(two, USUAL) == 72
+    assert isinstance(needed_for(two, USUAL, replace(USUALLY, liars=2)), NoTimeProof)
+    assert needed_for(report(peers=(("a", "b", "c"),)), USUAL, replace(USUALLY, liars=2)) == 72
 
 
 CONTACT = Contact(uid="uid", boot_id="boot", sequence=12, acknowledged=11, steady_since=4, contact_age=15.0)
