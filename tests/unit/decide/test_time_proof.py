@@ -128,6 +128,12 @@ def test_one_more_than_half_has_to_be_covered_because_one_may_lie() -> None:
     assert (two.seconds, two.done, two.covered) == (71, False, 4)
 
 
+def test_who_is_looked_at_for_the_first_time_is_covered_from_then_on() -> None:
+    first = weigh(counted(a=0, b=0.4, c=0, d=0), dict.fromkeys(PEERS, COVERED), (PEERS,))
+
+    assert (first.seconds, first.covered) == (0, 4)
+
+
 def test_of_three_nodes_both_peers_have_to_be_covered() -> None:
     looks = {"a": COVERED, "b": COVERED}
 
