@@ -112,6 +112,4 @@ def weigh_time(
     seconds = next((one for one in reached if is_enough(one)), 0)
     covered = proven(counted, looks, now, 0.0)
     of_the_node = {name for names in lists for name in names}
-    return Progress(
-        counted, seconds, needed, len(covered & of_the_node), done=seconds >= needed and is_enough(needed)
-    )
+    return Progress(counted, seconds, needed, len(covered & of_the_node), done=is_enough(needed))
