@@ -13,10 +13,10 @@ from installed.manifests import install
 from installed.programs import start
 from nodemend.api.agent_lease import AgentReport, PeerProposal, WatchdogReport
 from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, PEER_PROPOSAL
+from tests.refusals.agent_cluster import LEASES, pods_token
 
 pytestmark = pytest.mark.real
 
-LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases"
 API_SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
 
 
@@ -29,7 +29,7 @@ def plane() -> Iterator[ControlPlane]:
 
 
 def enroll(plane: ControlPlane, name: str, address: str) -> None:
-    """A node without any role, and its agent's Lease."""
+    """A node without any role, and its Lease: by its agent's token, as nobody else may write one."""
     node = plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
     reached = {"status": {"addresses": [{"type": "InternalIP", "address": address}]}}
     plane.api.patch(f"/api/v1/nodes/{name}/status", reached)
@@ -46,7 +46,8 @@ def enroll(plane: ControlPlane, name: str, address: str) -> None:
     )
     annotations = {AGENT_REPORT: msgspec.json.encode(report).decode()}
     metadata = {"name": name, "namespace": AGENT_NAMESPACE, "annotations": annotations}
-    plane.api.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata})
+    agent = plane.client_with(pods_token(plane, name))
+    agent.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata})
 
 
 def peers_of(plane: ControlPlane, name: str) -> set[str] | None:
@@ -65,5 +66,5 @@ def test_a_node_on_which_the_only_api_server_runs_is_known_without_a_label(plane
     def proposed() -> dict[str, set[str] | None]:
         return {name: peers_of(plane, name) for name in "abc"}
 
-    wait_until("everybody has a proposal", lambda: None not in proposed().values(), within=60)
+    wait_until("everybody has a proposal", lambda: None not in proposed().values(), within=120)
     assert proposed() == {"a": {"b", "c"}, "b": set(), "c": set()}, json.dumps(endpoint)

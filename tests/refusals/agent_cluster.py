@@ -86,7 +86,7 @@ def _people(plane: ControlPlane) -> AgentCluster:
     bind(plane, "cluster-admin", "default", "chief")
     by_name = partial(_account, plane)
     uid = plane.api.get("/api/v1/nodes/node-1")["metadata"]["uid"]
-    tokens = {node: _pods_token(plane, node) for node in NODES}
+    tokens = {node: pods_token(plane, node) for node in NODES}
     return AgentCluster(
         plane=plane,
         tokens=tokens,
@@ -105,7 +105,7 @@ def _account(plane: ControlPlane, namespace: str, name: str) -> Api:
     return plane.client_with(plane.service_account_token(namespace, name))
 
 
-def _pods_token(plane: ControlPlane, node: str) -> str:
+def pods_token(plane: ControlPlane, node: str) -> str:
     """As the kubelet of this node asks for it: bound to a pod that runs there."""
     projected = {"path": "token", "expirationSeconds": 3600}
     pod = {
