@@ -62,7 +62,7 @@ def loses_its_secret(round_: Round) -> None:
     api.delete(path)
     if api.find(path) is not None:
         api.patch(path, {"metadata": {"finalizers": []}})
-    round_.cell.until("its host is in error", lambda: _operational(round_) == "error")
+    round_.cell.until("its host is in error", lambda: round_.operational() == "error")
     _is_held_up(round_, "HostInError")
     api.create(secret(round_.node))
     round_.until_healed()
@@ -95,9 +95,9 @@ def is_serviced(round_: Round) -> None:
     path = f"/apis/{kinds}/namespaces/{NAMESPACE}/hostfirmwaresettings/{round_.node}"
     api.patch(f"{path}/status", {"status": {"conditions": conditions, "settings": {}}})
     round_.fall_silent()
-    round_.cell.until("it is serviced", lambda: _operational(round_) == "servicing")
+    round_.cell.until("it is serviced", lambda: round_.operational() == "servicing")
     deadline = time.monotonic() + A_WHILE
-    while _operational(round_) == "servicing" and time.monotonic() < deadline:
+    while round_.operational() == "servicing" and time.monotonic() < deadline:
         round_.nothing_is_released()
         time.sleep(0.2)
     for kind in ("hostfirmwaresettings", "hostupdatepolicies"):
@@ -149,11 +149,6 @@ def _is_held_up(round_: Round, why: str) -> None:
     round_.fall_silent()
     round_.until_said(why)
     round_.nothing_released_for(A_WHILE)
-
-
-def _operational(round_: Round) -> str:
-    host = round_.cell.stage.plane.api.find(host_path(round_.node)) or {}
-    return str(host.get("status", {}).get("operationalStatus", ""))
 
 
 def _condition(kind: str) -> dict[str, str]:

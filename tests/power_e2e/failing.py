@@ -1,5 +1,8 @@
 """Rounds in which the host cannot be switched off, or does not come back: held, told, never released."""
 
+from functools import partial
+
+from nodemend.api import keys
 from tests.power_e2e.round import Round, Story, stories_of
 
 WITHIN = 240.0
@@ -12,8 +15,7 @@ def never_goes_off(round_: Round) -> None:
     _is_given_up(round_)
     round_.expect("it was asked for", seen="off" in round_.orders())
     chassis.faults.off_ignored = False
-    round_.cell.mend_cable(round_.node)
-    round_.until_over()
+    _is_mended(round_)
 
 
 def has_a_dead_bmc(round_: Round) -> None:
@@ -21,8 +23,7 @@ def has_a_dead_bmc(round_: Round) -> None:
     bmc.process.pause()
     _is_given_up(round_)
     bmc.process.resume()
-    round_.cell.mend_cable(round_.node)
-    round_.until_over()
+    _is_mended(round_)
 
 
 def bmc_refuses(round_: Round) -> None:
@@ -30,8 +31,7 @@ def bmc_refuses(round_: Round) -> None:
     chassis.faults.refuses = True
     _is_given_up(round_)
     chassis.faults.refuses = False
-    round_.cell.mend_cable(round_.node)
-    round_.until_over()
+    _is_mended(round_)
 
 
 def does_not_come_back_at_once(round_: Round) -> None:
@@ -58,6 +58,25 @@ def _is_given_up(round_: Round) -> None:
     round_.cell.until("an event says so", lambda: "RemediationFailed" in round_.events())
     last = round_.cell.register.last()
     round_.expect("its workload runs", seen=last is not None and last.boot == round_.boot)
+
+
+def _is_mended(round_: Round) -> None:
+    """Its cable, and what is on record about it.
+
+    Ironic would hold the error of an order that nobody waits for any more against the first order of the next
+    round, which then goes another way. A host that was detached has a record anew.
+    """
+    cell, node = round_.cell, round_.node
+    cell.mend_cable(node)
+    round_.until_over()
+    for annotation, becomes in (("", "detached"), (None, "OK")):
+        cell.stage.room.annotate_host(node, keys.HOST_DETACHED, annotation)
+        cell.until(f"its host is {becomes}", partial(_says, round_, becomes))
+    round_.until_over()
+
+
+def _says(round_: Round, word: str) -> bool:
+    return round_.operational() == word
 
 
 STORIES: list[Story] = stories_of([never_goes_off, has_a_dead_bmc, bmc_refuses, does_not_come_back_at_once])

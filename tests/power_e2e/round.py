@@ -88,6 +88,11 @@ class Round:
     def why(self) -> str:
         return str(self.cell.condition(self.node, "Processing").get("reason", ""))
 
+    def operational(self) -> str:
+        """What its host's operator says of it."""
+        host = self.cell.stage.plane.api.find(host_path(self.node)) or {}
+        return str(host.get("status", {}).get("operationalStatus", ""))
+
     def orders(self) -> list[str]:
         """What its BMC was told since."""
         chassis = self.cell.stage.room.computer(self.node).chassis
