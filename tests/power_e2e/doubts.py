@@ -62,7 +62,7 @@ def loses_its_secret(round_: Round) -> None:
     api.delete(path)
     if api.find(path) is not None:
         api.patch(path, {"metadata": {"finalizers": []}})
-    round_.cell.until("its host is in error", lambda: round_.operational() == "error")
+    round_.until_operational("error")
     _is_held_up(round_, "HostInError")
     api.create(secret(round_.node))
     round_.until_healed()
@@ -95,7 +95,7 @@ def is_serviced(round_: Round) -> None:
     path = f"/apis/{kinds}/namespaces/{NAMESPACE}/hostfirmwaresettings/{round_.node}"
     api.patch(f"{path}/status", {"status": {"conditions": conditions, "settings": {}}})
     round_.fall_silent()
-    round_.cell.until("it is serviced", lambda: round_.operational() == "servicing")
+    round_.until_operational("servicing")
     deadline = time.monotonic() + A_WHILE
     while round_.operational() == "servicing" and time.monotonic() < deadline:
         round_.nothing_is_released()

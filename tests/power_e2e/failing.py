@@ -1,7 +1,5 @@
 """Rounds in which the host cannot be switched off, or does not come back: held, told, never released."""
 
-from functools import partial
-
 from nodemend.api import keys
 from tests.power_e2e.round import Round, Story, stories_of
 
@@ -71,12 +69,8 @@ def _is_mended(round_: Round) -> None:
     round_.until_over()
     for annotation, becomes in (("", "detached"), (None, "OK")):
         cell.stage.room.annotate_host(node, keys.HOST_DETACHED, annotation)
-        cell.until(f"its host is {becomes}", partial(_says, round_, becomes))
+        round_.until_operational(becomes)
     round_.until_over()
-
-
-def _says(round_: Round, word: str) -> bool:
-    return round_.operational() == word
 
 
 STORIES: list[Story] = stories_of([never_goes_off, has_a_dead_bmc, bmc_refuses, does_not_come_back_at_once])

@@ -53,6 +53,10 @@ class Round:
     def until_off(self) -> None:
         self.cell.until("its machine is off", lambda: not self.powered)
 
+    def until_operational(self, word: str) -> None:
+        """Its host's operator says so of it."""
+        self.cell.until(f"its host is said to be {word}", lambda: self.operational() == word)
+
     def until_healed(self) -> None:
         """The workload has moved, the node is back, and nothing of ours is left."""
         self.cell.until(
