@@ -83,7 +83,7 @@ def _nothing_was_refused(audit: Path) -> None:
     for line in audit.read_text().splitlines():
         entry = json.loads(line)
         about = entry.get("objectRef", {})
-        if entry["user"]["username"] == USER and about.get("apiGroup", "") == "remediation.metal3.io":
+        if entry["user"].get("username") == USER and about.get("apiGroup", "") == "remediation.metal3.io":
             code = entry.get("responseStatus", {}).get("code", 0)
             if code == 403:
                 raise WrongError(f"{entry['verb']} {about.get('resource')} was forbidden to {USER}")

@@ -50,7 +50,8 @@ class Audit:
             return [write for write in self._writes if write.began >= since]
 
     def _take(self, entry: dict[str, Any]) -> None:
-        if not entry["user"]["username"].endswith(f":{_REMEDIATOR}"):
+        # Who could not be authenticated, as where the server was too busy for it, has no name.
+        if not entry["user"].get("username", "").endswith(f":{_REMEDIATOR}"):
             return
         code = entry.get("responseStatus", {}).get("code", 0)
         if entry["stage"] == "ResponseComplete" and entry["verb"] in _WRITES and 200 <= code < 300:
