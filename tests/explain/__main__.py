@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from exit_status import exit_status
 from tests.explain.speed import NODES, best_cost
 from tests.explain.verdicts import VERDICTS, verdicts_without_words
 from tests.explain.words import (
@@ -42,7 +43,7 @@ def main() -> int:
         f" {len(PHASES)} phases of a recovery, {len(wordless)} without words;"
         f" {answers - len(other)} of {answers} answers as read; simulate {NODES:,} nodes in {spent}"
     )
-    return 1 if wordless or other or cost.cpu > bar else 0
+    return exit_status(wrong=bool(wordless or other), late=cost.cpu > bar)
 
 
 if __name__ == "__main__":
