@@ -175,6 +175,10 @@ link-matrices:
 fencing-time seeds="20":
     {{python}} -m tests.fencing_time --seeds {{seeds}}
 
+# A zone of so many nodes falls silent at once: the last is released about as soon as one alone would be.
+fencing-storm nodes="100":
+    {{python}} -m tests.fencing_storm {{nodes}}
+
 # All mistakes made by hand and nine in ten mutants by operators: scenarios and seeds must notice; `--every 40` is a sample.
 # [power-mutants] Break the code that switches hosts off, one place at a time.
 power-mutants *args:

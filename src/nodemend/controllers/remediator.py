@@ -14,6 +14,7 @@ from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.manual_remediation.controller import ManualController, ManualRecorder, ManualWay
 from nodemend.controllers.power_cycle.controller import PowerController, PowerRecorder, PowerWay
 from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
+from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.controllers.remediating.locks import LockSweep
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.controllers.self_remediation.controller import SelfController, SelfRecorder, SelfWay
@@ -30,9 +31,13 @@ from nodemend.kube.reflector_steps import ReflectorTimings
 from nodemend.kube.running_together import run_together
 from nodemend.kube.write_gate import WriteGate
 
-RATE: Final = Rate(per_second=200.0, at_once=400)
+RATE: Final = Rate(per_second=500.0, at_once=1000)
 """Until a node is marked we read and write some fifty times, each time anew, and a rack may fail at once. The
 chart gives us a place of our own in the server's queues."""
+LEFT_BY_READS: Final = 20
+"""Requests. Reads wait for their turn, so that a write, for which they were made, never does."""
+_WORKERS: Final = 16
+"""A pass is some ten reads one after the other, at a distance from the API server each."""
 _LOOK_FOR_SYNC_EVERY: Final = 0.1
 
 
@@ -147,8 +152,10 @@ class Remediator:
         while not self.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime, RATE)
-        reader, namespace = Reader(client, self._runtime), self._election.lease.namespace
-        around = Surroundings(reader, self_fencing=self._powers.self_fencing)
+        reader = Reader(client.leaving(LEFT_BY_READS, queues=True), self._runtime)
+        namespace = self._election.lease.namespace
+        at_work = AtWork(reader, self_fencing=self._powers.self_fencing)
+        around = Surroundings(reader, at_work)
         by_hand = ManualWay(reader, around, epoch=leadership.epoch, system_namespace=namespace)
         by_power = PowerWay(
             reader,
@@ -158,9 +165,9 @@ class Remediator:
             may_delete_nodes=self._powers.node_deletion,
         )
         by_itself = SelfWay(reader, around, epoch=leadership.epoch, system_namespace=namespace)
-        manual = ManualController(by_hand, reader, client, self._observers.manual)
-        power = PowerController(by_power, reader, client, self._observers.power)
-        fencing = SelfController(by_itself, reader, client, self._observers.fencing)
+        manual = ManualController(by_hand, reader, client, self._observers.manual, at_work)
+        power = PowerController(by_power, reader, client, self._observers.power, at_work)
+        fencing = SelfController(by_itself, reader, client, self._observers.fencing, at_work)
         serving = {
             MANUAL_REMEDIATION.kind: manual.reconcile,
             METAL3_REMEDIATION.kind: power.reconcile,
@@ -171,8 +178,9 @@ class Remediator:
             return await serving[key.kind]((key.namespace, key.name))
 
         sweep = LockSweep(reader, client, namespace)
-        # One worker for all kinds: the guard counts who is at work, and two at once could both find room.
-        loop = ReconcileLoop(self._runtime, reconcile, self._observers.loop, self._everything, workers=1)
+        loop = ReconcileLoop(
+            self._runtime, reconcile, self._observers.loop, self._everything, workers=_WORKERS
+        )
         self._loop = loop
         try:
             for key in self._everything():

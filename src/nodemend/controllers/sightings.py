@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-_MOST_REMEMBERED = 10_000
+from nodemend.controllers.recent import Recent
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Sightings:
     """Since when each key has shown the same thing, as far as we looked. Forgets the oldest when full."""
 
     def __init__(self) -> None:
-        self._by_key: dict[str, _Sighting] = {}
+        self._by_key: Recent[str, _Sighting] = Recent()
 
     def unchanged_for(self, key: str, what: object, *, asked_at: float, answered_at: float) -> float:
         """Seconds for which `key` has certainly shown just this.
@@ -23,11 +23,8 @@ class Sightings:
         Each look happened at some moment between the question and its answer. So the time counts from the
         answer that first showed this to the last question that still did: never more than the truth.
         """
-        known = self._by_key.pop(key, None)
+        known = self._by_key.find(key)
         if known is None or known.what != what:
             known = _Sighting(what, answered_at)
-        # Popped and put back, so that the order of the dict is that of the last look.
-        self._by_key[key] = known
-        if len(self._by_key) > _MOST_REMEMBERED:
-            del self._by_key[next(iter(self._by_key))]
+        self._by_key.keep(key, known)
         return max(0.0, asked_at - known.first_seen)

@@ -64,8 +64,13 @@ class Sightings:
     last_seen: tuple[tuple[int, float], ...] = field(default=())
 
     def seen(self, sequence: int, asked_at: float) -> "Sightings":
-        """With one more read. `asked_at` is when it was sent: what it did not show, happened later."""
+        """With one more read. `asked_at` is when it was sent: what it did not show, happened later.
+
+        Of reads side by side the answers may come in another order: one to an older question tells nothing.
+        """
         kept = self.last_seen
+        if kept and kept[-1][1] > asked_at:
+            return self
         if kept and kept[-1][0] == sequence:
             kept = kept[:-1]
         elif kept and kept[-1][0] > sequence:

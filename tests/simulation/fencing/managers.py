@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from math import inf
+from operator import itemgetter
 from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.agent_lease import AgentReport, Marker, PeerEntry, PeerProposal
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.self_remediation import SelfRemediation, SelfRemediationStatus
+from nodemend.controllers.self_remediation.agent_looks import SHARED_FOR
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.agent_facts import AgentFacts
 from nodemend.decide.facts import Absent, LeaseFacts, Present
@@ -115,6 +118,9 @@ class Manager(Process):
         self._looks = Looks(world.clock_error)
         self._versions: dict[str, tuple[object, float]] = {}
         self._kubelets: dict[str, tuple[object, float]] = {}
+        self._markers: dict[str, tuple[object, float]] = {}
+        self._shared: tuple[float, Mapping[str, AgentLease]] = (-inf, {})
+        """The last read of all Leases, and when it was asked for."""
         for number, node in enumerate(world.nodes):
             self.do(lambda node=node: self._pass(node), world.line.now + 0.3 * number)  # type: ignore[misc]
         self.do(self._sweep)
@@ -159,11 +165,20 @@ class Manager(Process):
         store.ask(self.name, partial(store.read, node), hear, self)
 
     def _read_peers(self, seen: Seen) -> None:
-        store, asked_at = self._world.store, self._clock.now()
+        """Or take what was just read for another node; but never from before this one's marker was seen."""
+        store, now = self._world.store, self._clock.now()
+        marker = seen.lease.marker if seen.lease else None
+        marked_for = self._unchanged(self._markers, seen.node, marker)
+        if marker is not None and now - self._shared[0] <= min(marked_for, SHARED_FOR):
+            self._world.counts["looks shared"] += 1
+            seen.peers = self._shared[1]
+            self._consider(seen)
+            return
 
         def hear(leases: dict[str, AgentLease]) -> None:
             for name, lease in leases.items():
-                self._looks.note(name, lease, asked_at)
+                self._looks.note(name, lease, now)
+            self._shared = max(self._shared, (now, leases), key=itemgetter(0))
             seen.peers = leases
             self._consider(seen)
 

@@ -63,6 +63,11 @@ def test_numbers_that_fall_are_of_another_and_date_nothing_of_what_was_before() 
     assert sightings.not_before(4) == 102.0
 
 
+def test_an_answer_to_an_older_question_tells_nothing() -> None:
+    assert looks((4, 10.0), (5, 20.0), (4, 15.0)) == looks((4, 10.0), (5, 20.0))
+    assert looks((4, 10.0), (5, 20.0), (5, 15.0)) == looks((4, 10.0), (5, 20.0))
+
+
 def test_what_was_seen_only_once_has_no_date() -> None:
     assert covered_until(CONTACT, looks((12, 100.0)), 0.001) is None
 

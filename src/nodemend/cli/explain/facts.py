@@ -32,6 +32,7 @@ from nodemend.cli.remediations import is_open, node_of
 from nodemend.cli.written_ages import written_age
 from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
+from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
 from nodemend.decide.manual_remediation import ManualFacts
@@ -134,7 +135,8 @@ def lease_by_writing(lease: LeaseFacts, now: datetime) -> LeaseFacts:
 
 async def _open(cluster: Cluster, remediation: ManualRemediation) -> ManualFacts:
     """As the leader that last wrote here would see it."""
-    gatherer = Gatherer(cluster.reader, Surroundings(cluster.reader), cluster.system_namespace)
+    around = Surroundings(cluster.reader, AtWork(cluster.reader))
+    gatherer = Gatherer(cluster.reader, around, cluster.system_namespace)
     status = remediation.status
     gathered = await gatherer.gather(remediation, cluster.now.timestamp(), status.epoch)
     facts = gathered.facts

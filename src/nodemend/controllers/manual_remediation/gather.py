@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from nodemend.api.lease import Lease
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node import Node
+from nodemend.api.object_meta import ObjectMeta
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, value_of
 from nodemend.controllers.manual_remediation.observations import word_age
 from nodemend.controllers.remediating.locks import held_by, read_lock
 from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
 from nodemend.controllers.sightings import Sightings
+from nodemend.decide.facts import Seen
 from nodemend.decide.manual_remediation import ManualFacts
 
 
@@ -45,8 +47,12 @@ class Gatherer:
             lease=await self._around.kubelet_lease(metadata.name),
             lock=await held_by(self._reader, lock, metadata),
             policy=await self._reader.policy() if undecided else NOT_ASKED,
-            others=await self._around.others(metadata.uid) if undecided else NOT_ASKED,
+            others=await self._others(metadata) if undecided else NOT_ASKED,
             left=await self._around.left(node),
             word_age=word_age(remediation, server_time, self._words, now),
         )
         return Gathered(facts, value_of(node), value_of(lock))
+
+    async def _others(self, metadata: ObjectMeta) -> Seen[int]:
+        others = await self._around.at_work.others(metadata.uid, metadata.name)
+        return project(others, lambda found: found.at_work)

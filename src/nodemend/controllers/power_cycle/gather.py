@@ -1,6 +1,7 @@
 """All facts about one Metal3Remediation, read fresh."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.bare_metal_host import BareMetalHost
@@ -9,7 +10,7 @@ from nodemend.api.group_versions import CAPM3_REMEDIATION
 from nodemend.api.lease import Lease
 from nodemend.api.node import Node
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.power_cycle import HeldHost, Metal3Remediation
+from nodemend.api.power_cycle import HeldHost, Metal3Remediation, Phase
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen, value_of
 from nodemend.controllers.power_cycle.hand_over import machine_facts
 from nodemend.controllers.power_cycle.host_reading import clues, host_facts, is_held
@@ -17,6 +18,7 @@ from nodemend.controllers.power_cycle.locate import Behind, Locator, Missing
 from nodemend.controllers.power_cycle.node_deletion import belongings_of
 from nodemend.controllers.power_cycle.refusals import Refusable, Refusals
 from nodemend.controllers.power_cycle.told_orders import ToldOrders
+from nodemend.controllers.remediating.at_work import Others
 from nodemend.controllers.remediating.locks import held_by, read_lock
 from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
 from nodemend.controllers.sightings import Sightings
@@ -27,6 +29,9 @@ from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore
 from nodemend.decide.remediation_steps import Left
+
+_OVER: Final = (Phase.POWER_ON, Phase.DELETING_MACHINE, Phase.SUCCEEDED, Phase.FAILED)
+"""Phases from which no host is switched off in the same pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,9 @@ class Gatherer:
         node = await self._node(remediation, behind)
         if isinstance(behind, Absent) and isinstance(node, Present):
             behind = await self._locate.behind_node(node.value)
+        asked_at = self._reader.runtime.monotonic()
         host = await self._host(status.host, behind, value_of(node))
+        answered_at = self._reader.runtime.monotonic()
         lock = await read_lock(self._reader, self._namespace, lock_uid(remediation))
         known = host.value if isinstance(host, Present) else None
         policy = await self._reader.policy()
@@ -84,8 +91,8 @@ class Gatherer:
             lease=await self._lease(node_name),
             lock=await held_by(self._reader, lock, metadata),
             policy=policy,
-            others=await self._around.others(metadata.uid),
-            control_plane=await self._control_plane(node, known, remediation),
+            others=project(others := await self._others(remediation, node_name), lambda found: found.at_work),
+            control_plane=await self._control_plane(node, known, remediation, others),
             left=await self._left(node, remediation),
             host=_seen_host(host, metadata.uid),
             host_missing=host.why if isinstance(host, Missing) else "",
@@ -97,7 +104,7 @@ class Gatherer:
                 ),
             ),
             in_phase_for=self._in_phase_for(remediation, known),
-            host_unchanged_for=self._unchanged_for(known),
+            host_unchanged_for=self._unchanged_for(known, asked_at, answered_at),
             ordered_after=await self._orders.told_after(known, remediation),
             unasked=await self._unasked(metadata),
             may_delete_nodes=self._may_delete_nodes,
@@ -133,14 +140,24 @@ class Gatherer:
             return await self._around.left_on(status.node_name, all_go=True)
         return await self._around.left(node)
 
+    async def _others(self, remediation: Metal3Remediation, node: str) -> Seen[Others]:
+        may_begin = remediation.status.phase not in _OVER
+        return await self._around.at_work.others(remediation.metadata.uid, node, may_begin=may_begin)
+
     async def _control_plane(
-        self, node: Seen[Node], host: BareMetalHost | None, remediation: Metal3Remediation
+        self,
+        node: Seen[Node],
+        host: BareMetalHost | None,
+        remediation: Metal3Remediation,
+        others: Seen[Others],
     ) -> Seen[ControlPlane]:
         """Asked only as long as the host might be held."""
-        held = is_held(host, remediation.metadata.uid)
-        if held or remediation.status.released or not isinstance(node, Present):
+        status, held = remediation.status, is_held(host, remediation.metadata.uid)
+        if held or status.released or not isinstance(node, Present):
             return Absent()
-        return await self._around.control_plane(node.value)
+        # Who has begun is in the others' sight. If each took the other for lost, both would wait for ever.
+        begun = status.phase is Phase.POWER_OFF
+        return await self._around.control_plane(node.value, NOT_ASKED if begun else others)
 
     async def _lease(self, node: str) -> Seen[LeaseFacts]:
         return await self._around.kubelet_lease(node) if node else NOT_ASKED
@@ -171,12 +188,11 @@ class Gatherer:
         what = (status.phase, status.retry_count, metadata.deleting, held if ending else None)
         return self._phases.unchanged_for(metadata.uid, what, asked_at=now, answered_at=now)
 
-    def _unchanged_for(self, host: BareMetalHost | None) -> float:
+    def _unchanged_for(self, host: BareMetalHost | None, asked_at: float, answered_at: float) -> float:
         if host is None:
             return 0.0
-        now = self._reader.runtime.monotonic()
         what = host.metadata.resource_version
-        return self._hosts.unchanged_for(host.metadata.uid, what, asked_at=now, answered_at=now)
+        return self._hosts.unchanged_for(host.metadata.uid, what, asked_at=asked_at, answered_at=answered_at)
 
 
 def lock_uid(remediation: Metal3Remediation) -> str:

@@ -7,6 +7,7 @@ from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.timestamps import print_time
 from nodemend.api.wire import Wire
 from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
+from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.decide import holds
 from nodemend.decide.holds import Hold
 from nodemend.kube.api_client import ApiClient
@@ -22,7 +23,7 @@ from nodemend.kube.api_reply import Unsent
 from nodemend.kube.api_request import Request
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
 
-R = TypeVar("R")
+R = TypeVar("R", bound="Remediation")
 G = TypeVar("G")
 S = TypeVar("S")
 R_contra = TypeVar("R_contra", contravariant=True)
@@ -31,6 +32,13 @@ S_contra = TypeVar("S_contra", contravariant=True)
 AT_ONCE: Final = RequeueAfter(0.0)
 LOOK_AGAIN: Final = 10.0
 LOOK_SOON: Final = 2.0
+
+
+class Remediation(Protocol):
+    """Of whichever kind."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
 
 
 class Written(Wire):
@@ -81,12 +89,18 @@ class Way(Protocol[R, G, S]):
 
 
 class RemediationController(Generic[R, G, S]):
-    """Serves one leadership. `client` must refuse writes once that is over."""
+    """Serves one leadership. `client` must refuse writes once that is over. All kinds share `at_work`."""
 
     def __init__(
-        self, way: Way[R, G, S], reader: Reader, client: ApiClient, recorder: Recorder[R, S]
+        self,
+        way: Way[R, G, S],
+        reader: Reader,
+        client: ApiClient,
+        recorder: Recorder[R, S],
+        at_work: AtWork,
     ) -> None:
         self._way = way
+        self._at_work = at_work
         self._reader = reader
         self._client = client
         self._recorder = recorder
@@ -95,8 +109,9 @@ class RemediationController(Generic[R, G, S]):
         namespace, name = key
         match await self._reader.get(self._way.resource, name, self._way.type, namespace):
             case Ok(remediation, server_time):
-                gathered = await self._way.gather(remediation, server_time)
-                return await self._act(remediation, gathered, self._way.decide(gathered))
+                with self._at_work.one_pass(remediation.metadata.uid):
+                    gathered = await self._way.gather(remediation, server_time)
+                    return await self._act(remediation, gathered, self._way.decide(gathered))
             case Refused(reason=Reason.NOT_FOUND):
                 return Done()
             case failure:

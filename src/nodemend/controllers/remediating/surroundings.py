@@ -1,52 +1,33 @@
-"""What is read about every node under remediation: its kubelet's Lease, what is left on it, who else is."""
+"""What is read about every node under remediation: its kubelet's Lease, its control plane, what is left."""
 
-from collections.abc import Callable
-from typing import TypeVar
-
-from nodemend.api import keys, power_cycle, self_remediation
+from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
-from nodemend.api.group_versions import (
-    LEASE,
-    MANUAL_REMEDIATION,
-    METAL3_REMEDIATION,
-    NODE,
-    POD,
-    SELF_REMEDIATION,
-    VOLUME_ATTACHMENT,
-    Resource,
-)
+from nodemend.api.group_versions import LEASE, NODE, POD, VOLUME_ATTACHMENT
 from nodemend.api.lease import Lease
-from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.node import Node
-from nodemend.api.power_cycle import Metal3Remediation
-from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.workloads import Pod, VolumeAttachment
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen
+from nodemend.controllers.remediating.at_work import AtWork, Others
 from nodemend.controllers.sightings import Sightings
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
 from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.remediation_life import OUR_TAINT
 from nodemend.decide.remediation_steps import Left
 from nodemend.decide.workloads import Toleration, tolerates
-from nodemend.kube.api_outcome import Ok, Reason, Refused
+from nodemend.kube.api_outcome import Ok
 from nodemend.kube.api_request import Selection
 from nodemend.kube.paged_list import list_all
-
-K = TypeVar("K", ManualRemediation, Metal3Remediation, SelfRemediation)
 
 NOT_ASKED = Unreadable("not asked")
 DEFAULT_LEASE_SECONDS = 40.0
 
 
 class Surroundings:
-    """Reads straight from the API server, and remembers for how long each Lease has been silent.
+    """Reads straight from the API server, and remembers for how long each Lease has been silent."""
 
-    Remediations by self-fencing are counted where they are served: elsewhere nobody is at work on them.
-    """
-
-    def __init__(self, reader: Reader, *, self_fencing: bool = True) -> None:
+    def __init__(self, reader: Reader, at_work: AtWork) -> None:
         self._reader = reader
-        self._self_fencing = self_fencing
+        self.at_work = at_work
         self._leases = Sightings()
 
     async def kubelet_lease(self, node: str) -> Seen[LeaseFacts]:
@@ -85,22 +66,12 @@ class Surroundings:
         waited_for = sum(all_go or must_leave(pod) for pod in pods.value.items)
         return Present(Left(waited_for, sum(v.spec.node_name == name for v in volumes.value.items)))
 
-    async def others(self, uid: str) -> Seen[int]:
-        """How many other remediations have a node in their hands: from its fence until it is released."""
-        by_hand = await self._count(MANUAL_REMEDIATION, ManualRemediation, _releases, uid)
-        by_power = await self._count(METAL3_REMEDIATION, Metal3Remediation, _fences, uid)
-        by_itself: Seen[int] = Present(0)
-        if self._self_fencing:
-            by_itself = await self._count(SELF_REMEDIATION, SelfRemediation, _asks_to_end, uid)
-        total = 0
-        for counted in (by_hand, by_power, by_itself):
-            if not isinstance(counted, Present):
-                return counted
-            total += counted.value
-        return Present(total)
+    async def control_plane(self, node: Node, others: Seen[Others]) -> Seen[ControlPlane]:
+        """The members around one, by their labels; Absent for a node that is none of them.
 
-    async def control_plane(self, node: Node) -> Seen[ControlPlane]:
-        """The members around one, by their labels; Absent for a node that is none of them."""
+        Those whom other remediations have in hand may look Ready, and are lost. Where nobody asked for these,
+        only looks count.
+        """
         if keys.CONTROL_PLANE_ROLES.isdisjoint(node.metadata.labels):
             return Absent()
         ready: dict[str, bool] = {}
@@ -110,38 +81,13 @@ class Surroundings:
             if not isinstance(listed, Ok):
                 return Unreadable(str(listed))
             ready |= {one.metadata.name: _is_ready(one) for one in listed.value.items}
-        others = sum(is_ready for name, is_ready in ready.items() if name != node.metadata.name)
-        return Present(ControlPlane(len(ready), others, busy=""))
-
-    async def _count(
-        self, resource: Resource, kind: type[K], counts: Callable[[K], bool], but: str
-    ) -> Seen[int]:
-        outcome = await list_all(self._reader.client, resource, kind, deadline=self._reader.deadline)
-        match outcome:
-            case Ok(found):
-                return Present(sum(counts(one) for one in found.items if one.metadata.uid != but))
-            case Refused(reason=Reason.NOT_FOUND):
-                # The kind itself is not there, so neither is anybody of it.
-                return Present(0)
-            case failure:
-                return Unreadable(str(failure))
+        away = others.value.away if isinstance(others, Present) else frozenset()
+        there = sum(ready[name] for name in ready.keys() - away - {node.metadata.name})
+        return Present(ControlPlane(len(ready), there, busy=""))
 
 
 def _is_ready(node: Node) -> bool:
     return node_facts(node).ready is ConditionStatus.TRUE
-
-
-def _releases(remediation: ManualRemediation) -> bool:
-    return remediation.status.evidence is not None and not remediation.status.released
-
-
-def _fences(remediation: Metal3Remediation) -> bool:
-    return remediation.status.phase in (power_cycle.Phase.POWER_OFF, power_cycle.Phase.RELEASE)
-
-
-def _asks_to_end(remediation: SelfRemediation) -> bool:
-    phase = remediation.status.phase
-    return phase in (self_remediation.Phase.FENCING, self_remediation.Phase.RELEASING)
 
 
 def must_leave(pod: Pod) -> bool:

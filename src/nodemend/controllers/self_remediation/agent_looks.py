@@ -8,14 +8,16 @@ from nodemend.api.group_versions import LEASE
 from nodemend.api.keys import AGENT_NAMESPACE
 from nodemend.api.lease import Lease
 from nodemend.controllers.fresh_reads import Reader, seen
+from nodemend.controllers.recent import Recent
 from nodemend.decide.agent_facts import AgentFacts
 from nodemend.decide.contact_evidence import Sightings, contact_of, covered_until
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.decide.proven_seconds import Look
 from nodemend.decide.time_proof import USUALLY
 from nodemend.kube.agent_lease import Found, Garbled, read_lease
 
-_MOST_REMEMBERED: Final = 10_000
+SHARED_FOR: Final = 1.0
+"""Seconds. Nodes that are lost together have peers in common, who are asked once, not once for each node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +26,19 @@ class _Boot:
     boot_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    look: Look
+    asked_at: float
+
+
 class AgentLooks:
     """By one manager, on its own clock alone. Forgets first whom it has not looked at for the longest."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._sightings: dict[_Boot, Sightings] = {}
+        self._sightings: Recent[_Boot, Sightings] = Recent()
+        self._shared: Recent[str, _Shared] = Recent()
 
     async def at_node(self, node: str) -> Seen[AgentFacts]:
         asked_at = self._reader.runtime.monotonic()
@@ -46,25 +55,39 @@ class AgentLooks:
         doubt = report.why if isinstance(report, Garbled) else "it has reported nothing"
         return Present(AgentFacts(lease.uid, lease.version, None, lease.marker, doubt))
 
-    async def at_peers(self, names: tuple[str, ...]) -> dict[str, Look]:
-        """Of those that can be read; the others are as if nobody had looked."""
+    async def at_peers(self, names: tuple[str, ...], since: float) -> dict[str, Look]:
+        """Of those that can be read; the others are as if nobody had looked. None is from before `since`."""
         looks = {}
         for name in names:
-            match await self.at_node(name):
-                case Present(AgentFacts(report=AgentReport() as report)):
-                    looks[name] = self._look(name, report)
-                case Present() | Absent() | Unreadable():
-                    pass
+            look = self._look_shared(name, since) or await self._look_anew(name)
+            if look is not None:
+                looks[name] = look
         return looks
+
+    def _look_shared(self, name: str, since: float) -> Look | None:
+        shared, now = self._shared.find(name), self._reader.runtime.monotonic()
+        if shared is None or shared.asked_at < max(since, now - SHARED_FOR):
+            return None
+        return shared.look
+
+    async def _look_anew(self, name: str) -> Look | None:
+        asked_at = self._reader.runtime.monotonic()
+        found = await self.at_node(name)
+        if not isinstance(found, Present) or found.value.report is None:
+            return None
+        newest = _Shared(self._look(name, found.value.report), asked_at)
+        known = self._shared.find(name)
+        if known is not None and known.asked_at > asked_at:
+            # Who asked later was answered before us.
+            newest = known
+        self._shared.keep(name, newest)
+        return newest.look
 
     def _look(self, name: str, report: AgentReport) -> Look:
         contact = contact_of(report)
-        sightings = self._sightings[_Boot(name, report.boot_id)]
+        sightings = self._sightings.find(_Boot(name, report.boot_id)) or Sightings()
         return Look(contact, covered_until(contact, sightings, USUALLY.clock_error))
 
     def _note(self, boot: _Boot, sequence: int, asked_at: float) -> None:
-        # Popped and put back, so that the order of the dict is that of the last look.
-        known = self._sightings.pop(boot, Sightings())
-        self._sightings[boot] = known.seen(sequence, asked_at)
-        if len(self._sightings) > _MOST_REMEMBERED:
-            del self._sightings[next(iter(self._sightings))]
+        known = self._sightings.find(boot) or Sightings()
+        self._sightings.keep(boot, known.seen(sequence, asked_at))

@@ -89,9 +89,9 @@ class PowerWorld:
         self.api.patch(NODE, node, {"spec": {"providerID": provider}})
         return machine
 
-    def ask(self, **spec: Any) -> None:
+    def ask(self, node: str = SICK, **spec: Any) -> None:
         """As a MachineHealthCheck does: named like the Machine, owned by it."""
-        machine = self._machines[SICK]
+        machine = self._machines[node]
         metadata = {"name": machine["metadata"]["name"], "ownerReferences": [owned_by(MACHINE, machine)]}
         body = {"metadata": metadata, "spec": {**QUICK, **spec}}
         self.api.create(METAL3_REMEDIATION, body, NAMESPACE)

@@ -1,0 +1,1 @@
+"""Many nodes that are lost together, by the clock of the simulated world."""

@@ -1,0 +1,41 @@
+"""A control plane keeps its majority, whoever asks for its members' hosts and however many at once."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from nodemend.api import keys
+from nodemend.api.group_versions import METAL3_REMEDIATION, NODE, REMEDIATION_POLICY
+from nodemend.kube.api_request import Selection
+from nodemend.testing.metal3.rack import NAMESPACE
+from tests.unit.controllers.power_cycle.power_world import PowerWorld
+
+MEMBERS = ("node-1", "node-2", "node-3")
+
+
+@pytest.fixture(params=range(3))
+def world(request: pytest.FixtureRequest) -> Iterator[PowerWorld]:
+    found = PowerWorld(f"control plane {request.param}")
+    found.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": 5}})
+    for name in MEMBERS:
+        labels = {"node-role.kubernetes.io/control-plane": ""}
+        found.api.patch(NODE, name, {"metadata": {"labels": labels}})
+    yield found
+    found.close()
+
+
+def phases(world: PowerWorld) -> list[str]:
+    found = world.api.list(METAL3_REMEDIATION, Selection(NAMESPACE))
+    return [one.get("status", {}).get("phase", "pending") for one in found]
+
+
+def test_of_members_that_are_all_ready_one_is_switched_off_after_the_other(world: PowerWorld) -> None:
+    for name in MEMBERS:
+        world.ask(name)
+
+    least = len(MEMBERS)
+    while phases(world) != ["succeeded"] * len(MEMBERS):
+        world.run(1.0)
+        assert world.world.scheduler.now < 3600.0, phases(world)
+        least = min(least, sum(machine.powered for machine in world.world.machines.values()))
+    assert least == 2

@@ -1,0 +1,79 @@
+"""Passes run side by side: no two of them take the same place, and one that is not taken is given back."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from nodemend.api import keys
+from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, SELF_REMEDIATION
+from nodemend.kube.api_request import Selection
+from tests.unit.controllers.self_remediation.fencing_world import FencingWorld
+
+ASKED = ("node-1", "node-2", "node-3", "node-4", "node-5")
+
+
+@pytest.fixture
+def seed() -> int:
+    return 0
+
+
+@pytest.fixture
+def world(seed: int) -> Iterator[FencingWorld]:
+    found = FencingWorld(f"at work {seed}", machines=12)
+    yield found
+    assert found.twice == []
+    found.close()
+
+
+def ask_for(world: FencingWorld, nodes: tuple[str, ...], *, at_once: int) -> None:
+    world.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": at_once}})
+    for name in nodes:
+        world.api.create(SELF_REMEDIATION, {"metadata": {"name": name}, "spec": {}}, keys.SYSTEM_NAMESPACE)
+
+
+def phases(world: FencingWorld) -> list[str]:
+    found = world.api.list(SELF_REMEDIATION, Selection(keys.SYSTEM_NAMESPACE))
+    return [one.get("status", {}).get("phase", "Pending") for one in found]
+
+
+def in_hand(world: FencingWorld) -> int:
+    return sum(phase in ("Fencing", "Releasing") for phase in phases(world))
+
+
+# Each is another race: in about half of them two would begin where there is a place for one.
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_of_many_that_are_asked_for_at_the_same_moment_only_so_many_begin(
+    world: FencingWorld, at_once: int
+) -> None:
+    ask_for(world, ASKED, at_once=at_once)
+
+    most = 0
+    for _ in range(100):
+        world.run(0.1)
+        most = max(most, in_hand(world))
+
+    assert most == at_once
+
+
+def test_a_place_that_is_free_again_is_taken_by_the_next_until_all_had_one(world: FencingWorld) -> None:
+    ask_for(world, ASKED, at_once=1)
+
+    world.run_until(lambda: phases(world) == ["Succeeded"] * len(ASKED), 900.0)
+
+
+def test_of_three_members_of_a_control_plane_that_are_all_ready_one_goes_after_the_other(
+    world: FencingWorld,
+) -> None:
+    members = ASKED[:3]
+    for name in members:
+        labels = {"node-role.kubernetes.io/control-plane": ""}
+        world.api.patch(NODE, name, {"metadata": {"labels": labels}})
+    ask_for(world, members, at_once=5)
+
+    most = 0
+    while phases(world) != ["Succeeded"] * len(members):
+        world.run(0.5)
+        assert world.world.scheduler.now < 900.0, phases(world)
+        most = max(most, sum(phase not in ("Pending", "Succeeded") for phase in phases(world)))
+    assert most == 1

@@ -1,0 +1,129 @@
+"""Looks at peers are shared by those who look within a second, but never from before a marker was seen."""
+
+import msgspec
+import pytest
+
+from nodemend.api.agent_lease import AgentReport, WatchdogReport
+from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.self_remediation.agent_looks import SHARED_FOR, AgentLooks
+from nodemend.decide.proven_seconds import Look
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_reply import Answer, Reply
+from nodemend.kube.api_request import Request
+from nodemend.kube.ports import Stream
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
+
+PEER = "node-2"
+
+
+class Place:
+    """One peer, whose Lease is at a number, and a way to it that takes as long as it is told."""
+
+    def __init__(self) -> None:
+        self.scheduler = Scheduler("looks")
+        self.process = SimulatedProcess(self.scheduler, "remediator", HostClock())
+        self.looks = AgentLooks(Reader(ApiClient(self, self.process), self.process))
+        self.sequence, self.readable = 7, True
+        self.back_after = 0.0
+        self.asked = 0
+
+    async def send(self, request: Request, deadline: float) -> Reply:
+        self.asked += 1
+        found = self._lease() if self.readable else Answer(500, b"{}")
+        await self.process.sleep(self.back_after)
+        return found
+
+    async def open(self, request: Request, deadline: float) -> Stream | Reply:
+        raise NotImplementedError
+
+    def _lease(self) -> Answer:
+        report = AgentReport(
+            node_uid="uid",
+            boot_id="boot",
+            sequence=self.sequence,
+            acknowledged=self.sequence - 1,
+            steady_since=1,
+            feed_lease=35.0,
+            contact_age=15.0,
+            watchdog=WatchdogReport(class_="hardware", effective=10.0),
+        )
+        noted = {AGENT_REPORT: msgspec.json.encode(report).decode()}
+        metadata = {"name": PEER, "namespace": AGENT_NAMESPACE, "uid": "lease", "resourceVersion": "1"}
+        return Answer(200, msgspec.json.encode({"metadata": {**metadata, "annotations": noted}, "spec": {}}))
+
+    def begin(self, *, since: float = 0.0) -> list[dict[str, Look]]:
+        """A look that is under way; when it has ended, what it showed is in the list."""
+        shown: list[dict[str, Look]] = []
+
+        async def look() -> None:
+            shown.append(await self.looks.at_peers((PEER,), since))
+
+        self.process.spawn(look(), "look")
+        return shown
+
+    def look(self, *, since: float = 0.0) -> int | None:
+        """The number that it shows; None where nobody could look."""
+        shown = self.begin(since=since)
+        self.pass_(self.back_after + 0.01)
+        return shown[0][PEER].contact.sequence if shown[0] else None
+
+    def pass_(self, seconds: float) -> None:
+        self.scheduler.run(self.scheduler.now + seconds)
+
+
+@pytest.fixture
+def place() -> Place:
+    return Place()
+
+
+def test_a_look_of_just_now_is_shared(place: Place) -> None:
+    assert place.look() == 7
+    place.sequence = 8
+
+    assert place.look() == 7
+    assert place.asked == 1
+
+
+def test_an_older_one_is_not(place: Place) -> None:
+    place.look()
+    place.sequence = 8
+    place.pass_(SHARED_FOR)
+
+    assert place.look() == 8
+
+
+def test_one_from_before_the_marker_was_seen_is_not(place: Place) -> None:
+    place.look()
+    place.sequence = 8
+
+    assert place.look(since=place.process.monotonic()) == 8
+
+
+def test_a_look_counts_from_its_question(place: Place) -> None:
+    place.back_after = SHARED_FOR
+    place.look()
+    place.back_after, place.sequence = 0.0, 8
+
+    assert place.look() == 8
+
+
+def test_where_nobody_could_look_the_next_one_tries(place: Place) -> None:
+    place.readable = False
+    assert place.look() is None
+    place.readable = True
+
+    assert place.look() == 7
+
+
+def test_an_answer_that_comes_late_does_not_replace_what_was_asked_later(place: Place) -> None:
+    place.back_after = 0.4
+    slow = place.begin()
+    place.pass_(0.1)
+    place.back_after, place.sequence = 0.1, 8
+    quick = place.begin(since=place.process.monotonic())
+    place.pass_(0.5)
+
+    assert [shown[0][PEER].contact.sequence for shown in (slow, quick)] == [8, 8]
+    assert place.look() == 8

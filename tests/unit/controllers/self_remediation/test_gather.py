@@ -1,0 +1,103 @@
+"""What one remediation reads of peers may serve another, from when that one's own marker was seen."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from nodemend.api import keys
+from nodemend.api.agent_lease import Marker
+from nodemend.api.group_versions import LEASE, SELF_REMEDIATION
+from nodemend.api.self_remediation import SelfRemediation
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.remediating.at_work import AtWork
+from nodemend.controllers.remediating.surroundings import Surroundings
+from nodemend.controllers.self_remediation.gather import Gathered, Gatherer
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_reply import Answer, Reply
+from nodemend.kube.api_request import Request
+from nodemend.kube.ports import Stream
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from tests.unit.controllers.self_remediation.fencing_world import FencingWorld
+
+LOST = ("node-1", "node-2")
+
+
+class Place:
+    """Two nodes whose peers are the same, and a gatherer of our own beside those that run there."""
+
+    def __init__(self) -> None:
+        self.world = FencingWorld("gather", machines=8)
+        self.process = SimulatedProcess(self.world.world.scheduler, "gatherer", HostClock())
+        self.asked: list[str] = []
+        reader = Reader(ApiClient(self, self.process), self.process)
+        self._gatherer = Gatherer(reader, Surroundings(reader, AtWork(reader)), keys.SYSTEM_NAMESPACE)
+
+    async def send(self, request: Request, deadline: float) -> Reply:
+        self.asked.append(request.path)
+        answer: Answer = self.world.world.admin.handle(request)
+        return answer
+
+    async def open(self, request: Request, deadline: float) -> Stream | Reply:
+        raise NotImplementedError
+
+    def mark(self, node: str) -> None:
+        lease = self.world.api.get(LEASE, node, keys.AGENT_NAMESPACE)
+        assert lease is not None
+        report = msgspec.json.decode(lease["metadata"]["annotations"][keys.AGENT_REPORT])
+        marker = Marker(node_uid=report["nodeUID"], boot_id=report["bootID"], remediation_uid=f"of {node}")
+        noted = {keys.MARKER: msgspec.json.encode(marker).decode()}
+        self.world.api.patch(LEASE, node, {"metadata": {"annotations": noted}}, at=(keys.AGENT_NAMESPACE, ""))
+
+    def peers_asked(self, node: str) -> int:
+        """How many of them are read for one more look at this node."""
+        before, found = len(self.asked), list[Gathered]()
+
+        async def gather() -> None:
+            found.append(await self._gatherer.gather(self._remediation(node), 1))
+
+        self.process.spawn(gather(), "gather")
+        self.world.run(0.01)
+        assert len(found[0].facts.looks) >= 6
+        agents = f"/namespaces/{keys.AGENT_NAMESPACE}/leases/"
+        own = f"{agents}{node}"
+        return sum(agents in path and not path.endswith(own) for path in self.asked[before:])
+
+    def _remediation(self, node: str) -> SelfRemediation:
+        written: dict[str, Any] = {
+            "apiVersion": SELF_REMEDIATION.api_version,
+            "kind": SELF_REMEDIATION.kind,
+            "metadata": {"name": node, "namespace": keys.SYSTEM_NAMESPACE, "uid": f"of {node}"},
+            "spec": {},
+            "status": {"phase": "Fencing", "nodeName": node, "bootID": f"{node}-boot-1"},
+        }
+        return msgspec.convert(written, SelfRemediation)
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    found = Place()
+    yield found
+    found.world.close()
+
+
+def test_the_first_look_after_a_marker_asks_all_peers_also_those_whom_another_has_just_asked(
+    place: Place,
+) -> None:
+    place.mark(LOST[0])
+    assert place.peers_asked(LOST[0]) == 7
+    place.mark(LOST[1])
+
+    assert place.peers_asked(LOST[1]) == 7
+
+
+def test_from_then_on_both_share_what_either_sees(place: Place) -> None:
+    for node in LOST:
+        place.mark(node)
+        place.peers_asked(node)
+    place.world.run(1.0)
+
+    assert place.peers_asked(LOST[0]) == 7
+    # Of its peers it is only the other lost one itself that nobody has asked.
+    assert place.peers_asked(LOST[1]) == 1
