@@ -29,6 +29,8 @@ def _play(stage: Stage) -> None:
     group = node.rpartition("-")[0]
     stage.plane.nodes.silence(group)
     stage.tell(f"{node} goes silent: its kubelet hangs, its pod may still be running")
+    wait_until("both programs lead", stage.both_lead, within=60.0, processes=stage.programs)
+    stage.tell("checker and remediator lead: the first ones wait for a lease's length")
     wait_until("it is asked for", lambda: stage.remediation(node) is not None, within=40.0)
     stage.tell(f"checker: {node} is unhealthy, a remediation is asked for")
     wait_until("the silence is known", lambda: bool(stage.status_of(node).get("lastRenewTime")), within=40.0)
