@@ -48,17 +48,27 @@ _BY_ITSELF: Final = {
 }
 
 
+_SERVER_MAY_TAKE: Final = 60.0
+"""Seconds. After these an API server gives a request up, as it is shipped."""
+
+
 class _Hand(NamedTuple):
     uid: str
     node: str
     stage: _Stage
 
 
+class _Kept(NamedTuple):
+    node: str
+    until: float
+
+
 class AtWork:
     """Tells what the others do.
 
     Two that count at once could both find the last place free. So whoever asked before, and may begin by what
-    it was told, has a place until its pass is over: by then its beginning is written, or there is none.
+    it was told, has a place until its pass is over: by then its beginning is written, or there is none. Where
+    nobody can tell, because its write had no answer, it has its place until it can be written no more.
 
     Remediations by self-fencing are counted where they are served: elsewhere nobody is at work on them.
     """
@@ -67,6 +77,7 @@ class AtWork:
         self._reader = reader
         self._self_fencing = self_fencing
         self._about_to_begin: dict[str, str] = {}
+        self._unanswered: dict[str, _Kept] = {}
 
     @contextmanager
     def one_pass(self, uid: str) -> Iterator[None]:
@@ -76,9 +87,15 @@ class AtWork:
         finally:
             self._about_to_begin.pop(uid, None)
 
+    def unanswered(self, uid: str) -> None:
+        """The write of the pass that goes on may yet be applied."""
+        node = self._about_to_begin.get(uid)
+        if node is not None:
+            self._unanswered[uid] = _Kept(node, self._now() + _SERVER_MAY_TAKE)
+
     async def others(self, uid: str, node: str, *, may_begin: bool = True) -> Seen[Others]:
         """All but this one, of this node. One that cannot begin in this pass takes no place from others."""
-        hands = [_Hand(*one, _Stage.AT_WORK) for one in self._about_to_begin.items()]
+        hands = self._places()
         if may_begin:
             self._about_to_begin[uid] = node
         by_hand = await self._hands(MANUAL_REMEDIATION, ManualRemediation, _by_hand)
@@ -93,6 +110,15 @@ class AtWork:
         others = [one for one in hands if one.uid != uid and one.stage is not _Stage.ASIDE]
         at_work = {one.uid for one in others if one.stage is _Stage.AT_WORK}
         return Present(Others(len(at_work), frozenset(one.node for one in others)))
+
+    def _places(self) -> list[_Hand]:
+        now = self._now()
+        self._unanswered = {uid: kept for uid, kept in self._unanswered.items() if now < kept.until}
+        nodes = self._about_to_begin | {uid: kept.node for uid, kept in self._unanswered.items()}
+        return [_Hand(uid, node, _Stage.AT_WORK) for uid, node in nodes.items()]
+
+    def _now(self) -> float:
+        return self._reader.runtime.monotonic()
 
     async def _hands(
         self, resource: Resource, kind: type[K], hand: Callable[[K], _Hand]

@@ -132,6 +132,8 @@ class RemediationController(Generic[R, G, S]):
         outcome = await self._client.write(request, Written, deadline=deadline)
         if isinstance(outcome, Ok):
             self._way.wrote(gathered, step, outcome.value.metadata.resource_version)
+        if isinstance(outcome, Unknown) and not isinstance(step, Hold):
+            self._at_work.unanswered(remediation.metadata.uid)
         return self._judge(remediation, step, outcome)
 
     def _judge(self, remediation: R, step: S | Hold, outcome: WriteOutcome[Written]) -> Outcome:

@@ -6,7 +6,9 @@ import pytest
 
 from nodemend.api import keys
 from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, SELF_REMEDIATION
-from nodemend.kube.api_request import Selection
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request, Selection
+from nodemend.testing.network import Endpoint, ServedWatch
 from tests.unit.controllers.self_remediation.fencing_world import FencingWorld
 
 ASKED = ("node-1", "node-2", "node-3", "node-4", "node-5")
@@ -54,6 +56,42 @@ def test_of_many_that_are_asked_for_at_the_same_moment_only_so_many_begin(
         most = max(most, in_hand(world))
 
     assert most == at_once
+
+
+class Gateway:
+    """Before the API server: it gives every beginning up, which is applied all the same, 20 s later."""
+
+    def __init__(self, world: FencingWorld, behind: Endpoint) -> None:
+        self._scheduler = world.world.scheduler
+        self._behind = behind
+
+    def handle(self, request: Request) -> Answer:
+        if not (request.writes and b'"Fencing"' in request.body):
+            return self._behind.handle(request)
+        self._scheduler.after(20.0, lambda: self._apply(request))
+        return Answer(504, b"{}")
+
+    def _apply(self, request: Request) -> None:
+        self._behind.handle(request)
+
+    def watch(self, request: Request) -> ServedWatch | Answer:
+        return self._behind.watch(request)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_whose_beginning_had_no_answer_keeps_its_place_for_as_long_as_that_may_come(
+    world: FencingWorld,
+) -> None:
+    for replica in world.world.replicas:
+        replica.link.endpoint = Gateway(world, replica.link.endpoint)
+    ask_for(world, ASKED[:3], at_once=1)
+
+    most = 0
+    while phases(world) != ["Succeeded"] * 3:
+        world.run(0.5)
+        assert world.world.scheduler.now < 1200.0, phases(world)
+        most = max(most, in_hand(world))
+    assert most == 1
 
 
 def test_a_place_that_is_free_again_is_taken_by_the_next_until_all_had_one(world: FencingWorld) -> None:
