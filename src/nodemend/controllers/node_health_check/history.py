@@ -5,8 +5,9 @@ from typing import Final
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node_health_check import HowEnded, NodeHealthCheck, PastRemediation
-from nodemend.controllers.checking.endings import MOST, Ending, Endings
+from nodemend.controllers.checking.endings import Ending, Endings
 from nodemend.controllers.checking.standings import Standing, Standings
+from nodemend.controllers.recent import Recent
 from nodemend.kube.remediation_record import RemediationRecord
 
 KEPT: Final = 20
@@ -18,12 +19,12 @@ class History:
     def __init__(self, endings: Endings, standings: Standings) -> None:
         self._endings = endings
         self._standings = standings
-        self._expected: dict[str, HowEnded] = {}
-        self._told: dict[str, PastRemediation] = {}
+        self._expected: Recent[str, HowEnded] = Recent()
+        self._told: Recent[str, PastRemediation] = Recent()
 
     def expect(self, record: RemediationRecord, how: HowEnded) -> None:
         """We are about to end it. Also when nobody will know whether the write was applied."""
-        self._expected[record.uid] = how
+        self._expected.keep(record.uid, how)
 
     def of(self, check: NodeHealthCheck) -> tuple[PastRemediation, ...]:
         """The status may lag behind what we wrote ourselves: what we told is in both."""
@@ -36,7 +37,7 @@ class History:
     def _tell(self, ending: Ending, check: NodeHealthCheck) -> PastRemediation:
         """The same at every report, whatever becomes of the node."""
         record = ending.record
-        known = self._told.get(record.uid)
+        known = self._told.find(record.uid)
         if known is not None:
             return known
         told = PastRemediation(
@@ -47,14 +48,12 @@ class History:
             outcome=self._outcome(ending, check),
             ordered_by=record.annotations.get(keys.ORDERED_BY, ""),
         )
-        self._told[record.uid] = told
-        if len(self._told) > MOST:
-            del self._told[next(iter(self._told))]
+        self._told.keep(record.uid, told)
         return told
 
     def _outcome(self, ending: Ending, check: NodeHealthCheck) -> HowEnded:
         record = ending.record
-        expected = self._expected.pop(record.uid, None)
+        expected = self._expected.find(record.uid)
         if expected is not None:
             return expected
         if ending.with_node:
