@@ -298,3 +298,12 @@ models *args:
 # [traces] Random traces of the model played against the shipped code: they agree, and it never releases sooner.
 traces count="10000":
     {{python}} -m tests.model.replay {{count}}
+
+# The real ones on the real control plane; `--simulated` leaves those out, `--list` says what plays what.
+# [attacks] Every finding of the attack on the product, played again.
+attacks *args: controlplane-build
+    {{python}} -m attacks {{args}}
+
+# Every campaign in full, with the time that each takes; `--only WORD` picks parts. Takes most of a day.
+nightly *args:
+    {{python}} -m nightly {{args}}

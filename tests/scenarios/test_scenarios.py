@@ -16,9 +16,10 @@ FILES = sorted(FOLDER.glob("*/*.txt"))
 
 
 def a_case(path: Path) -> Any:
-    """Its line `# conforms N16 W4`, if it has one, names the rows that the story holds."""
-    said = re.search(r"^# conforms (.+)$", path.read_text(), re.MULTILINE)
-    marks = [pytest.mark.conforms(*said[1].split())] if said else []
+    """A line `# conforms N16 W4` names conformance rows that the story holds; `# attack S2`, findings that it
+    plays."""
+    said = re.findall(r"^# (conforms|attack) (.+)$", path.read_text(), re.MULTILINE)
+    marks = [getattr(pytest.mark, mark)(*names.split()) for mark, names in said]
     return pytest.param(path, marks=marks, id=str(path.relative_to(FOLDER)))
 
 

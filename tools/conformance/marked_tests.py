@@ -37,39 +37,49 @@ class PytestError(Exception):
     """pytest could not even collect. Carries the end of what it said."""
 
 
-def find_tests(folders: Iterable[str] = FOLDERS) -> dict[str, MarkedTest]:
-    """By node id. A file that does not say `conforms` has none."""
+def find_tests(folders: Iterable[str] = FOLDERS, mark: str = MARK) -> dict[str, MarkedTest]:
+    """By node id. A file that does not name the mark has none."""
     files = sorted(
         str(path.relative_to(ROOT))
         for folder in folders
         for path in (ROOT / "tests" / folder).rglob("test_*.py")
-        if MARK in path.read_text()
+        if mark in path.read_text()
     )
     if not files:
         return {}
-    done, notes = call_pytest(FOUND_WITHIN, "--collect-only", "-q", "-m", MARK, *files)
+    done, notes = call_pytest(FOUND_WITHIN, "--collect-only", "-q", "-m", mark, *files, mark=mark)
     if done.returncode not in (PASSED, NOTHING_TO_RUN):
         raise PytestError(done.stdout[-4000:])
     return notes.tests
 
 
-def run_tests(tests: Mapping[str, MarkedTest], *, real: bool) -> dict[str, str]:
+def run_tests(tests: Mapping[str, MarkedTest], *, real: bool, mark: str = MARK) -> dict[str, str]:
     """How each case ended, by node id; one that pytest does not speak of did not run."""
     chosen = {node: test for node, test in tests.items() if test.real == real}
     if not chosen:
         return {}
     files = sorted({node.partition("::")[0] for node in chosen})
-    which = f"{MARK} and {'real' if real else 'not real'}"
-    done, notes = call_pytest(RUN_WITHIN, "-q", *(() if real else ("-n", "2")), "-m", which, *files)
+    which = f"{mark} and {'real' if real else 'not real'}"
+    side_by_side = () if real else ("-n", "2")
+    done, notes = call_pytest(RUN_WITHIN, "-q", *side_by_side, "-m", which, *files, mark=mark)
     print(done.stdout[-4000:] if done.returncode != PASSED else done.stdout.splitlines()[-1], flush=True)
     return {node: notes.endings.get(node, "not run") for node in chosen}
 
 
-def call_pytest(within: float, *arguments: str) -> tuple[subprocess.CompletedProcess[str], Notes]:
+def call_pytest(
+    within: float, *arguments: str, mark: str = MARK
+) -> tuple[subprocess.CompletedProcess[str], Notes]:
     """In a process of its own. Raises PytestError when it came to nothing."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "notes.json"
-        plugin = ("-p", "conformance.marks_plugin", "--conformance-notes", str(file))
+        plugin = (
+            "-p",
+            "conformance.marks_plugin",
+            "--conformance-notes",
+            str(file),
+            "--conformance-mark",
+            mark,
+        )
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin, *arguments],
             cwd=ROOT,

@@ -1,7 +1,7 @@
-"""A pytest plugin: writes down which tests there are, which rows each says it holds, and how each ended.
+"""A pytest plugin: writes down which tests there are, what the mark of each names, and how each ended.
 
-`-p conformance.marks_plugin --conformance-notes FILE`. Of an xdist run only the endings are written: its
-tests are collected elsewhere.
+`-p conformance.marks_plugin --conformance-notes FILE --conformance-mark MARK`. Of an xdist run only the
+endings are written: its tests are collected elsewhere.
 """
 
 import json
@@ -15,17 +15,19 @@ MARK: Final = "conforms"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--conformance-notes", type=Path, help="where to write marks and endings")
+    parser.addoption("--conformance-mark", default=MARK, help="which mark to write down")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     file = config.getoption("--conformance-notes")
     if file is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Notes(file))
+        config.pluginmanager.register(_Notes(file, config.getoption("--conformance-mark")))
 
 
 class _Notes:
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, mark: str) -> None:
         self._file = file
+        self._mark = mark
         self._tests: dict[str, dict[str, Any]] = {}
         self._collected: dict[str, bool] = {}
         """Every test that there is, and whether it needs the real control plane."""
@@ -33,11 +35,11 @@ class _Notes:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
-            rows = sorted({row for mark in item.iter_markers(MARK) for row in mark.args})
+            rows = sorted({row for mark in item.iter_markers(self._mark) for row in mark.args})
             real = item.get_closest_marker("real") is not None
             self._collected[item.nodeid] = real
             if rows:
-                self._tests[item.nodeid] = {"rows": rows, "name": _name(item), "real": real}
+                self._tests[item.nodeid] = {"rows": rows, "name": _name(item, self._mark), "real": real}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test passed when its call did and nothing around it failed. Skipped is not passed."""
@@ -51,8 +53,8 @@ class _Notes:
         self._file.write_text(json.dumps(notes))
 
 
-def _name(item: pytest.Item) -> str:
+def _name(item: pytest.Item, wanted: str) -> str:
     """With its case where the case itself is marked, else for all cases."""
     case = getattr(item, "callspec", None)
-    marked = case is not None and any(mark.name == MARK for mark in case.marks)
+    marked = case is not None and any(mark.name == wanted for mark in case.marks)
     return item.nodeid if marked else item.nodeid.partition("[")[0]
