@@ -4,6 +4,8 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from nodemend.agent.feeder.record_shell import read_beginning, read_permit
 from nodemend.agent.feeder.status_text import parse_status
 from nodemend.agent.feeder.worth import SECOND, judge_worth, longest_lease
@@ -48,9 +50,16 @@ class FeederFile:
 
 
 def last_reset(path: str) -> LastReset | None:
-    """As the boot gate left it."""
+    """As the boot gate left it. None also for one that would make the whole report unreadable."""
     record = read_reset(path)
     if record is None:
         return None
-    condemned = record.state == CONDEMNED
-    return LastReset(boot_id=record.boot_id, condemned=condemned, lived_on=record.lived_on / SECOND)
+    told = {
+        "bootID": record.boot_id,
+        "condemned": record.state == CONDEMNED,
+        "livedOn": record.lived_on / SECOND,
+    }
+    try:
+        return msgspec.convert(told, LastReset)
+    except msgspec.ValidationError:
+        return None

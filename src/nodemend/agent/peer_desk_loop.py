@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from nodemend.agent.peer_desk import Command, LookAt, PeerDesk, Question, Say
 from nodemend.agent.self_watch import SelfWatch
 from nodemend.decide.peer_verdict import Answer
-from nodemend.kube.agent_lease import ask_lease, understand
+from nodemend.kube.agent_lease import Failed, LeaseNews, ask_lease, understand
 from nodemend.kube.ports import Runtime, Signal, Task, Transport
 
 REFUSED_AFTER: Final = 0.01
@@ -72,6 +72,13 @@ class PeerDeskLoop:
                     assert_never(command)
 
     async def _look(self, node: str, deadline: float) -> None:
-        news = understand(await self.transport.send(ask_lease(node), deadline))
+        news = await self._read_lease(node, deadline)
         del self._looks[node]
         self._carry_out(self.desk.looked(node, news, self.watch.contact, self.runtime.monotonic()))
+
+    async def _read_lease(self, node: str, deadline: float) -> LeaseNews:
+        """The Lease holds what that node wrote. No failure keeps later questions of it waiting."""
+        try:
+            return understand(await self.transport.send(ask_lease(node), deadline))
+        except Exception as error:  # noqa: BLE001 - one peer's data must not end the agent; see tests/tidy
+            return Failed(type(error).__name__)

@@ -4,10 +4,11 @@ Who asks is proved by a certificate, not by words: a node can ask about itself a
 it is about, and a number that nobody could know before, so that none can be kept and shown again.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
+from nodemend.api.value_forms import BootId, Uid
 from nodemend.api.wire import Wire
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.json_decoding import UNREADABLE, decoder_of
@@ -17,18 +18,21 @@ LONGEST: Final = 4096
 """Bytes of a question or an answer."""
 
 
+_Nonce = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+
+
 class PeerQuestion(Wire):
     """Is there a marker for this boot of mine?"""
 
-    nonce: str
-    node_uid: str = msgspec.field(name="nodeUID")
-    boot_id: str = msgspec.field(name="bootID")
+    nonce: _Nonce
+    node_uid: Uid = msgspec.field(name="nodeUID")
+    boot_id: BootId = msgspec.field(name="bootID")
 
 
 class PeerAnswer(Wire):
-    nonce: str
-    node_uid: str = msgspec.field(name="nodeUID")
-    boot_id: str = msgspec.field(name="bootID")
+    nonce: _Nonce
+    node_uid: Uid = msgspec.field(name="nodeUID")
+    boot_id: BootId = msgspec.field(name="bootID")
     answer: Answer
 
 

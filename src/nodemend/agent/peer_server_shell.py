@@ -56,7 +56,14 @@ def make_server(desk: Desk) -> web.Server:
         answer = await desk(node, question.node_uid, question.boot_id, _WITHIN)
         return web.Response(body=msgspec.json.encode(answer_to(question, answer)))
 
-    return web.Server(handle, access_log=None, keepalive_timeout=_KEEP_OPEN, lingering_time=_BODY_WITHIN)
+    return web.Server(
+        handle,
+        access_log=None,
+        keepalive_timeout=_KEEP_OPEN,
+        lingering_time=_BODY_WITHIN,
+        # A few compressed bytes can become gigabytes.
+        auto_decompress=False,
+    )
 
 
 def node_shown(transport: asyncio.BaseTransport) -> str | None:

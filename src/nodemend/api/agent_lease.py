@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from nodemend.api.value_forms import AddressText, BootId, NodeName, Number, Uid, WrittenTime
 from nodemend.api.wire import Wire, about
 
 HARDWARE: Final = "hardware"
@@ -15,6 +16,14 @@ LONGEST_TIME: Final = 86400.0
 SLOWEST_PACE: Final = 3600.0
 MOST_PROPOSED: Final = 64
 """Of one node, whatever a later version may propose."""
+MOST_LISTS: Final = 2
+"""Of peers in one report: those in use, and those that follow."""
+LONGEST_LIFE: Final = 10 * 366 * 86400.0
+"""Seconds, of a certificate, or of a boot whose watchdog did not reset it."""
+LONGEST_REASON: Final = 512
+LONGEST_VERSION: Final = 64
+
+_Peers = Annotated[tuple[NodeName, ...], msgspec.Meta(max_length=MOST_PROPOSED)]
 
 
 class WatchdogReport(Wire):
@@ -36,19 +45,19 @@ class WatchdogReport(Wire):
 class CertificateReport(Wire):
     """By which a node proves to its peers who it is."""
 
-    ends: str
+    ends: WrittenTime
     """When it runs out, by the node's own clock."""
-    life: float
+    life: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_LIFE)]
     """Seconds, from its beginning to its end."""
 
 
 class LastReset(Wire):
     """How the last boot of the node ended that was not fed any more."""
 
-    boot_id: str = msgspec.field(name="bootID")
+    boot_id: BootId = msgspec.field(name="bootID")
     condemned: bool = False
     """A marker ended it, and its feeder asked the kernel for a reboot; else only its watchdog can have."""
-    lived_on: float = 0.0
+    lived_on: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_LIFE)] = 0.0
     """Seconds from its last ping to its last sign of life: the time to reset, as it was, but for a moment."""
 
 
@@ -58,32 +67,32 @@ class AgentReport(Wire):
     The names of peers are those by which the node goes, and during a change also those by which it will go.
     """
 
-    node_uid: str = msgspec.field(name="nodeUID")
-    boot_id: str = msgspec.field(name="bootID")
-    sequence: int
-    acknowledged: int
-    steady_since: int
+    node_uid: Uid = msgspec.field(name="nodeUID")
+    boot_id: BootId = msgspec.field(name="bootID")
+    sequence: Number
+    acknowledged: Number
+    steady_since: Number
     feed_lease: Annotated[float, about("G, in seconds.", ge=0, le=LONGEST_TIME)]
     """After a clean look the node may live for so long without another."""
     contact_age: Annotated[float, about("K, in seconds.", ge=0, le=LONGEST_TIME)]
     """Without an acknowledged renewal for so long the node tells peers that it cannot reach the API."""
     watchdog: WatchdogReport
-    peers: tuple[tuple[str, ...], ...] = ()
-    address: str = ""
+    peers: Annotated[tuple[_Peers, ...], msgspec.Meta(max_length=MOST_LISTS)] = ()
+    address: AddressText = ""
     """HOST:PORT at which it answers peers; empty where they would not believe who it is."""
     boot_gate: bool = False
     """Whether kubelet starts only after the marker was looked for."""
-    version: str = ""
+    version: Annotated[str, msgspec.Meta(max_length=LONGEST_VERSION)] = ""
     certificate: CertificateReport | None = None
     """None where it has none that peers would believe."""
-    held_back: str = ""
+    held_back: Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)] = ""
     """Why its boot gate stays closed though nobody asks for its end; empty where it does not."""
     last_reset: LastReset | None = None
 
 
 class PeerEntry(Wire):
-    name: str
-    address: str
+    name: NodeName
+    address: AddressText
 
 
 class PeerProposal(Wire):
@@ -96,9 +105,9 @@ class PeerProposal(Wire):
 class Marker(Wire):
     """This boot of this node is to end. Written by a manager, for one remediation, and taken off by it."""
 
-    node_uid: str = msgspec.field(name="nodeUID")
-    boot_id: str = msgspec.field(name="bootID")
-    remediation_uid: str = msgspec.field(name="remediationUID")
+    node_uid: Uid = msgspec.field(name="nodeUID")
+    boot_id: BootId = msgspec.field(name="bootID")
+    remediation_uid: Uid = msgspec.field(name="remediationUID")
     drill: bool = False
     """Its watchdog alone is to end it, so that this can be timed: nobody asks its kernel for a reboot."""
 

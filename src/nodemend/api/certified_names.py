@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from nodemend.api.value_forms import is_node_name
+
 _SUFFIX: Final = ".agent.nodemend.io"
 """Behind a node's name, so that no name of a node reads as an address."""
 
@@ -14,4 +16,4 @@ def certified_name(node: str) -> str:
 def node_of(names: tuple[str, ...]) -> str | None:
     """Which node a certificate with these DNS names is of; None unless it is of exactly one."""
     found = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
-    return found[0] if len(found) == 1 == len(names) and found[0] else None
+    return found[0] if len(found) == 1 == len(names) and is_node_name(found[0]) else None

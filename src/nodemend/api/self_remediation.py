@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from nodemend.api import self_remediation_rules
+from nodemend.api.agent_lease import MOST_LISTS, MOST_PROPOSED
 from nodemend.api.conditions import Condition
 from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence
 from nodemend.api.object_meta import ObjectMeta
@@ -90,7 +91,11 @@ class SelfRemediationStatus(Wire):
     marked: Annotated[MarkedLease | None, about("Where our marker was seen.")] = None
     proven: Annotated[
         tuple[ProvenPeer, ...],
-        about("What was counted so far, for each peer of the node.", max_length=64, keys=("name",)),
+        about(
+            "What was counted so far, for each peer of the node.",
+            max_length=MOST_LISTS * MOST_PROPOSED,
+            keys=("name",),
+        ),
     ] = ()
     proven_seconds: Annotated[int, about("For so long enough of its peers are covered.", ge=0)] = 0
     safe_time_seconds: Annotated[

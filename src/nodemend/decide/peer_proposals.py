@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nodemend.api.agent_lease import PeerEntry, PeerProposal
+from nodemend.api.value_forms import parse_address
 from nodemend.decide.peer_sampling import Peer, PeerRing
 from nodemend.decide.renewal_pace import pace_for
 
@@ -29,7 +30,7 @@ class AgentSeen:
 
     @property
     def answers(self) -> bool:
-        return bool(self.peer.address) and not self.silent and not self.marked
+        return not self.silent and not self.marked and parse_address(self.peer.address) is not None
 
 
 def _falls_with_one(peers: Sequence[PeerEntry], members: AbstractSet[str]) -> bool:

@@ -29,6 +29,7 @@ from nodemend.agent.ports import FeederTold
 from nodemend.agent.self_watch import SelfWatch
 from nodemend.agent.self_watch_loop import SelfWatchLoop
 from nodemend.agent.watch_log import WatchLog
+from nodemend.api.value_forms import PeerAddress, parse_address
 from nodemend.entrypoints.signals_shell import until_told_to_stop
 from nodemend.entrypoints.small_server_shell import listen, probes_of
 from nodemend.kube.asyncio_shell import AsyncioRuntime, run
@@ -37,7 +38,6 @@ from nodemend.kube.credentials_shell import LiveCredentials
 from nodemend.kube.http_shell import HttpTransport
 from nodemend.kube.running_together import run_together
 from nodemend.settings.agent_settings import AgentSettings
-from nodemend.settings.source import Address
 from nodemend.telemetry.health_board import HealthBoard
 from nodemend.telemetry.log_lines import LibraryLogs, Log, LogStream
 from nodemend.telemetry.plain_log import PlainLog
@@ -117,6 +117,8 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
         health.must_reach("the first renewal that is acknowledged", lambda: watch.renewed)
         probes = await listen(owned, settings.probes, probes_of(health))
         log.info("listening", peers=who.address, probes=probes)
+        if not who.address:
+            log.warning("no peer can ask this node: its --peer-host is no address", host=settings.peers.host)
         works = {
             "watch": _watch(watching, recalled, log),
             "peers": FrontDoor(door, certificates.server_tls, server).run(),
@@ -184,7 +186,7 @@ def _self(settings: AgentSettings, boot_id: str, told: FeederTold, door: socket.
         node_uid=_own_node(settings).uid,
         boot_id=boot_id,
         watchdog=told.watchdog,
-        address=_written(Address(settings.peers.host, door.getsockname()[1])),
+        address=own_address(settings.peers.host, door.getsockname()[1]),
         boot_gate=read_gate(f"{settings.host_folder}/{GATE}", boot_id),
         version=__version__,
         longest_lease=told.longest_lease,
@@ -220,6 +222,7 @@ def _door(port: int) -> socket.socket:
     return socket.create_server(("", port))
 
 
-def _written(address: Address) -> str:
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return f"{host}:{address.port}"
+def own_address(host: str, port: int) -> str:
+    """As peers will read it. Empty where they would refuse it: then the rest of the report still counts."""
+    found = parse_address(str(PeerAddress(host.lower(), port)))
+    return "" if found is None else str(found)

@@ -14,7 +14,7 @@ from nodemend.api.timestamps import print_micro_time
 from nodemend.kube.api_outcome import Ok, Reason, Refused, Undecodable, Unknown, judge_write
 from nodemend.kube.api_reply import Reply, Unsent
 from nodemend.kube.api_request import Precondition, Request, create, get, merge_patch
-from nodemend.kube.json_decoding import UNREADABLE, decoder_of
+from nodemend.kube.json_decoding import UNREADABLE, decoder_of, unreadable_because
 
 AGENT: Final = "nodemend-agent"
 MANAGER: Final = "nodemend-remediator"
@@ -175,4 +175,4 @@ def _noted(text: str | None, kind: type[T]) -> T | Garbled | None:
     try:
         return decoder_of(kind).decode(text)
     except UNREADABLE as error:
-        return Garbled(str(error))
+        return Garbled(unreadable_because(error))

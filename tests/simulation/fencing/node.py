@@ -105,7 +105,7 @@ class Node:
             node_uid=self.name,
             boot_id=self.boot_id,
             watchdog=_WORTH,
-            address=self.name,
+            address=f"{self.name}:9771",
             boot_gate=True,
             longest_lease=LEASE_LENGTH,
         )

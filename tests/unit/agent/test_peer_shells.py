@@ -252,3 +252,102 @@ def test_one_address_shakes_hands_so_often_and_no_more(peer: Shown, asker: Shown
     heard, turned_away = asyncio.run(story())
     assert heard >= HANDSHAKES_FROM_ONE
     assert turned_away == 2 * HANDSHAKES_FROM_ONE - heard
+
+
+HOSTILE_ADDRESSES = (
+    "[]@",
+    "[",
+    "",
+    "a b:1",
+    "127.0.0.1:99999",
+    "xn--a..b:1",
+    "\x00:1",
+    "[::1]@x:1",
+    "a" * 9000,
+)
+
+
+@pytest.mark.attack("S1")
+@pytest.mark.parametrize("address", HOSTILE_ADDRESSES)
+def test_a_peer_with_a_hostile_address_is_silent_and_the_others_are_heard(
+    peer: Shown, asker: Shown, address: str
+) -> None:
+    async def story() -> dict[str, Answer]:
+        async with serving(peer, Desk()) as (good, _):
+            hostile = PeerEntry(name="hostile", address=address)
+            return await ask(asker, hostile, PeerEntry(name="peer", address=good))
+
+    assert asyncio.run(story()) == {"hostile": Answer.SILENT, "peer": Answer.HEALTHY}
+
+
+@pytest.mark.attack("S1")
+@pytest.mark.parametrize("name", ["", ".", "a" * 300, "\ud800", "xn--\u00df", "a\x00b"])
+def test_a_peer_with_a_hostile_name_is_silent(peer: Shown, asker: Shown, name: str) -> None:
+    assert asked_once(peer, asker, named=name) is Answer.SILENT
+
+
+@pytest.mark.attack("S1")
+@pytest.mark.parametrize("error", [IndexError("list index out of range"), MemoryError(), RecursionError()])
+def test_whatever_asking_a_peer_raises_is_silence(asker: Shown, error: Exception) -> None:
+    def raising() -> ssl.SSLContext:
+        raise error
+
+    found = asyncio.run(ask(asker, PeerEntry(name="peer", address="127.0.0.1:1"), tls=raising))
+
+    assert found == {"peer": Answer.SILENT}
+
+
+@pytest.mark.attack("S1")
+@pytest.mark.parametrize("error", [RuntimeError("odd"), IndexError(), ssl.SSLError()])
+def test_whatever_greeting_a_caller_raises_leaves_the_door_open(
+    peer: Shown, asker: Shown, error: Exception
+) -> None:
+    async def story() -> tuple[Answer, Answer, int]:
+        tls, odd = server_tls(peer.certificate, peer.key, peer.authority), [error]
+        listener, server = socket.create_server(("127.0.0.1", 0)), make_server(Desk())
+
+        def sometimes() -> ssl.SSLContext:
+            if odd:
+                raise odd.pop()
+            return tls
+
+        door = FrontDoor(listener, sometimes, server)
+        task = asyncio.create_task(door.run())
+        entry = PeerEntry(name="peer", address=f"127.0.0.1:{listener.getsockname()[1]}")
+        try:
+            first = (await ask(asker, entry))["peer"]
+            return first, (await ask(asker, entry))["peer"], door.turned_away
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await server.shutdown(1.0)
+            listener.close()
+
+    assert asyncio.run(story()) == (Answer.SILENT, Answer.HEALTHY, 1)
+
+
+@pytest.mark.attack("S1")
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"POST /v1/marker HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"POST /v1/marker HTTP/1.1\r\nHost: a\r\nContent-Encoding: deflate\r\nContent-Length: 2\r\n\r\n{}",
+        b"POST http://[ HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"\x00\xff" * 500,
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 3000 + b"\r\n",
+    ],
+)
+def test_a_hostile_request_ends_its_own_connection_only(peer: Shown, asker: Shown, said: bytes) -> None:
+    async def story() -> Answer:
+        context = client_tls(asker.certificate, asker.key, asker.authority)
+        async with serving(peer, Desk()) as (address, _):
+            host, _, port = address.rpartition(":")
+            _, writer = await asyncio.open_connection(
+                host, int(port), ssl=context, server_hostname=certified_name("peer")
+            )
+            writer.write(said)
+            await asyncio.sleep(0.2)
+            writer.transport.abort()
+            return (await ask(asker, PeerEntry(name="peer", address=address)))["peer"]
+
+    assert asyncio.run(story()) is Answer.HEALTHY

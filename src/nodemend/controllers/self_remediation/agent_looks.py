@@ -15,7 +15,9 @@ from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.decide.proven_seconds import Look
 from nodemend.decide.time_proof import USUALLY
 from nodemend.kube.agent_lease import Found, Garbled, read_lease
+from nodemend.kube.at_once import AtOnce
 
+READ_AT_ONCE: Final = 16
 SHARED_FOR: Final = 1.0
 """Seconds. Nodes that are lost together have peers in common, who are asked once, not once for each node."""
 
@@ -56,12 +58,18 @@ class AgentLooks:
         return Present(AgentFacts(lease.uid, lease.version, None, lease.marker, doubt))
 
     async def at_peers(self, names: tuple[str, ...], since: float) -> dict[str, Look]:
-        """Of those that can be read; the others are as if nobody had looked. None is from before `since`."""
-        looks = {}
-        for name in names:
-            look = self._look_shared(name, since) or await self._look_anew(name)
-            if look is not None:
-                looks[name] = look
+        """Of those that can be read; the others are as if nobody had looked. None is from before `since`.
+
+        The node itself names its peers: its report has a bound on how many, and few are read at a time.
+        """
+        shared = {name: self._look_shared(name, since) for name in names}
+        looks = {name: look for name, look in shared.items() if look is not None}
+        unread = [name for name in names if name not in looks]
+        for start in range(0, len(unread), READ_AT_ONCE):
+            async with AtOnce(self._reader.runtime) as reads:
+                batch = unread[start : start + READ_AT_ONCE]
+                asked = {name: reads.ask(self._look_anew(name)) for name in batch}
+            looks |= {name: look for name, one in asked.items() if (look := one.answer) is not None}
         return looks
 
     def _look_shared(self, name: str, since: float) -> Look | None:

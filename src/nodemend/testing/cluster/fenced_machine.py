@@ -121,6 +121,11 @@ class FencedMachine:
             self.process.crash()
             self.desk, self._armed = None, False
 
+    def seize(self) -> None:
+        """A hostile root stops the agent and disarms the watchdog. The machine runs on."""
+        self.process.crash()
+        self.desk, self._armed = None, False
+
     def _reset(self) -> None:
         self._scheduler.note(f"{self.machine.name} is reset by its watchdog")
         self.resets += 1
@@ -139,7 +144,7 @@ class FencedMachine:
             node_uid=self._node_uid(),
             boot_id=self.machine.boot_id,
             watchdog=self.watchdog,
-            address=self.machine.name,
+            address=f"{self.machine.name}:9771",
             boot_gate=self.has_gate,
             last_reset=self._last_reset,
         )

@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from nodemend.api import keys
-from nodemend.api.agent_lease import Marker
+from nodemend.api.agent_lease import MOST_PROPOSED, Marker
 from nodemend.api.group_versions import LEASE, SELF_REMEDIATION
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.controllers.remediating.surroundings import Surroundings
+from nodemend.controllers.self_remediation.agent_looks import READ_AT_ONCE, AgentLooks
 from nodemend.controllers.self_remediation.gather import Gathered, Gatherer
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_reply import Answer, Reply
@@ -46,7 +47,7 @@ class Place:
         lease = self.world.api.get(LEASE, node, keys.AGENT_NAMESPACE)
         assert lease is not None
         report = msgspec.json.decode(lease["metadata"]["annotations"][keys.AGENT_REPORT])
-        marker = Marker(node_uid=report["nodeUID"], boot_id=report["bootID"], remediation_uid=f"of {node}")
+        marker = Marker(node_uid=report["nodeUID"], boot_id=report["bootID"], remediation_uid=f"of-{node}")
         noted = {keys.MARKER: msgspec.json.encode(marker).decode()}
         self.world.api.patch(LEASE, node, {"metadata": {"annotations": noted}}, at=(keys.AGENT_NAMESPACE, ""))
 
@@ -68,7 +69,7 @@ class Place:
         written: dict[str, Any] = {
             "apiVersion": SELF_REMEDIATION.api_version,
             "kind": SELF_REMEDIATION.kind,
-            "metadata": {"name": node, "namespace": keys.SYSTEM_NAMESPACE, "uid": f"of {node}"},
+            "metadata": {"name": node, "namespace": keys.SYSTEM_NAMESPACE, "uid": f"of-{node}"},
             "spec": {},
             "status": {"phase": "Fencing", "nodeName": node, "bootID": f"{node}-boot-1"},
         }
@@ -101,3 +102,32 @@ def test_from_then_on_both_share_what_either_sees(place: Place) -> None:
     assert place.peers_asked(LOST[0]) == 7
     # Of its peers it is only the other lost one itself that nobody has asked.
     assert place.peers_asked(LOST[1]) == 1
+
+
+@pytest.mark.attack("S14")
+def test_peers_are_read_side_by_side_and_never_more_than_a_few_at_once(place: Place) -> None:
+    reading: list[int] = [0, 0]
+
+    class SlowServer(Place):
+        def __init__(self) -> None:
+            """In the same world."""
+
+        async def send(self, request: Request, deadline: float) -> Reply:
+            reading[0] += 1
+            reading[1] = max(reading)
+            await place.process.sleep(0.5)
+            reading[0] -= 1
+            return await place.send(request, deadline)
+
+    looks = AgentLooks(Reader(ApiClient(SlowServer(), place.process), place.process))
+    found: list[int] = []
+
+    async def read() -> None:
+        names = tuple(f"node-{number}" for number in range(1, 2 * MOST_PROPOSED + 1))
+        found.append(len(await looks.at_peers(names, since=0.0)))
+
+    place.process.spawn(read(), "read")
+    place.world.run(0.5 * 2 * MOST_PROPOSED / READ_AT_ONCE + 0.5)
+
+    assert found == [8]
+    assert reading[1] == READ_AT_ONCE
