@@ -1,11 +1,13 @@
 """Leases of nodes with us: who writes which, and what on it."""
 
+import json
 import shlex
 from functools import partial
 from typing import Any, Final
 
 from controlplane.api import Api
-from nodemend.api.keys import AGENT_NAMESPACE, MARKER, SYSTEM_NAMESPACE
+from controlplane.waiting import wait_until
+from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, MARKER, SYSTEM_NAMESPACE
 from nodemend.cli.agents import take_marker_off
 from tests.refusals.agent_cluster import LEASES, AgentCluster, lease, patch_annotations
 from tests.refusals.trial import Trial
@@ -15,6 +17,8 @@ _OTHER: Final = f"{LEASES}/node-2"
 _RENEWAL: Final = {"spec": {"renewTime": "2026-01-31T12:00:00.000000Z"}}
 _ITS_OWN: Final = "A node writes its own Lease alone"
 _MARKED: Final = "only Nodemend's remediator writes nodemend.io/marker and nodemend.io/peer-proposal"
+_WITHIN: Final = 30.0
+"""Seconds until the authorizer has seen a new binding."""
 _NOBODY: Final = "written by these nodes and by Nodemend's remediator, and by nobody else"
 
 
@@ -130,9 +134,25 @@ def _what_else_stands_on_it(cluster: AgentCluster, trial: Trial) -> None:
             {"annotations": {"nodemend.io/agent-report": "x" * 16385}},
             "16384 characters at most",
         ),
+        **{
+            f"the address {address}": (_reports(address=address), "must be HOST:PORT or empty")
+            for address in ("[]@", "[", "user@host:1", "host", "host:0x1", "a" * 300 + ":1", "host:1/x")
+        },
+        **{
+            f"{name} {number}": (_reports(**{name: number}), "must not be negative or huge")
+            for name in ("sequence", "acknowledged", "steadySince")
+            for number in (-1, 10**30, 1.5)
+        },
     }
     for what, (change, says) in changes.items():
         trial.refuses(what, partial(agent.patch, _OWN, {"metadata": change}), says)
+    for address in ("", "192.0.2.1:9771", "[fd00::1]:9771", "node-1.example.com:9771"):
+        right = {"metadata": _reports(address=address, sequence=2**53, acknowledged=0, steadySince=1)}
+        trial.accepts(f"a report with the address {address!r}", partial(agent.patch, _OWN, right))
+
+
+def _reports(**fields: object) -> dict[str, Any]:
+    return {"annotations": {AGENT_REPORT: json.dumps(fields, separators=(",", ":"))}}
 
 
 def _elsewhere(cluster: AgentCluster, trial: Trial) -> None:
@@ -208,6 +228,8 @@ def _nodes_with_more_rights(cluster: AgentCluster, trial: Trial, says: str) -> N
     kinds = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding"}
     cluster.plane.api.create({**kinds, **binding})
     for node, agent in cluster.agents.items():
+        wait_until(f"the agent on {node} has the right", partial(_may_delete, agent), within=_WITHIN)
+    for node, agent in cluster.agents.items():
         trial.refuses(
             f"the Lease of node-1 deleted by the agent on {node}, which has the right",
             partial(agent.request, "DELETE", _OWN),
@@ -216,3 +238,20 @@ def _nodes_with_more_rights(cluster: AgentCluster, trial: Trial, says: str) -> N
     cluster.plane.api.delete(
         f"/apis/rbac.authorization.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/rolebindings/too-much"
     )
+
+
+def _may_delete(agent: Api) -> bool:
+    attributes = {
+        "verb": "delete",
+        "group": "coordination.k8s.io",
+        "resource": "leases",
+        "namespace": AGENT_NAMESPACE,
+    }
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "metadata": {},
+        "spec": {"resourceAttributes": attributes},
+    }
+    found = agent.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    return bool(found["status"]["allowed"])
