@@ -24,3 +24,10 @@ def await_refusal(says: str, api: Api, path: str, change: object) -> None:
     query = {"dryRun": "All"}
     attempt = partial(api.request, "PATCH", path, change, content_type=MERGE, query=query)
     wait_until(f"a refusal says {says!r}", lambda: says in refusal(attempt), within=60.0)
+
+
+def await_refused_by(policy: str, api: Api, path: str, body: object) -> None:
+    """Return once the server refuses to create this, without effect, by that policy."""
+    attempt = partial(api.request, "POST", path, body, query={"dryRun": "All"})
+    words = f"ValidatingAdmissionPolicy '{policy}'"
+    wait_until(f"{policy} is active", lambda: words in refusal(attempt), within=60.0)

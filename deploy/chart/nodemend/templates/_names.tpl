@@ -9,6 +9,9 @@ system:serviceaccount:{{ .Release.Namespace }}:nodemend-remediator
 {{- define "nodemend.signer" -}}
 system:serviceaccount:{{ .Release.Namespace }}:nodemend-signer
 {{- end -}}
+{{- define "nodemend.windDown" -}}
+system:serviceaccount:{{ .Release.Namespace }}:nodemend-wind-down
+{{- end -}}
 
 {{- /* The controllers that are installed. */ -}}
 {{- define "nodemend.components" -}}

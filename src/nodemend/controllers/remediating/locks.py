@@ -49,11 +49,16 @@ async def held_by(reader: Reader, lock: Seen[Lease], remediation: ObjectMeta) ->
 
 
 async def is_orphaned(reader: Reader, lock: Lease) -> bool:
-    """Only what was a remediation's of ours, and only when the API server itself says that it is gone."""
+    """Whether certainly nobody holds it: it names no remediation, or one that the API server says is gone.
+
+    We never write a lock that names none. A kind that we do not know may be a later version's.
+    """
     kind, _, address = lock.metadata.annotations.get(keys.HOLDER, "").partition(" ")
     namespace, _, name = address.partition("/")
+    if not (kind and namespace and name):
+        return True
     resource = _HOLDERS.get(kind)
-    if resource is None or not name:
+    if resource is None:
         return False
     found = seen(await reader.get(resource, name, _Holder, namespace))
     holder = lock.spec.holder_identity or ""
@@ -61,7 +66,7 @@ async def is_orphaned(reader: Reader, lock: Lease) -> bool:
 
 
 class LockSweep:
-    """Gives back locks whose remediation is gone: a request that was given up may be applied late.
+    """Gives back locks that nobody holds: a request that was given up may be applied late.
 
     Serves one leadership. `client` must refuse writes once that is over.
     """

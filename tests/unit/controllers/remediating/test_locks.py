@@ -1,11 +1,12 @@
-"""A lock whose remediation is gone is given back; any other is left alone."""
+"""A lock that nobody holds is given back; any other is left alone."""
 
 import pytest
 
 from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION
+from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, NODE
 from nodemend.testing.cluster.direct import Object
 from nodemend.testing.cluster.world import Shape, World
+from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
 
 SYSTEM = keys.SYSTEM_NAMESPACE
 
@@ -15,6 +16,7 @@ def a_lock(name: str, holder: str, uid: str) -> Object:
     return {"metadata": metadata, "spec": {"holderIdentity": uid}}
 
 
+@pytest.mark.attack("S13")
 @pytest.mark.conforms("N7")
 def test_locks_without_a_living_holder_go_and_others_stay() -> None:
     world = World("sweep", Shape(machines=3, people=False, replicas=1))
@@ -28,6 +30,8 @@ def test_locks_without_a_living_holder_go_and_others_stay() -> None:
         a_lock("node-held", here, living["metadata"]["uid"]),
         a_lock("node-of-others", "NodeFence default/x", "u8"),
         a_lock("node-unnamed", "", "u9"),
+        a_lock("node-half-named", "ManualRemediation", "u9"),
+        a_lock("node-nowhere", "ManualRemediation /node-9", "u9"),
     )
     for lock in locks:
         api.create(LEASE, lock, SYSTEM)
@@ -35,9 +39,21 @@ def test_locks_without_a_living_holder_go_and_others_stay() -> None:
     left = {
         lease["metadata"]["name"]
         for lease in api.list(LEASE)
-        if lease["metadata"]["name"].startswith("node-")
     }
     world.close()
 
-    assert {"node-held", "node-of-others", "node-unnamed"} <= left
-    assert not left & {"node-gone", "node-replaced"}
+    assert left & {lock["metadata"]["name"] for lock in locks} == {"node-held", "node-of-others"}
+
+
+@pytest.mark.attack("S13")
+def test_a_lock_without_a_holder_keeps_nobody_from_a_node() -> None:
+    world = PowerWorld("nobody's lock")
+    try:
+        uid = world.api.get(NODE, SICK)["metadata"]["uid"]
+        world.api.create(LEASE, a_lock(f"node-{uid}", "", "x"), SYSTEM)
+        world.world.machines[SICK].hung = True
+        world.ask()
+        world.run(300.0)
+        assert world.status["phase"] not in ("", "pending")
+    finally:
+        world.close()
