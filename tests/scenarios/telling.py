@@ -12,10 +12,10 @@ FOLDER = Path(__file__).parent
 
 def tell(scenario: Scenario) -> tuple[str, ...]:
     """Raises InvariantBrokenError."""
-    return play(scenario, _attend if scenario.hosts else lambda stage: None)
+    return play(scenario, attend if scenario.hosts else lambda stage: None)
 
 
-def _attend(stage: Stage) -> None:
+def attend(stage: Stage) -> None:
     invariants = PowerInvariants()
     invariants.watch(stage.world)
     stage.started = invariants.started

@@ -16,10 +16,9 @@ FILES = sorted(FOLDER.glob("*/*.txt"))
 
 
 def a_case(path: Path) -> Any:
-    """A line `# conforms N16 W4` names conformance rows that the story holds; `# attack S2`, findings that it
-    plays."""
+    """Its lines `# conforms N16 W4` and `# attack K2` name the rows it holds and the findings it plays."""
     said = re.findall(r"^# (conforms|attack) (.+)$", path.read_text(), re.MULTILINE)
-    marks = [getattr(pytest.mark, mark)(*names.split()) for mark, names in said]
+    marks = [getattr(pytest.mark, what)(*names.split()) for what, names in said]
     return pytest.param(path, marks=marks, id=str(path.relative_to(FOLDER)))
 
 

@@ -4,7 +4,7 @@ While it is off, its node's workloads are released.
 """
 
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 
@@ -81,6 +81,16 @@ class OffSighting(Wire):
     last_renew_time: Annotated[str, about("The kubelet's last sign of life.", max_length=64)] = ""
 
 
+MOST_POWER_OFF_EVENTS: Final = 256
+
+
+class PowerOffEvent(Wire):
+    """A PowerOff event of the host."""
+
+    uid: Annotated[str, about("The very event.", min_length=1, max_length=63)]
+    count: Annotated[int, about("How often it had occurred; an aggregated event counts on.", ge=0)] = 1
+
+
 class Metal3RemediationStatus(Wire):
     observed_generation: Annotated[int, about("The generation last acted upon.", ge=0)] = 0
     epoch: Annotated[int, about("The leadership that wrote this. A lower one is refused.", ge=0)] = 0
@@ -103,14 +113,19 @@ class Metal3RemediationStatus(Wire):
             max_length=64,
         ),
     ] = ""
-    off_asked_at: Annotated[
-        str,
-        about(
-            "When that was written, by our clock. Its operator must tell of a power-off that was ordered "
-            "later: else what shows it off may be an older truth that came late.",
-            max_length=64,
-        ),
-    ] = ""
+    power_off_events: (
+        Annotated[
+            tuple[PowerOffEvent, ...],
+            about(
+                "The PowerOff events of the host that existed before the power-off was requested. The host "
+                "is believed to be off only with an event that is not among them, or has occurred again: "
+                "without one, what shows it off may be the late report of an earlier power-off.",
+                max_length=MOST_POWER_OFF_EVENTS,
+                keys=("uid",),
+            ),
+        ]
+        | None
+    ) = None
     seen_off: Annotated[OffSighting | None, about("How it was first seen off after that.")] = None
     evidence: Annotated[Evidence | None, about("What the release rests on, recorded before it.")] = None
     tainted: Annotated[

@@ -5,7 +5,7 @@ from typing import Final
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.evidence import Evidence, HostOff
-from nodemend.api.power_cycle import OffSighting
+from nodemend.api.power_cycle import OffSighting, PowerOffEvent
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, Present, Seen, Unreadable
 from nodemend.decide.holds import CannotRead, HoldReason, KubeletSpeaks, NodeReady, NoKubeletLease
 from nodemend.decide.host_holds import (
@@ -33,28 +33,35 @@ class SeenOff:
     """The kubelet's last sign of life."""
 
 
-CLOCKS_DIFFER: Final = 10.0
-"""Seconds, by which the clock of a host's operator may be behind ours. No boot can have begun after an order
-that is so little older than our asking: machines need longer to go off, to come back and to join."""
-
-
 @dataclass(frozen=True, slots=True)
 class Watched:
     """A host as it was seen, and for how long it has been seen just so."""
 
     host: HostFacts
     unchanged_for: float
-    first: OffSighting | None
+    seen_off: OffSighting | None
     """How it was first seen off, under a hold that was placed on a version in which it was on."""
-    ordered_after: Seen[float] = Absent()  # noqa: RUF009 - frozen
-    """Seconds from our asking to the last power-off of which its operator has told; absent if of none."""
+    baseline: tuple[PowerOffEvent, ...] | None
+    """The PowerOff events from before our request; None where none were recorded, as by earlier releases."""
+    power_offs: Seen[tuple[PowerOffEvent, ...]] = Unreadable("not asked")  # noqa: RUF009 - frozen
+    """Those that exist now."""
+
+    @property
+    def first(self) -> OffSighting | None:
+        """What was seen off without a baseline was judged by two wall clocks, and is no evidence."""
+        return self.seen_off if self.baseline is not None else None
+
+
+def is_new(event: PowerOffEvent, baseline: tuple[PowerOffEvent, ...]) -> bool:
+    """Whether it occurred after the baseline was read. Names repeat and times lie; UIDs and counts do not."""
+    return all(event.uid != known.uid or event.count > known.count for known in baseline)
 
 
 def first_sighting(watched: Watched, lease: Seen[LeaseFacts], node: NodeFacts) -> OffSighting | HoldReason:
     """How it is seen off for the first time, under a hold that was placed while it was on.
 
     It has to be seen so for a while before that: what its operator writes later then bears another second.
-    And its operator must have told of an order: else it may write down now what it has slept through, and
+    And metal3 must have published a new PowerOff event: else it may report now what it has slept through, and
     somebody may have switched the machine on since.
     """
     if (against := _against(watched, None)) and not isinstance(against, OffUndated):
@@ -112,11 +119,14 @@ def speaks_against(watched: Watched, lease: Seen[LeaseFacts], recorded: Evidence
 
 
 def _untold(watched: Watched) -> HoldReason | None:
-    """Why it is not known to be off by an order that came after our hold."""
-    match watched.ordered_after:
+    """Why it is not known to be off by an order that came after our request."""
+    baseline = watched.baseline
+    if baseline is None:
+        return OrderUntold(str(watched.host))
+    match watched.power_offs:
         case Unreadable(why):
             return CannotRead("the events of its host", why)
-        case Present(seconds) if seconds >= -CLOCKS_DIFFER:
+        case Present(events) if any(is_new(one, baseline) for one in events):
             return None
         case Present() | Absent():
             return OrderUntold(str(watched.host))

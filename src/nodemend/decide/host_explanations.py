@@ -28,6 +28,7 @@ from nodemend.decide.host_holds import (
     OwnerReplacing,
     SpokeAfterOff,
     SpokeAfterRelease,
+    TooManyPowerOffEvents,
     TooMuchOnNode,
     WrongHost,
 )
@@ -58,6 +59,7 @@ def explain_host(reason: HostHold) -> Explanation:
             | HostOn()
             | OffTooFresh()
             | OrderUntold()
+            | TooManyPowerOffEvents()
             | OffUndated()
             | HoldLost()
             | AwaitingOn()
@@ -166,6 +168,7 @@ def _explain_power(
     | HostOn
     | OffTooFresh
     | OrderUntold
+    | TooManyPowerOffEvents
     | OffUndated
     | HoldLost
     | AwaitingOn,
@@ -190,9 +193,16 @@ def _explain_power(
             return Explanation(f"{host} was seen off just now.", "It is looked at once more.")
         case OrderUntold(host):
             return Explanation(
-                f"{host} is off, but its operator has told of no power-off since we asked for one: it may "
-                "have been off before, and be on by now.",
-                "It goes on when an event PowerOff tells of one; else it is let on, and switched off anew.",
+                f"{host} is off, but metal3 has published no PowerOff event since our request: it may have "
+                "been off before, and be on by now.",
+                "It goes on when there is a new PowerOff event; else the host is let on, and the power-off "
+                "is requested again.",
+            )
+        case TooManyPowerOffEvents(host, found, most):
+            return Explanation(
+                f"{host} has {found} PowerOff events, and we record at most {most}: a new one could not be "
+                "told from them.",
+                "It goes on when old events have expired, or when they are deleted.",
             )
         case OffUndated(host):
             return Explanation(

@@ -98,9 +98,18 @@ class OffTooFresh:
 
 @dataclass(frozen=True, slots=True)
 class OrderUntold:
-    """It is off, and its operator has told of no power-off since we asked: it may have been off before."""
+    """It is off, and metal3 published no PowerOff event since our request: it may have been off before."""
 
     host: str
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyPowerOffEvents:
+    """There are more PowerOff events of the host than we record: a new one could not be told from them."""
+
+    host: str
+    found: int
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +214,7 @@ HostHold = (
     | HostOn
     | OffTooFresh
     | OrderUntold
+    | TooManyPowerOffEvents
     | OffUndated
     | SpokeAfterOff
     | SpokeAfterRelease

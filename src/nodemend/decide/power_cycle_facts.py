@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node_deletion import NodeBackup
-from nodemend.api.power_cycle import Metal3Remediation
-from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Seen
+from nodemend.api.power_cycle import Metal3Remediation, PowerOffEvent
+from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.fence_evidence import SeenOff, Watched, weigh_off
 from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.holds import CannotRead, NoKubeletLease, NotBackYet
@@ -52,8 +52,8 @@ class PowerFacts:
     in_phase_for: float = 0.0
     """How long this attempt has been in this phase, as far as we saw."""
     host_unchanged_for: float = 0.0
-    ordered_after: Seen[float] = Absent()  # noqa: RUF009 - frozen
-    """As in `Watched`. Asked only while it decides: where the host is off, and was not seen so before."""
+    power_offs: Seen[tuple[PowerOffEvent, ...]] = Unreadable("not asked")  # noqa: RUF009 - frozen
+    """The PowerOff events of the host. Read before the request, and then until the host is seen off."""
     unasked: str = ""
     """Why nobody asks for it, where it stands in for one of CAPM3's."""
     may_delete_nodes: bool = False
@@ -124,8 +124,10 @@ class PowerFacts:
         )
 
     def watched(self, host: HostFacts) -> Watched:
-        seen_off = self.remediation.status.seen_off
-        return Watched(host, self.host_unchanged_for, seen_off, self.ordered_after)
+        status = self.remediation.status
+        return Watched(
+            host, self.host_unchanged_for, status.seen_off, status.power_off_events, self.power_offs
+        )
 
 
 def is_contradicted(facts: PowerFacts, node: NodeFacts) -> bool:

@@ -12,10 +12,10 @@ stands in the table of decide/power_cycle; when it is due, and what has to come 
 """
 
 from nodemend.api import keys
-from nodemend.api.power_cycle import HeldHost, OffSighting, Phase
+from nodemend.api.power_cycle import MOST_POWER_OFF_EVENTS, HeldHost, OffSighting, Phase
 from nodemend.decide.capm3_holds import NobodyAsks
-from nodemend.decide.facts import NodeFacts, Present, Unreadable
-from nodemend.decide.fence_evidence import SeenOff, evidence_of, first_sighting, weigh_off
+from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
+from nodemend.decide.fence_evidence import SeenOff, evidence_of, first_sighting, is_new, weigh_off
 from nodemend.decide.holds import BootUnknown, CannotRead, Hold, HoldReason
 from nodemend.decide.host_holds import (
     AwaitingOff,
@@ -28,6 +28,7 @@ from nodemend.decide.host_holds import (
     OffByOthers,
     OffUndated,
     SpokeAfterOff,
+    TooManyPowerOffEvents,
     WrongHost,
 )
 from nodemend.decide.host_identity import Matched, Mismatch, Unproven, ties_of
@@ -176,7 +177,29 @@ def _place_hold(facts: PowerFacts, host: HostFacts) -> Step:
     # Asked when it began, too; but other members may have failed since, and an attempt may be a later one.
     if at_risk := spare_quorum(facts.control_plane):
         return at_risk
-    return PlaceHold(host) if asked_for and status.seen_on_version == host.version else WantOff(host.version)
+    return _request_off(facts, host)
+
+
+def _request_off(facts: PowerFacts, host: HostFacts) -> Step:
+    """Record what exists before the request, and place it only while nothing was added to that.
+
+    The events are read after the host: an order that came before this is in the baseline.
+    """
+    status = facts.remediation.status
+    match facts.power_offs:
+        case Present(events) if len(events) > MOST_POWER_OFF_EVENTS:
+            return _wait(
+                facts, facts.target, TooManyPowerOffEvents(str(host), len(events), MOST_POWER_OFF_EVENTS)
+            )
+        case Present(events):
+            known = status.power_off_events
+            recorded = known is not None and not any(is_new(one, known) for one in events)
+            asked_for = status.phase is Phase.POWER_OFF and status.seen_on_version == host.version
+            return PlaceHold(host) if recorded and asked_for else WantOff(host.version, events)
+        case Unreadable(why):
+            return _wait(facts, facts.target, CannotRead("the events of its host", why))
+        case Absent():
+            return _wait(facts, facts.target, CannotRead("the events of its host", "there is no such list"))
 
 
 def _await_off(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:
@@ -205,7 +228,7 @@ def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
     recorded = status.evidence
     if recorded is None and is_marked(facts):
         return ClearVoidMark(node)
-    if status.seen_off is None:
+    if watched.first is None:
         first = first_sighting(watched, facts.lease, node)
         return NoteOff(first) if isinstance(first, OffSighting) else _wait(facts, node, first)
     proof = weigh_off(watched, node, facts.lease, recorded)

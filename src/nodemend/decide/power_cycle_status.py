@@ -47,7 +47,7 @@ StatusStep = (
 )
 
 OVER: Final = (Phase.SUCCEEDED, Phase.FAILED)
-_NOT_SEEN: Final = {"seen_on_version": "", "off_asked_at": "", "seen_off": None}
+_NOT_SEEN: Final = {"seen_on_version": "", "power_off_events": None, "seen_off": None}
 """It has to be seen on, and to be seen to go off, from the beginning."""
 
 
@@ -82,8 +82,8 @@ def _changed(
                 host=host,
                 **_NOT_SEEN,
             )
-        case WantOff(version):
-            seen_on = {**_NOT_SEEN, "seen_on_version": version, "off_asked_at": now}
+        case WantOff(version, events):
+            seen_on = {**_NOT_SEEN, "seen_on_version": version, "power_off_events": events}
             return status.but(phase=Phase.POWER_OFF, message="", **seen_on)
         case RecordEvidence(evidence):
             return status.but(evidence=evidence, tainted=True, phase=Phase.RELEASE, message="")

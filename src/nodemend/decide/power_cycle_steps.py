@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from nodemend.api.node_deletion import NodeBackup
-from nodemend.api.power_cycle import HeldHost, OffSighting
+from nodemend.api.power_cycle import HeldHost, OffSighting, PowerOffEvent
 from nodemend.decide.facts import NodeFacts
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_power import HostFacts
@@ -40,9 +40,13 @@ class RecordTarget:
 
 @dataclass(frozen=True, slots=True)
 class WantOff:
-    """Write down the version of the host in which it is on. Our hold may be placed on that one alone."""
+    """Record the version of the host in which it is on, and the PowerOff events that exist.
+
+    The power-off may be requested on that version alone, and only an event that is not among those counts.
+    """
 
     version: str
+    events: tuple[PowerOffEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import msgspec
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node_deletion import NodeBackup
-from nodemend.api.power_cycle import Metal3RemediationSpec, Metal3RemediationStatus, Phase
+from nodemend.api.power_cycle import Metal3RemediationSpec, Metal3RemediationStatus, Phase, PowerOffEvent
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Unreadable
 from nodemend.decide.holds import Hold
 from nodemend.decide.host_identity import Matched
@@ -108,6 +108,7 @@ class World:
     speaks: bool = False
     boots: int = 1
     told: list[Step] = field(default_factory=list)
+    power_offs: list[PowerOffEvent] = field(default_factory=list)
     _boots_at: float | None = None
     _order: tuple[float, float, bool] | None = None
     _looks_at: float | None = None
@@ -144,7 +145,7 @@ class World:
             machine=Present(MachineFacts("Machine m/n1", asked=self.asked_owner)),
             in_phase_for=self._unchanged_for("phase", phase),
             host_unchanged_for=self._unchanged_for("host", self.host.version if self.host else ""),
-            ordered_after=Present(1.0),
+            power_offs=Present(tuple(self.power_offs)),
         )
 
     def _unchanged_for(self, what: str, value: object) -> float:
@@ -307,6 +308,8 @@ class World:
         wanted = host.online and not host.held_by_us and not host.held_by_others
         if self._order is None and host.powered_on is not wanted:
             self._order = (self.now + 4.0, self.now + 11.0, wanted)
+            if not wanted:
+                self.power_offs.append(PowerOffEvent(uid=f"event-{self.now}"))
         if self._order is None:
             return
         at, told_at, on = self._order

@@ -14,6 +14,7 @@ from nodemend.api.power_cycle import (
     Metal3RemediationStatus,
     OffSighting,
     Phase,
+    PowerOffEvent,
     Strategy,
 )
 from nodemend.decide.facts import Absent, Present, Unreadable
@@ -41,6 +42,9 @@ RENEWED = replace(SILENT_LEASE, renew_time="12:05:00", unchanged_for=0.0)
 MARK = "rem-1.55"
 MACHINE = MachineFacts("Machine m/n1")
 
+EARLIER = PowerOffEvent(uid="event-1")
+LATER = PowerOffEvent(uid="event-2")
+
 PROOF = Evidence(
     class_="E1",
     node_uid="uid-1",
@@ -52,7 +56,7 @@ PROOF = Evidence(
 )
 FRESH = Metal3RemediationStatus(epoch=7)
 BOUND = FRESH.but(node_name="n1", node_uid="uid-1", boot_id="boot-1", host=HELD_HOST)
-ASKED = BOUND.but(phase=Phase.POWER_OFF, seen_on_version="10", off_asked_at="2026-01-01T11:55:00Z")
+ASKED = BOUND.but(phase=Phase.POWER_OFF, seen_on_version="10", power_off_events=(EARLIER,))
 SEEN = OffSighting(last_updated="12:01", last_renew_time="12:00:00")
 NOTED = ASKED.but(seen_off=SEEN)
 RELEASING = NOTED.but(phase=Phase.RELEASE, evidence=PROOF, tainted=True)
@@ -102,6 +106,6 @@ def facts(
         machine=Present(MACHINE),
         in_phase_for=5.0,
         host_unchanged_for=60.0,
-        ordered_after=Present(1.0),
+        power_offs=Present((EARLIER, LATER) if host == OFF else (EARLIER,)),
     )
     return replace(usual, **changes)

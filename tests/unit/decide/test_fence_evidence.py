@@ -7,11 +7,10 @@ import pytest
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.evidence import Evidence
-from nodemend.api.power_cycle import OffSighting
+from nodemend.api.power_cycle import OffSighting, PowerOffEvent
 from nodemend.decide import holds, host_holds, host_power
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, Present, Seen, Unreadable
 from nodemend.decide.fence_evidence import (
-    CLOCKS_DIFFER,
     SEEN_OFF_FOR,
     SeenOff,
     Watched,
@@ -21,7 +20,7 @@ from nodemend.decide.fence_evidence import (
 )
 from nodemend.decide.holds import HoldReason
 from nodemend.decide.host_power import HostFacts
-from tests.unit.decide.power_worlds import HELD, LET_GO, OFF, PROOF, RENEWED, SEEN
+from tests.unit.decide.power_worlds import EARLIER, HELD, LATER, LET_GO, OFF, PROOF, RENEWED, SEEN
 from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE
 
 AGAINST: list[tuple[str, HostFacts, HoldReason]] = [
@@ -60,11 +59,12 @@ def weigh(
     *,
     unchanged_for: float = 60.0,
     first: OffSighting | None = SEEN,
+    baseline: tuple[PowerOffEvent, ...] | None = (EARLIER,),
     node: NodeFacts = SILENT_NODE,
     lease: Seen[LeaseFacts] = Present(SILENT_LEASE),  # noqa: B008 - frozen
     recorded: Evidence | None = None,
 ) -> SeenOff | HoldReason:
-    return weigh_off(Watched(host, unchanged_for, first), node, lease, recorded)
+    return weigh_off(Watched(host, unchanged_for, first, baseline), node, lease, recorded)
 
 
 @pytest.mark.parametrize("recorded", [None, PROOF], ids=["first", "recorded"])
@@ -83,13 +83,22 @@ def test_a_host_is_not_believed_when(host: HostFacts, why: HoldReason, recorded:
     ("changes", "why"),
     [
         ({"first": None}, host_holds.OffUndated("metal3/h1")),
+        ({"baseline": None}, host_holds.OffUndated("metal3/h1")),
         ({"first": SEEN.but(last_updated="11:59")}, host_holds.OffUndated("metal3/h1")),
         ({"lease": Unreadable("500")}, holds.CannotRead("the kubelet's Lease", "500")),
         ({"lease": Absent()}, holds.NoKubeletLease("n1")),
         ({"lease": Present(RENEWED)}, host_holds.SpokeAfterOff("metal3/h1", "12:05:00")),
         ({"node": replace(SILENT_NODE, ready=ConditionStatus.TRUE)}, holds.NodeReady("n1")),
     ],
-    ids=["unseen", "undated", "Lease unreadable", "no Lease", "it speaks", "it is Ready"],
+    ids=[
+        "unseen",
+        "seen by two clocks",
+        "undated",
+        "Lease unreadable",
+        "no Lease",
+        "it speaks",
+        "it is Ready",
+    ],
 )
 def test_off_is_not_enough_when(changes: dict[str, Any], why: HoldReason, recorded: Evidence | None) -> None:
     assert weigh(recorded=recorded, **changes) == why
@@ -100,10 +109,11 @@ def look(
     *,
     unchanged_for: float = 60.0,
     lease: Seen[LeaseFacts] = Present(SILENT_LEASE),  # noqa: B008 - frozen
-    ordered_after: Seen[float] = Present(1.0),  # noqa: B008 - frozen
+    baseline: tuple[PowerOffEvent, ...] | None = (EARLIER,),
+    power_offs: Seen[tuple[PowerOffEvent, ...]] = Present((EARLIER, LATER)),  # noqa: B008 - frozen
 ) -> OffSighting | HoldReason:
     """For the first time."""
-    return first_sighting(Watched(host, unchanged_for, None, ordered_after), lease, SILENT_NODE)
+    return first_sighting(Watched(host, unchanged_for, None, baseline, power_offs), lease, SILENT_NODE)
 
 
 def test_a_first_sighting_says_when_both_last_moved() -> None:
@@ -127,22 +137,38 @@ def test_without_a_date_or_a_lease_nothing_is_seen() -> None:
     assert look(lease=Unreadable("500")) == holds.CannotRead("the kubelet's Lease", "500")
 
 
+@pytest.mark.attack("K2")
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("baseline", "power_offs", "why"),
     [
-        (Absent(), host_holds.OrderUntold("metal3/h1")),
-        (Present(-CLOCKS_DIFFER - 1.0), host_holds.OrderUntold("metal3/h1")),
-        (Unreadable("403"), holds.CannotRead("the events of its host", "403")),
+        ((), Present(()), host_holds.OrderUntold("metal3/h1")),
+        ((EARLIER,), Present((EARLIER,)), host_holds.OrderUntold("metal3/h1")),
+        ((EARLIER.but(count=3),), Present((EARLIER.but(count=3),)), host_holds.OrderUntold("metal3/h1")),
+        ((EARLIER.but(count=3),), Present((EARLIER.but(count=2),)), host_holds.OrderUntold("metal3/h1")),
+        ((EARLIER, LATER), Present((LATER,)), host_holds.OrderUntold("metal3/h1")),
+        (None, Present((EARLIER, LATER)), host_holds.OrderUntold("metal3/h1")),
+        ((), Unreadable("403"), holds.CannotRead("the events of its host", "403")),
     ],
-    ids=["never", "before we asked", "nobody knows"],
+    ids=["none", "known", "not again", "fewer", "expired", "nothing recorded", "unreadable"],
 )
-def test_an_order_that_is_not_told_may_be_an_older_one(told: Seen[float], why: HoldReason) -> None:
-    assert look(ordered_after=told) == why
+def test_without_a_new_power_off_event_the_host_may_have_been_off_before(
+    baseline: tuple[PowerOffEvent, ...] | None,
+    power_offs: Seen[tuple[PowerOffEvent, ...]],
+    why: HoldReason,
+) -> None:
+    assert look(baseline=baseline, power_offs=power_offs) == why
 
 
-def test_clocks_may_differ_by_less_than_a_machine_needs_to_go_and_come_back() -> None:
-    assert CLOCKS_DIFFER == 10.0
-    assert look(ordered_after=Present(-CLOCKS_DIFFER)) == SEEN
+@pytest.mark.attack("K2")
+@pytest.mark.parametrize(
+    ("baseline", "events"),
+    [((), (LATER,)), ((EARLIER,), (LATER,)), ((EARLIER.but(count=3),), (EARLIER.but(count=4),))],
+    ids=["the first", "another", "the same once more"],
+)
+def test_a_new_event_and_one_that_occurred_again_confirm_it(
+    baseline: tuple[PowerOffEvent, ...], events: tuple[PowerOffEvent, ...]
+) -> None:
+    assert look(baseline=baseline, power_offs=Present(events)) == SEEN
 
 
 def test_an_order_is_asked_for_only_once() -> None:

@@ -31,6 +31,7 @@ from nodemend.decide.host_holds import (
     OwnerReplacing,
     SpokeAfterOff,
     SpokeAfterRelease,
+    TooManyPowerOffEvents,
     TooMuchOnNode,
     WrongHost,
 )
@@ -89,8 +90,15 @@ EXAMPLES: list[tuple[HostHold, str]] = [
     (
         OrderUntold(HOST),
         (
-            f"{HOST} is off, but its operator has told of no power-off since we asked for one: it may have "
+            f"{HOST} is off, but metal3 has published no PowerOff event since our request: it may have "
             "been off before, and be on by now."
+        ),
+    ),
+    (
+        TooManyPowerOffEvents(HOST, 300, 256),
+        (
+            f"{HOST} has 300 PowerOff events, and we record at most 256: a new one could not be told from "
+            "them."
         ),
     ),
     (OffUndated(HOST), f"{HOST} is off, but it may have been on since we saw it go off."),

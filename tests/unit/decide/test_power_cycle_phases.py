@@ -6,7 +6,7 @@ import pytest
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
+from nodemend.api.power_cycle import MOST_POWER_OFF_EVENTS, Metal3RemediationStatus, Phase, PowerOffEvent
 from nodemend.decide import capm3_holds, guard_holds, holds, host_holds, host_power
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.guard_facts import ControlPlane
@@ -46,11 +46,13 @@ from tests.unit.decide.power_worlds import (
     BACK,
     BACK_ON,
     BOUND,
+    EARLIER,
     FAILED,
     FRESH,
     HELD,
     HELD_HOST,
     HOST,
+    LATER,
     LEAVING,
     LET_GO,
     MARK,
@@ -71,6 +73,7 @@ from tests.unit.decide.power_worlds import (
 from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE
 
 H = "metal3/h1"
+MANY = tuple(PowerOffEvent(uid=f"event-{number}") for number in range(MOST_POWER_OFF_EVENTS + 1))
 SPOKE = host_holds.SpokeAfterOff(H, "12:05:00")
 GONE = Present(Left(0, 0))
 READY = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
@@ -105,10 +108,51 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
         facts(BOUND, lock=Present(HeldBy(ours=False, holder="x", orphaned=True))),
         TakeLock(),
     ),
-    ("that it is on is written down", facts(BOUND), WantOff("10")),
+    ("that it is on is written down", facts(BOUND), WantOff("10", (EARLIER,))),
     ("then it is switched off", facts(ASKED), PlaceHold(HOST)),
-    ("another version is seen on anew", facts(ASKED, replace(HOST, version="11")), WantOff("11")),
-    ("of the pending one too", facts(BOUND.but(seen_on_version="10")), WantOff("10")),
+    ("another version is seen on anew", facts(ASKED, replace(HOST, version="11")), WantOff("11", (EARLIER,))),
+    (
+        "an event that came meanwhile goes into the baseline",
+        facts(ASKED, power_offs=Present((EARLIER, LATER))),
+        WantOff("10", (EARLIER, LATER)),
+    ),
+    (
+        "one that occurred again, too",
+        facts(ASKED, power_offs=Present((EARLIER.but(count=2),))),
+        WantOff("10", (EARLIER.but(count=2),)),
+    ),
+    ("one that has expired does not", facts(ASKED, power_offs=Present(())), PlaceHold(HOST)),
+    (
+        "an earlier release's request is made again, with a baseline",
+        facts(ASKED.but(power_off_events=None)),
+        WantOff("10", (EARLIER,)),
+    ),
+    (
+        "without the events nothing is switched off",
+        facts(ASKED, power_offs=Unreadable("403")),
+        Hold(holds.CannotRead("the events of its host", "403")),
+    ),
+    (
+        "nor with more than are recorded",
+        facts(BOUND, power_offs=Present(MANY)),
+        Hold(host_holds.TooManyPowerOffEvents(H, 257, 256)),
+    ),
+    (
+        "what an earlier release saw off is not believed",
+        facts(NOTED.but(power_off_events=None), OFF),
+        Hold(host_holds.OrderUntold(H)),
+    ),
+    (
+        "nor what it recorded as evidence",
+        facts(RELEASING.but(power_off_events=None), OFF),
+        VoidOnNode(SILENT_NODE, MARK),
+    ),
+    (
+        "nor what it tainted on that",
+        facts(LEAVING.but(power_off_events=None), OFF, node=Present(TAINTED_NODE)),
+        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
+    ),
+    ("of the pending one too", facts(BOUND.but(seen_on_version="10")), WantOff("10", (EARLIER,))),
     ("off is waited for", facts(ASKED, HELD), Hold(host_holds.AwaitingOff(H, 300.0))),
     (
         "it is looked at twice",
@@ -292,8 +336,8 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
         facts(ASKED.but(seen_on_version=""), LET_GO),
         Hold(host_holds.OffByOthers(H, owner=False, holders=())),
     ),
-    ("and seen on anew", facts(ASKED.but(seen_on_version=""), BACK_ON), WantOff("14")),
-    ("a hold that somebody took off is placed again", facts(ASKED, BACK_ON), WantOff("14")),
+    ("and seen on anew", facts(ASKED.but(seen_on_version=""), BACK_ON), WantOff("14", (EARLIER,))),
+    ("a hold that somebody took off is placed again", facts(ASKED, BACK_ON), WantOff("14", (EARLIER,))),
     (
         "a mark that has done its work goes",
         facts(NOTED, OFF, void_mark="rem-1.54"),

@@ -24,6 +24,7 @@ from tests.unit.decide.power_worlds import (
     ASKED,
     BACKING_OFF,
     BOUND,
+    EARLIER,
     FAILED,
     FRESH,
     HELD_HOST,
@@ -65,12 +66,12 @@ CHANGES: list[tuple[Metal3RemediationStatus, StatusStep, dict[str, Any]]] = [
     (
         ASKED,
         RecordTarget("n1", "uid-1", "boot-2", HELD_HOST),
-        {"boot_id": "boot-2", "seen_on_version": "", "off_asked_at": "", "seen_off": None},
+        {"boot_id": "boot-2", "seen_on_version": "", "power_off_events": None, "seen_off": None},
     ),
     (
         BOUND.but(message="x"),
-        WantOff("10"),
-        {"phase": Phase.POWER_OFF, "seen_on_version": "10", "off_asked_at": NOW, "message": ""},
+        WantOff("10", (EARLIER,)),
+        {"phase": Phase.POWER_OFF, "seen_on_version": "10", "power_off_events": (EARLIER,), "message": ""},
     ),
     (
         ASKED.but(message="x"),
@@ -180,7 +181,7 @@ def test_evidence_that_is_forgotten_at_the_end_needs_no_reason() -> None:
     ("status", "expected"),
     [
         (
-            step(BOUND, WantOff("10")),
+            step(BOUND, WantOff("10", (EARLIER,))),
             {
                 "Processing": (ConditionStatus.TRUE, "InProgress"),
                 "Fenced": (ConditionStatus.FALSE, "WaitingForEvidence"),

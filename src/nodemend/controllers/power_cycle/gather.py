@@ -16,8 +16,8 @@ from nodemend.controllers.power_cycle.hand_over import machine_facts
 from nodemend.controllers.power_cycle.host_reading import clues, host_facts, is_held
 from nodemend.controllers.power_cycle.locate import Behind, Locator, Missing
 from nodemend.controllers.power_cycle.node_deletion import belongings_of
+from nodemend.controllers.power_cycle.power_off_events import read_power_offs
 from nodemend.controllers.power_cycle.refusals import Refusable, Refusals
-from nodemend.controllers.power_cycle.told_orders import ToldOrders
 from nodemend.controllers.remediating.at_work import Others
 from nodemend.controllers.remediating.locks import held_by, read_lock
 from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
@@ -66,7 +66,6 @@ class Gatherer:
         self._locate = Locator(reader)
         self._phases = Sightings()
         self._hosts = Sightings()
-        self._orders = ToldOrders(reader)
         self.refusals = Refusals()
 
     async def gather(self, remediation: Metal3Remediation, epoch: int) -> Gathered:
@@ -105,7 +104,7 @@ class Gatherer:
             ),
             in_phase_for=self._in_phase_for(remediation, known),
             host_unchanged_for=self._unchanged_for(known, asked_at, answered_at),
-            ordered_after=await self._orders.told_after(known, remediation),
+            power_offs=await read_power_offs(self._reader, known, remediation),
             unasked=await self._unasked(metadata),
             may_delete_nodes=self._may_delete_nodes,
             deletion_refused=self._refused(metadata.uid, DeleteNode),

@@ -50,7 +50,7 @@ def phase_of(told: Told, phase: str, result: str = "done") -> tuple[float | None
 
 def test_each_phase_of_a_life_is_measured_once(told: Told) -> None:
     take(told, FRESH, steps.AddFinalizer(), 0.0)
-    take(told, BOUND, power.WantOff("10"), 5.0)
+    take(told, BOUND, power.WantOff("10", ()), 5.0)
     take(told, ASKED, power.PlaceHold(HOST), 1.0)
     take(told, NOTED, steps.RecordEvidence(PROOF), 60.0)
     take(told, LEAVING, steps.MarkReleased(), 20.0)
@@ -65,7 +65,7 @@ def test_each_phase_of_a_life_is_measured_once(told: Told) -> None:
 
 
 def test_an_attempt_that_fails_is_counted_by_what_it_failed_at(told: Told) -> None:
-    take(told, BOUND, power.WantOff("10"), 0.0)
+    take(told, BOUND, power.WantOff("10", ()), 0.0)
     take(told, ASKED, power.GiveUp(SLOW, for_good=False), 300.0)
     take(told, BACKING_OFF, power.BeginAgain(), 30.0)
     take(told, POWERING_ON, power.GiveUp(LOST, for_good=False), 0.0)
@@ -83,8 +83,8 @@ def test_a_failure_that_never_was_is_zero_so_that_the_first_is_seen(told: Told) 
 
 
 def test_a_host_that_is_seen_on_anew_is_still_in_the_same_phase(told: Told) -> None:
-    take(told, BOUND, power.WantOff("10"), 0.0)
-    take(told, ASKED, power.WantOff("11"), 40.0)
+    take(told, BOUND, power.WantOff("10", ()), 0.0)
+    take(told, ASKED, power.WantOff("11", ()), 40.0)
     take(told, NOTED, steps.RecordEvidence(PROOF), 20.0)
 
     assert phase_of(told, "power-off") == (1.0, 60.0)
@@ -98,7 +98,7 @@ def test_a_phase_that_another_leader_saw_begin_is_not_measured(told: Told) -> No
 
 def test_nor_one_that_went_on_elsewhere_meanwhile(told: Told) -> None:
     """Another led while it failed once and began again: that is not the stay that we saw begin."""
-    take(told, BOUND, power.WantOff("10"), 0.0)
+    take(told, BOUND, power.WantOff("10", ()), 0.0)
     take(told, NOTED.but(retry_count=1), steps.RecordEvidence(PROOF), 600.0)
     take(told, POWERING_ON.but(retry_count=1), steps.Close(node_gone=False), 60.0)
 

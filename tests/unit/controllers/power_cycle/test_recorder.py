@@ -111,7 +111,7 @@ QUIET: tuple[power.Step, ...] = (
     steps.Stamp(),
     power.RecordTarget("n1", "uid-1", "boot-1", HELD_HOST),
     steps.TakeLock(),
-    power.WantOff("10"),
+    power.WantOff("10", ()),
     power.NoteOff(SEEN),
     power.VoidHold(HOST),
     power.ClearVoidedHold(HOST),
