@@ -58,13 +58,13 @@ def explain_host(reason: HostHold) -> Explanation:
             | AwaitingOff()
             | HostOn()
             | OffTooFresh()
-            | OrderUntold()
-            | TooManyPowerOffEvents()
             | OffUndated()
             | HoldLost()
             | AwaitingOn()
         ):
             return _explain_power(reason)
+        case OrderUntold() | TooManyPowerOffEvents():
+            return _explain_events(reason)
         case (
             BackingOff() | OwnerReplacing() | NobodyReplaces() | NeverSeenOff() | NeverSeenOn() | CalledOff()
         ):
@@ -162,16 +162,25 @@ def _explain_doubt(host: str, doubt: Doubt) -> Explanation:
             assert_never(doubt)
 
 
+def _explain_events(reason: OrderUntold | TooManyPowerOffEvents) -> Explanation:
+    match reason:
+        case OrderUntold(host):
+            return Explanation(
+                f"{host} is off, but metal3 has published no PowerOff event since our request: it may have "
+                "been off before, and be on by now.",
+                "It goes on when there is a new PowerOff event; else the host is let on, and the power-off "
+                "is requested again.",
+            )
+        case TooManyPowerOffEvents(host, found, most):
+            return Explanation(
+                f"{host} has {found} PowerOff events, and we record at most {most}: a new one could not be "
+                "told from them.",
+                "It goes on when old events have expired, or when they are deleted.",
+            )
+
+
 def _explain_power(
-    reason: OffByOthers
-    | AwaitingOff
-    | HostOn
-    | OffTooFresh
-    | OrderUntold
-    | TooManyPowerOffEvents
-    | OffUndated
-    | HoldLost
-    | AwaitingOn,
+    reason: OffByOthers | AwaitingOff | HostOn | OffTooFresh | OffUndated | HoldLost | AwaitingOn,
 ) -> Explanation:
     match reason:
         case OffByOthers(host, owner, holders):
@@ -191,19 +200,6 @@ def _explain_power(
             return Explanation(f"{host} is on again, although we hold it off.", "It is switched off anew.")
         case OffTooFresh(host):
             return Explanation(f"{host} was seen off just now.", "It is looked at once more.")
-        case OrderUntold(host):
-            return Explanation(
-                f"{host} is off, but metal3 has published no PowerOff event since our request: it may have "
-                "been off before, and be on by now.",
-                "It goes on when there is a new PowerOff event; else the host is let on, and the power-off "
-                "is requested again.",
-            )
-        case TooManyPowerOffEvents(host, found, most):
-            return Explanation(
-                f"{host} has {found} PowerOff events, and we record at most {most}: a new one could not be "
-                "told from them.",
-                "It goes on when old events have expired, or when they are deleted.",
-            )
         case OffUndated(host):
             return Explanation(
                 f"{host} is off, but it may have been on since we saw it go off.",

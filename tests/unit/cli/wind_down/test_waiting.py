@@ -41,11 +41,11 @@ def power() -> Iterator[PowerWorld]:
     found.close()
 
 
-def until(world: PowerWorld, phase: str) -> None:
-    for _ in range(200):
+def until(world: PowerWorld, phase: str, *, look_every: float = 1.0) -> None:
+    for _ in range(round(200 / look_every)):
         if world.status.get("phase") == phase:
             return
-        world.run(1.0)
+        world.run(look_every)
     raise AssertionError(f"it never came to {phase}")
 
 
@@ -161,7 +161,7 @@ def test_what_the_remediator_sweeps_up_is_waited_for(power: PowerWorld) -> None:
 
 
 def test_a_host_that_does_not_come_back_is_told_although_nothing_of_ours_holds_it(power: PowerWorld) -> None:
-    until(power, "power-on")
+    until(power, "power-on", look_every=0.1)
     power.patch_host({"metadata": {"annotations": {keys.HOST_PAUSED: "somebody"}}})
     run = Run()
     view = run.by(SimulatedCaller(power.world))
