@@ -4,9 +4,11 @@ from typing import Final
 
 from nodemend.api.agent_lease import PeerProposal
 from nodemend.controllers.agents.roll import ZONE, Enrolled, Roll, agent_seen
-from nodemend.controllers.fresh_reads import Reader
-from nodemend.decide.facts import Present
+from nodemend.controllers.fresh_reads import Reader, node_facts
+from nodemend.controllers.sightings import Sightings
+from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.peer_proposals import AgentSeen, propose_peers
+from nodemend.decide.remediation_life import OUR_TAINT
 from nodemend.decide.renewal_pace import pace_for
 from nodemend.kube.agent_lease import write_marker, write_proposal
 from nodemend.kube.api_client import ApiClient
@@ -25,6 +27,8 @@ LEFT_BY_SWEEPS: Final = 50
 WRITE_WITHIN: Final = 30.0
 """Seconds, with the wait for a turn."""
 SILENT_AFTER: Final = 60.0
+ORPHANED_FOR: Final = 60.0
+"""Seconds. A release write of a remediation that is gone may be applied for so long after it was sent."""
 _RENEWALS_MISSED: Final = 4
 _BREATHE_EVERY: Final = 50
 
@@ -42,6 +46,7 @@ class AgentSweep:
         self._roll = Roll(self._reader)
         self._heard: dict[str, tuple[tuple[str, int], float]] = {}
         """By node: what its agent last said, and since when it has said nothing else."""
+        self._orphans = Sightings()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -118,8 +123,25 @@ class AgentSweep:
         if living is None:
             return
         for one in marked:
-            if one.marker is not None and one.marker.remediation_uid not in living:
+            if one.marker is None or one.marker.remediation_uid in living:
+                continue
+            now = self._runtime.monotonic()
+            unwanted_for = self._orphans.unchanged_for(one.node, one.marker, asked_at=now, answered_at=now)
+            if unwanted_for >= ORPHANED_FOR and await self._is_untainted(one.node):
                 await self._write(write_marker(one.node, one.known, None))
+
+    async def _is_untainted(self, name: str) -> bool:
+        """Whether the Node certainly lacks our out-of-service taint.
+
+        Under that taint its pods are removed by force: the boot gate must stay closed until it is gone.
+        """
+        match await self._reader.node(name):
+            case Present(node):
+                return OUR_TAINT not in node_facts(node).taints
+            case Absent():
+                return True
+            case Unreadable():
+                return False
 
     async def _write(self, request: Request) -> WriteOutcome[Acknowledged]:
         deadline = self._runtime.monotonic() + WRITE_WITHIN

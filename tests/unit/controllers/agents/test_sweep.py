@@ -10,7 +10,7 @@ from nodemend.api.agent_lease import AgentReport, Marker, PeerProposal, Watchdog
 from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
 from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION
 from nodemend.api.node import Node
-from nodemend.controllers.agents.sweep import SILENT_AFTER, SWEEP_EVERY, AgentSweep
+from nodemend.controllers.agents.sweep import ORPHANED_FOR, SILENT_AFTER, SWEEP_EVERY, AgentSweep
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Ok
@@ -240,8 +240,34 @@ def test_a_marker_is_taken_off_when_its_remediation_is_gone(gone: bool) -> None:
         place.api.delete(SELF_REMEDIATION, "a", "default")
 
     place.sweep()
+    assert place.annotation("a", keys.MARKER) is not None  # A release write may still be under way.
+    place.sweep(within=ORPHANED_FOR)
+    place.sweep()
 
     assert (place.annotation("a", keys.MARKER) is None) is gone
+
+
+@pytest.mark.attack("K6")
+@pytest.mark.parametrize("why", ["tainted", "unreadable"])
+def test_a_marker_stays_while_our_out_of_service_taint_may_be_on_the_node(why: str) -> None:
+    place = Place()
+    place.have("a")
+    marker = Marker(node_uid="u", boot_id="a-1", remediation_uid="gone")
+    place.note("a", keys.MARKER, msgspec.json.encode(marker).decode())
+    if why == "tainted":
+        taint = {"key": keys.OUT_OF_SERVICE, "effect": keys.NO_EXECUTE, "value": keys.OUR_TAINT_VALUE}
+        place.api.patch(NODE, "a", {"spec": {"taints": [taint]}})
+    else:
+        place.account.forbidden.add((Method.GET, "nodes"))
+
+    place.sweep(within=ORPHANED_FOR)
+    place.sweep()
+    assert place.annotation("a", keys.MARKER) is not None
+
+    place.account.forbidden.clear()
+    place.api.patch(NODE, "a", {"spec": {"taints": None}})
+    place.sweep()
+    assert place.annotation("a", keys.MARKER) is None
 
 
 def test_a_marked_lease_is_left_alone_otherwise() -> None:

@@ -45,6 +45,12 @@ class FencingWorld:
     def withdraw(self) -> None:
         self.api.delete(SELF_REMEDIATION, SICK, keys.SYSTEM_NAMESPACE)
 
+    def abandon(self) -> None:
+        """By force: without its finalizer it goes at once, whatever it has left behind."""
+        at = (keys.SYSTEM_NAMESPACE, "")
+        self.api.patch(SELF_REMEDIATION, SICK, {"metadata": {"finalizers": None}}, at=at)
+        self.withdraw()
+
     def cut_off(self) -> None:
         """From the API and from its peers."""
         self.sick.machine.connected, self.sick.deaf = False, True

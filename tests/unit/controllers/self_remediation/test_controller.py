@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from nodemend.api.group_versions import NODE
 from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
 
 
@@ -149,3 +150,20 @@ def test_a_node_that_was_never_marked_speaks_on(world: FencingWorld) -> None:
 
     assert all(member.resets == 0 for member in world.rack.members.values())
     assert world.node["metadata"]["name"] == SICK
+
+
+@pytest.mark.attack("K6")
+def test_after_a_remediation_is_abandoned_the_gate_stays_closed_under_our_taint(world: FencingWorld) -> None:
+    world.cut_off()
+    world.ask()
+    world.run_until(lambda: world.out_of_service, 120.0)
+
+    world.abandon()
+    world.sick.machine.connected, world.sick.deaf = True, False
+    world.run(200.0)
+
+    assert world.out_of_service
+    assert world.marker is not None
+    assert world.sick.machine.gated
+    world.api.patch(NODE, SICK, {"spec": {"taints": None}})
+    world.run_until(lambda: not world.sick.machine.gated, 90.0)
