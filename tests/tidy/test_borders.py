@@ -9,8 +9,11 @@ MAY_CATCH_ANYTHING = {
     "agent/peer_client_shell.py": {"_ask_or_silent"},
     "agent/peer_desk_loop.py": {"_read_lease"},
     "agent/front_door_shell.py": {"_let_in"},
+    "kube/http_shell.py": {"_by_deadline", "read"},
+    "kube/other_cluster_shell.py": {"connect"},
+    "controllers/machine_health_check/workload_cluster.py": {"_once_or_trouble"},
 }
-"""One faulty key, one peer, one caller: it ends that conversation and nothing else."""
+"""One key, one peer, one caller, one server, one cluster: its data ends that one conversation."""
 ANYTHING = {"Exception", "BaseException"}
 
 

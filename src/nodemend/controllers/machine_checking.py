@@ -33,6 +33,7 @@ from nodemend.controllers.machine_health_check.workload_clusters import Workload
 from nodemend.decide.facts import Unreadable
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.etcd_pod_record import EtcdPodRecord
+from nodemend.kube.foreign_nodes import foreign_nodes
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import MachineRecord
 from nodemend.kube.node_record import NodeRecord, NodeWire
@@ -116,7 +117,7 @@ class MachineChecking:
                     secrets=KubeconfigSecrets(ApiClient(transport, runtime), runtime, duty.kubeconfig_suffix),
                     connector=duty.connector,
                     opening=Turn(runtime, OPENED_AT_ONCE),
-                    projection=shared.projection,
+                    projection=foreign_nodes(shared.projection),
                     timings=timings,
                 ),
                 self._fleet,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeAlias, TypeVar, assert_never
+from typing import Final, Generic, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
@@ -10,6 +10,10 @@ from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
 from nodemend.kube.json_decoding import UNREADABLE, decoder_of
 
 T = TypeVar("T")
+
+LONGEST_MESSAGE: Final = 8192
+"""Characters of what a server says went wrong. What is longer is cut."""
+LONGEST_WAIT: Final = 86400.0
 
 
 class Reason(StrEnum):
@@ -101,7 +105,8 @@ class Status(msgspec.Struct, frozen=True):
 
     @property
     def retry_after(self) -> float | None:
-        return self.details.retry_after_seconds if self.details else None
+        asked = self.details.retry_after_seconds if self.details else None
+        return None if asked is None else min(max(asked, 0.0), LONGEST_WAIT)
 
     @property
     def guards_a_disruption_budget(self) -> bool:
@@ -125,9 +130,14 @@ _BY_CODE = {
 def read_status(body: bytes) -> Status:
     """The Status in a body; what is none (a proxy's page, a cut body) becomes the message of one."""
     try:
-        return decoder_of(Status).decode(body)
+        status = decoder_of(Status).decode(body)
     except UNREADABLE:
         return Status(message=body[:200].decode(errors="replace"))
+    if len(status.message) <= LONGEST_MESSAGE and len(status.reason) <= LONGEST_MESSAGE:
+        return status
+    return msgspec.structs.replace(
+        status, message=status.message[:LONGEST_MESSAGE], reason=status.reason[:LONGEST_MESSAGE]
+    )
 
 
 def judge_read(reply: Reply, kind: type[T]) -> ReadOutcome[T]:

@@ -1,12 +1,14 @@
 """Where an API server is, how we know it, and how it knows us. Values only; nothing here reads a file."""
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from nodemend.kube.exec_plugin import ExecPlugin
 
 SERVICE_ACCOUNT_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount"
 
+LONGEST_SERVER = 2048
+"""Characters of an address."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -95,10 +97,22 @@ def in_cluster(host: str, port: str, directory: str = SERVICE_ACCOUNT_DIRECTORY)
     )
 
 
+def server_of(text: str) -> SplitResult:
+    """The parts of a server's address. Raises CredentialsError for one that is none."""
+    if len(text) > LONGEST_SERVER or not text.isprintable() or " " in text:
+        raise CredentialsError(f"server {text[:100]!r} is not an http or https address")
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # Only asking for it tells whether it is one.
+    except ValueError as error:
+        raise CredentialsError(f"server {text!r} is not an http or https address: {error}") from error
+    return parts
+
+
 def checked(connection: Connection) -> Connection:
     """The connection with its cautions. Raises CredentialsError for one that would leak or cannot work."""
     endpoint = connection.endpoint
-    parts = urlsplit(endpoint.server)
+    parts = server_of(endpoint.server)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise CredentialsError(f"server {endpoint.server!r} is not an http or https address")
     if not endpoint.encrypted and parts.hostname not in _LOOPBACK:

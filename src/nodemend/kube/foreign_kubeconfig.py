@@ -6,12 +6,12 @@ or bring us down. So only what stands in the text itself is taken, and only from
 
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import msgspec
 import yaml
 
-from nodemend.kube.credentials import Connection, CredentialsError
+from nodemend.kube.credentials import Connection, CredentialsError, server_of
+from nodemend.kube.json_decoding import unreadable_because
 from nodemend.kube.kubeconfig import Chosen, connection_of, find_context
 from nodemend.kube.kubeconfig_wire import KubeconfigFile, User
 
@@ -27,7 +27,7 @@ def read_foreign_kubeconfig(text: str) -> Connection:
     try:
         file = msgspec.convert(_load(text) or {}, KubeconfigFile)
     except msgspec.ValidationError as error:
-        raise CredentialsError(f"it is no kubeconfig: {error}") from error
+        raise CredentialsError(f"it is no kubeconfig: {unreadable_because(error)}") from error
     chosen = find_context([("", file)])
     for what, is_said in _refused(chosen).items():
         if is_said:
@@ -37,7 +37,7 @@ def read_foreign_kubeconfig(text: str) -> Connection:
 
 def _refused(chosen: Chosen) -> Mapping[str, bool]:
     cluster, user = chosen.cluster, chosen.user or User()
-    server = urlsplit(cluster.server)
+    server = server_of(cluster.server)
     return {
         "names a program to run (exec)": user.exec_ is not None,
         "names a program to run (auth-provider)": user.auth_provider is not None,
@@ -75,6 +75,9 @@ def _refuse_unplain(text: str) -> None:
     for event in yaml.parse(text, _LOADER):
         if isinstance(event, yaml.AliasEvent):
             raise CredentialsError("it repeats itself by aliases")
+        if getattr(event, "tag", None) is not None:
+            # A tag asks for a type: what its constructor raises for a text of another form is not documented.
+            raise CredentialsError("it has a YAML tag, which no kubeconfig needs")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -17,10 +17,25 @@ class Gathering(Generic[W, R]):
     def __init__(self, projection: Projection[W, R], cache: ObjectCache[R]) -> None:
         self._projection = projection
         self._cache = cache
+        self._pages = self._octets = 0
         self.records: dict[str, R] = {}
         self.unreadable: dict[str, str] = {}
         self.garbage = ""
         """Why what was gathered is worth nothing, if so."""
+
+    def weigh(self, data: bytes, *, page: bool = True) -> bool:
+        """Whether the list is within its limits with these bytes, which are not read yet."""
+        self._pages += page
+        self._octets += len(data)
+        limits = self._projection.limits
+        for what, count, most in (
+            ("objects", len(self.records) + len(self.unreadable), limits.objects),
+            ("pages", self._pages, limits.pages),
+            ("bytes", self._octets, limits.octets),
+        ):
+            if count > most:
+                self.garbage = f"a list of more than {most} {what}"
+        return not self.garbage
 
     def take_page(self, page: ListPage[W] | Garbage) -> None:
         if isinstance(page, Garbage):

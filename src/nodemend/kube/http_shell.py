@@ -22,9 +22,16 @@ from nodemend.kube.ports import Runtime, Stream, StreamEnded, StreamSilent
 
 T = TypeVar("T")
 
-# A page of 500 objects is some megabytes. More than this is not an answer to anything that we ask.
-_LONGEST_BODY_BYTES = 256 * 1024 * 1024
+LONGEST_BODY = 256 * 1024 * 1024
+"""Bytes of one answer by our own API server. A page of 500 objects is some megabytes."""
+LONGEST_DATE = 64
+"""Characters. An HTTP date has 29."""
+LONGEST_WAIT = 86400.0
+"""Seconds that a server may ask us to wait for."""
+_LAST_MOMENT = 253402300799.0
+"""The end of the year 9999."""
 _READ_BUFFER_BYTES = 1024 * 1024
+_LONGEST_REASON = 500
 _UNLIMITED = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
 
 
@@ -100,13 +107,20 @@ class HttpTransport:
     """
 
     def __init__(
-        self, credentials: Credentials, runtime: Runtime, *, connections: int = 32, kept: bool = True
+        self,
+        credentials: Credentials,
+        runtime: Runtime,
+        *,
+        connections: int = 32,
+        kept: bool = True,
+        longest_body: int = LONGEST_BODY,
     ) -> None:
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_create_end.append(_note_connection)
         tracing.on_connection_reuseconn.append(_note_connection)
         self._credentials = credentials
         self._runtime = runtime
+        self._longest_body = longest_body
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=connections, force_close=not kept),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -145,7 +159,7 @@ class HttpTransport:
                 return await act(request, fate)
         except TimeoutError:
             why = "no answer by the deadline" if fate.may_have_left else "no connection by the deadline"
-        except (aiohttp.ClientError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - what one server says must end one request; see tests/tidy
             why = _explain(error)
         return Unanswered(why) if fate.may_have_left else Unsent(why)
 
@@ -154,7 +168,7 @@ class HttpTransport:
         if isinstance(response, Unsent):
             return response
         async with response:
-            return await _whole(response)
+            return await _whole(response, self._longest_body)
 
     async def _open(self, request: Request, fate: _Fate) -> Stream | Reply:
         response = await self._ask(request, fate)
@@ -163,7 +177,7 @@ class HttpTransport:
         if response.status == 200:
             return HttpStream(response)
         async with response:
-            return await _whole(response)
+            return await _whole(response, self._longest_body)
 
     async def _ask(self, request: Request, fate: _Fate) -> aiohttp.ClientResponse | Unsent:
         presented = await self._credentials.present()
@@ -203,7 +217,7 @@ class HttpStream:
                     data = await content.readany()
         except TimeoutError:
             return StreamSilent()
-        except (aiohttp.ClientError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - what one server says must end one stream; see tests/tidy
             return StreamEnded(clean=False, why=_explain(error))
         return data or StreamEnded(clean=True, why="the server closed the stream")
 
@@ -215,14 +229,16 @@ class HttpStream:
         self._response.close()
 
 
-async def _whole(response: aiohttp.ClientResponse) -> Reply:
+async def _whole(response: aiohttp.ClientResponse, longest: int) -> Reply:
     pieces: list[bytes] = []
     length = 0
     while piece := await response.content.readany():
         pieces.append(piece)
         length += len(piece)
-        if length > _LONGEST_BODY_BYTES:
-            return Unanswered(f"the answer is longer than {_LONGEST_BODY_BYTES} bytes")
+        if length > longest:
+            # Its connection is of no use any more: the rest would have to be read first.
+            response.close()
+            return Unanswered(f"the answer is longer than {longest} bytes")
     server_time = read_http_date(response.headers.get("Date", ""))
     retry_after = read_retry_after(response.headers.get("Retry-After", ""), server_time)
     return Answer(response.status, b"".join(pieces), retry_after, server_time)
@@ -230,21 +246,26 @@ async def _whole(response: aiohttp.ClientResponse) -> Reply:
 
 def read_http_date(text: str) -> float | None:
     """Seconds since the epoch, or None for what is no HTTP date."""
-    try:
-        return parsedate_to_datetime(text).timestamp()
-    except ValueError:
+    if not text.isascii() or len(text) > LONGEST_DATE:
         return None
+    try:
+        moment = parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+    return moment if 0.0 <= moment <= _LAST_MOMENT else None
 
 
 def read_retry_after(text: str, server_time: float | None) -> float | None:
     """Seconds to wait: a number, or a date, which only means something beside the server's own clock."""
-    if text.strip().isdecimal():
-        return float(text)
+    number = text.strip()
+    if len(number) <= LONGEST_DATE and number.isascii() and number.isdigit():
+        return min(float(number), LONGEST_WAIT)
     until = read_http_date(text)
     if until is None or server_time is None:
         return None
-    return max(until - server_time, 0.0)
+    return min(max(until - server_time, 0.0), LONGEST_WAIT)
 
 
 def _explain(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = str(error)[:_LONGEST_REASON]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -15,6 +15,8 @@ CONNECTIONS: Final = 4
 """To one cluster: a watch, a list, and reads beside them."""
 
 
+LONGEST_FOREIGN_BODY: Final = 32 * 1024 * 1024
+"""Bytes of one answer: 64 KB for each Node of a full page, where 14 are usual."""
 _TLS_BUFFER_BYTES: Final = 16 * 1024
 """One record of TLS."""
 
@@ -43,6 +45,13 @@ class HttpConnector:
         self._runtime = runtime
 
     async def connect(self, kubeconfig: str) -> HttpTransport | CannotConnect:
+        """The text is another party's: whatever it raises is that cluster's trouble alone."""
+        try:
+            return await self._connect(kubeconfig)
+        except Exception as error:  # noqa: BLE001 - one cluster's data must not end the checker; see tests/tidy
+            return CannotConnect(f"it cannot be read ({type(error).__name__})")
+
+    async def _connect(self, kubeconfig: str) -> HttpTransport | CannotConnect:
         try:
             connection = read_foreign_kubeconfig(kubeconfig)
         except CredentialsError as error:
@@ -53,4 +62,10 @@ class HttpConnector:
             await credentials.close()
             return CannotConnect(presented.why)
         # A watch on the connection of a list would hold what that list had needed for as long as it lives.
-        return HttpTransport(credentials, self._runtime, connections=CONNECTIONS, kept=False)
+        return HttpTransport(
+            credentials,
+            self._runtime,
+            connections=CONNECTIONS,
+            kept=False,
+            longest_body=LONGEST_FOREIGN_BODY,
+        )

@@ -8,12 +8,14 @@ import msgspec
 
 from nodemend.api.group_versions import Resource
 from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Ok, ReadFailure, ReadOutcome, Reason, Refused
+from nodemend.kube.api_outcome import Ok, ReadFailure, ReadOutcome, Reason, Refused, Undecodable
 from nodemend.kube.api_request import EVERYTHING, Selection, list_page
 
 T = TypeVar("T")
 
 PAGE_SIZE = 500
+MOST_PAGES = 4_000
+"""Of one list, with those of its restarts."""
 _MOST_RESTARTS = 3
 
 
@@ -56,7 +58,7 @@ async def pages(
 ) -> AsyncIterator[Page[T] | Restarted | ReadFailure]:
     """Page after page. A failure is the last thing yielded; an expired list restarts a few times first."""
     token, restarts = "", 0
-    while True:
+    for _ in range(MOST_PAGES):
         request = list_page(resource, of, limit=limit, token=token)
         match await client.read(request, list_of(kind), deadline=deadline):
             case Ok(page):
@@ -70,6 +72,7 @@ async def pages(
             case failure:
                 yield failure
                 return
+    yield Undecodable(f"a list of more than {MOST_PAGES} pages")
 
 
 async def list_all(

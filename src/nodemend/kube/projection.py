@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from nodemend.api.group_versions import Resource
 from nodemend.api.object_meta import ObjectMeta
@@ -35,6 +35,21 @@ W = TypeVar("W", bound=Wire)
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListLimits:
+    """How much one list may be. A list that is more is not taken, and nothing of it is kept."""
+
+    objects: int = 1_000_000
+    pages: int = 4_000
+    octets: int = 16 * 1024**3
+
+
+OWN_LIST: Final = ListLimits()
+"""Of our own API server. 100,000 Nodes are 200 pages and 1.4 GB."""
+FOREIGN_LIST: Final = ListLimits(objects=8_000, pages=200, octets=128 * 1024**2)
+"""Of a workload cluster's API server. 5,000 Nodes are 10 pages and 70 MB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Projection(Generic[W, R]):
     """From bytes to record.
@@ -50,6 +65,7 @@ class Projection(Generic[W, R]):
     project: Callable[[W, R | None], R]
     uid_of: Callable[[R], str]
     streamed: bool = True
+    limits: ListLimits = OWN_LIST
 
 
 class _HasObjectMeta(Protocol):

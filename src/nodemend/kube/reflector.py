@@ -193,6 +193,8 @@ class Reflector(Generic[W, R]):
         if reply.status != 200:
             goal = Relist() if reply.status in _NO_SUCH_VERSION else state
             return self._wait(_explain(reply), goal, reply.retry_after)
+        if not state.gathering.weigh(reply.body):
+            return self._wait(state.gathering.garbage, Relist())
         if token := self._decoder.next_page(reply.body):
             return self._ask_page(Paging(state.began_at, state.gathering, token, reply.body), now)
         page = self._decoder.page(reply.body)
@@ -205,6 +207,8 @@ class Reflector(Generic[W, R]):
         return self._pursue(Resume(page.metadata.resource_version), now)
 
     def _fill(self, state: Filling[W, R], data: bytes, now: float, changes: list[Change[R]]) -> Command:
+        if not state.gathering.weigh(data, page=False):
+            return self._leave(state, Garbage(state.gathering.garbage), now)
         lines = self._lines(state, data)
         for place, line in enumerate(lines):
             match line:
@@ -249,6 +253,8 @@ class Reflector(Generic[W, R]):
         return ReadStream(self._timings.stall_limit)
 
     def _lines(self, state: Filling[W, R] | Following, data: bytes) -> Sequence[WatchLine[W]]:
+        if len(self.cache) + len(self.unreadable) > self._projection.limits.objects:
+            return [Garbage("more objects than a list may have")]
         try:
             blocks = state.splitter.feed(data)
         except LineTooLongError as error:

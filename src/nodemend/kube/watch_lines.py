@@ -14,6 +14,8 @@ W = TypeVar("W", bound=Wire)
 
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _ITEMS = b',"items":'
+_LONGEST_HEAD = 64 * 1024
+"""Bytes. The token of a next page has some hundred."""
 
 
 class WatchEvent(msgspec.Struct, Generic[W], gc=False):
@@ -117,6 +119,8 @@ class WatchDecoder(Generic[W]):
         end = body.find(_ITEMS)
         if end < 0:
             return ""
+        if end > _LONGEST_HEAD:
+            return ""
         try:
             return decoder_of(_PageHead).decode(body[:end] + b"}").metadata.continue_
         except UNREADABLE:
@@ -168,7 +172,9 @@ class WatchDecoder(Generic[W]):
 
 
 def _versioned(page: ListPage[W]) -> ListPage[W] | Garbage:
-    """A list without a version cannot be followed."""
+    """A list without a version cannot be followed, nor one whose next page has a name without end."""
+    if len(page.metadata.continue_) > _LONGEST_HEAD or len(page.metadata.resource_version) > _LONGEST_HEAD:
+        return Garbage("a page with a token that is too long")
     return page if page.metadata.resource_version else Garbage("a page without a resourceVersion")
 
 

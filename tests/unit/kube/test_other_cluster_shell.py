@@ -63,3 +63,48 @@ def test_what_cannot_be_used_is_told_before_anything_is_sent(
 
     assert isinstance(answer, CannotConnect)
     assert why in answer.why
+
+
+HOSTILE = {
+    "an open bracket": "https://[",
+    "a port that is none": "https://c:port",
+    "a port out of range": "https://c:99999",
+    "a line break": "https://c\n:6443",
+    "a NUL": "https://c\x00",
+    "no end": "https://" + "a" * 5000,
+    "a zone": "https://[fe80::1%25]:1",
+    "a name that is no IDNA": "https://xn--a\u00df..b",
+}
+
+
+@pytest.mark.attack("S5")
+@pytest.mark.parametrize("server", HOSTILE.values(), ids=HOSTILE)
+def test_an_address_of_any_form_is_that_clusters_trouble_alone(server: str) -> None:
+    answer = run(_ask(a_kubeconfig({"token": "t"}, {"server": server})))
+
+    assert isinstance(answer, CannotConnect | Unsent)
+
+
+@pytest.mark.attack("S5")
+@pytest.mark.parametrize(
+    "more",
+    ["extra: !!timestamp x", "extra: !!int x", "extra: !!float []", "!!set {a}: b", "extra: !!binary '!'"],
+)
+def test_a_tag_is_refused_with_words(more: str) -> None:
+    answer = run(_ask(f"{a_kubeconfig({'token': 't'}, {})[:-1]}, {more}}}"))
+
+    assert isinstance(answer, CannotConnect)
+    assert "tag" in answer.why or "no YAML" in answer.why
+
+
+@pytest.mark.attack("S5")
+def test_whatever_reading_a_kubeconfig_raises_is_told() -> None:
+    class Odd(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            raise ArithmeticError
+
+    answer = run(_ask(Odd("x")))
+
+    assert answer == CannotConnect("it cannot be read (ArithmeticError)")

@@ -33,6 +33,8 @@ READS_AT_ONCE: Final = 2
 """Of single Nodes, from one cluster: workers that wait for it are missing to all others."""
 BACKOFF: Final = Backoff(first=2.0, most=60.0, spread=0.5)
 _LOOK_FOR_LIST_EVERY: Final = 0.1
+UNHANDLED: Final = "what its API server or its kubeconfig says cannot be handled"
+_LONGEST_DETAIL: Final = 300
 CONNECTING: Final = Trouble("it is being connected to")
 
 
@@ -76,7 +78,7 @@ class WorkloadCluster:
         failures = 0
         while True:
             began = self._runtime.monotonic()
-            self.trouble = await self._once()
+            self.trouble = await self._once_or_trouble()
             steady = self._lived_since(began)
             failures = 1 if steady else failures + 1
             await self._runtime.sleep(BACKOFF.delay(failures, self._runtime.random()))
@@ -105,6 +107,13 @@ class WorkloadCluster:
         elif self._is_lost(self._line, now):
             self._doubt.set()
         return self.trouble if self._silent_for(now) > UNSEEN_AFTER else None
+
+    async def _once_or_trouble(self) -> Trouble:
+        """Its kubeconfig and its API server are another party's: what they raise is its own trouble."""
+        try:
+            return await self._once()
+        except Exception as error:  # noqa: BLE001 - one cluster must not end the checker; see tests/tidy
+            return Trouble(UNHANDLED, f"{type(error).__name__}: {error}"[:_LONGEST_DETAIL])
 
     async def _once(self) -> Trouble:
         """Connect, and follow until that comes to an end; why it did."""

@@ -8,6 +8,8 @@ import pytest
 from nodemend.api.group_versions import SECRET
 from nodemend.controllers.machine_checking import OPENED_AT_ONCE
 from nodemend.testing.api_server.admission import Question
+from nodemend.testing.network import Link
+from nodemend.testing.processes import SimulatedProcess
 from tests.unit.controllers.machine_health_check.machine_world import SPACE
 from tests.unit.controllers.machine_health_check.workload_world import SEEN, WorkloadWorld
 
@@ -139,8 +141,13 @@ def a_kubeconfig(user: dict[str, object], **cluster: object) -> str:
         (a_kubeconfig({"tokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token"}), "names files"),
         (a_kubeconfig({"token": "first"}, **{"insecure-skip-tls-verify": True}), "skips the verification"),
         (a_kubeconfig({"token": "first"}, **{"proxy-url": "http://proxy"}), "names a proxy"),
+        (a_kubeconfig({"token": "first"}, server="https://["), "is not an http or https address"),
+        ("extra: !!timestamp x", "a YAML tag"),
+        # The played connector knows no such address, and raises KeyError.
+        (a_kubeconfig({"token": "first"}, server="https://nowhere.example.com"), "cannot be handled"),
     ],
 )
+@pytest.mark.attack("S5")
 def test_a_secret_that_cannot_be_used_is_told_and_harms_nobody(
     world: WorkloadWorld, text: str, why: str
 ) -> None:
@@ -171,3 +178,29 @@ def test_a_secret_that_is_not_of_its_cluster_is_not_used(
     world.start()
     assert why in world.sightings.of["a"][-1]
     assert links(world, "a") == (0, 0)
+
+
+@pytest.mark.attack("S5")
+def test_whatever_a_conversation_with_one_cluster_raises_the_others_are_seen_and_it_is_tried_again(
+    world: WorkloadWorld,
+) -> None:
+    """Its links raise for a while what no transport should."""
+    hostile, calls = world.clusters["a"], [0]
+    link_for = hostile.link_for
+
+    def odd(process: SimulatedProcess, token: str) -> Link:
+        calls[0] += 1
+        if calls[0] <= 5:
+            raise OverflowError("date value out of range")
+        return link_for(process, token)
+
+    hostile.link_for = odd  # type: ignore[method-assign]  # a fault that nobody has thought of
+    world.start()
+    assert world.sightings.of["a"][-1].startswith("what its API server or its kubeconfig says")
+    assert world.sightings.of["b"][-1] == SEEN
+    world.set_far("b", "b1", "Unknown")
+    world.run(65)
+    assert world.fixes() == ["b1"]
+    world.run(300)
+    assert calls[0] == 6
+    assert world.sightings.of["a"][-1] == SEEN
