@@ -56,3 +56,29 @@ def test_only_listed_functions_catch_anything() -> None:
 def test_a_bare_handler_is_noticed() -> None:
     for words in ("except:", "except Exception:", "except (OSError, BaseException) as error:"):
         assert catches_of(ast.parse(f"def f():\n    try:\n        g()\n    {words}\n        pass")) == {"f"}
+
+
+MAY_SPEAK = {
+    "terminal_shell.py": "makes every line printable",
+    "main.py": "makes every failure printable",
+    "typed_name.py": "makes its question printable",
+    "version.py": "says what is ours alone",
+    "completion.py": "says what is ours alone",
+}
+SPEAKING = {"echo", "secho", "confirm", "prompt", "print", "write", "style"}
+
+
+def test_text_leaves_for_the_terminal_where_it_is_made_printable() -> None:
+    """Node names, reasons and messages are written by others, and may hold escape sequences."""
+    found = {
+        path.name
+        for path in python_files("src/nodemend/cli")
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in SPEAKING
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in ("click", "sys", "console")
+    }
+
+    assert found == set(MAY_SPEAK)

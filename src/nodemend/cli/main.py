@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.telemetry.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -79,14 +80,16 @@ def main(arguments: list[str] | None = None) -> int:
             args=arguments, prog_name="kubectl mend", complete_var=COMPLETE_VARIABLE, standalone_mode=False
         )
     except click.ClickException as error:
+        error.message = printable_lines(error.message)
         error.show()
         return ExitCode.USAGE
     except click.Abort:
         click.echo("Aborted.", err=True)
         return ExitCode.WRONG
     except CommandFailure as failure:
-        click.echo(f"kubectl mend: {failure.message}", err=True)
+        # A message may repeat what others wrote into the cluster.
+        click.echo(f"kubectl mend: {printable(failure.message)}", err=True)
         if failure.next_step:
-            click.echo(f"Next: {failure.next_step}", err=True)
+            click.echo(f"Next: {printable(failure.next_step)}", err=True)
         return failure.code
     return int(ended or ExitCode.FINE)

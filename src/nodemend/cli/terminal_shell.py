@@ -77,6 +77,11 @@ def write_note(line: str) -> None:
     click.echo(printable(line, _LONGEST_LINE), err=True)
 
 
+def ask(question: str) -> None:
+    """A yes or no. Raises click.Abort for no."""
+    click.confirm(printable(question), abort=True, err=True)
+
+
 def width() -> int:
     """How many columns there are: of the terminal, or as COLUMNS says."""
     return shutil.get_terminal_size((_WIDTH_ELSEWHERE, 0)).columns

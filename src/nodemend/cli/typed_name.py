@@ -3,6 +3,7 @@
 import click
 
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.telemetry.printable import printable
 
 
 def ask_for_name(node: str, typed: str | None, *, to: str, undone: str) -> None:
@@ -12,7 +13,9 @@ def ask_for_name(node: str, typed: str | None, *, to: str, undone: str) -> None:
     """
     said = typed
     if said is None:
-        said = click.prompt(f"Type the node's name to {to}", default="", show_default=False, err=True)
+        said = click.prompt(
+            printable(f"Type the node's name to {to}"), default="", show_default=False, err=True
+        )
     if said != node:
         raise CommandFailure(
             ExitCode.USAGE if typed is not None else ExitCode.WRONG, f"{said!r} is not {node}. {undone}"

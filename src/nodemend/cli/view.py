@@ -9,19 +9,28 @@ from math import isfinite
 import msgspec
 
 from nodemend.cli.options import Form
+from nodemend.telemetry.printable import printable_json
 
 
 def as_document(view: object, form: Form) -> str:
     """A view as JSON or YAML, its fields in camelCase as everywhere in Kubernetes."""
     plain = as_plain(view)
     if form is Form.YAML:
-        return msgspec.yaml.encode(plain).decode().rstrip("\n")
-    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
+        return _as_yaml(plain)
+    return printable_json(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
 
 
 def as_line(view: object) -> str:
     """A view as JSON on one line, for a stream of them."""
-    return msgspec.json.encode(as_plain(view)).decode()
+    return printable_json(msgspec.json.encode(as_plain(view)).decode())
+
+
+def _as_yaml(plain: object) -> str:
+    text = msgspec.yaml.encode(plain).decode().rstrip("\n")
+    if text.replace("\n", "").isprintable():
+        return text
+    # JSON is YAML, and has an escape for everything.
+    return printable_json(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
 
 
 def as_plain(value: object) -> object:

@@ -12,11 +12,38 @@ def printable(text: str, most: int = LONGEST_TEXT) -> str:
     Node and condition strings are written by others. A line break in one must not look like our next line,
     and an escape sequence must not reach a terminal.
     """
-    if len(text) > most:
-        text = text[: most - len(_ELLIPSIS)] + _ELLIPSIS
+    text = _cut(text, most)
     if text.isprintable():
         return text
-    return "".join(character if character.isprintable() else _escaped(character) for character in text)
+    escaped = "".join(character if character.isprintable() else _escaped(character) for character in text)
+    return _cut(escaped, most)
+
+
+def printable_lines(text: str) -> str:
+    """The same for a text of several lines that are our own."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def printable_json(document: str) -> str:
+    """The same JSON, with all that does not simply print as an escape. Only texts can hold such a thing."""
+    if document.replace("\n", "").isprintable():
+        return document
+    return "".join(
+        character if character.isprintable() or character == "\n" else _json_escaped(character)
+        for character in document
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - len(_ELLIPSIS)] + _ELLIPSIS
+
+
+def _json_escaped(character: str) -> str:
+    code = ord(character)
+    if code <= 0xFFFF:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
 
 
 def _escaped(character: str) -> str:

@@ -6,7 +6,7 @@ import sys
 import click
 import pytest
 
-from nodemend.cli.exit_codes import ExitCode
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.main import COMMANDS, cli, main
 
 
@@ -89,3 +89,34 @@ def test_the_version_needs_nothing_heavy() -> None:
     )
 
     assert run.stdout.splitlines()[-1] == "[]"
+
+
+ESCAPES = "\x1b]0;pwned\x07\x1b[2J\x1b[31mAll is well\u202e \u009b31m\r\nNext: kubectl delete"
+
+
+@pytest.mark.attack("S15")
+@pytest.mark.parametrize(
+    "failure",
+    [
+        CommandFailure(ExitCode.WRONG, f"the word of anna: {ESCAPES}", next_step=ESCAPES),
+        click.UsageError(ESCAPES),
+        click.BadParameter(ESCAPES),
+        click.FileError(ESCAPES, ESCAPES),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+def test_what_a_failure_repeats_of_others_does_not_act_on_the_terminal(
+    failure: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise failure
+
+    cli.add_command(click.Command("fail", callback=fail))
+    try:
+        main(["fail"])
+    finally:
+        del cli.commands["fail"]
+    shown = capsys.readouterr()
+
+    assert "pwned" in shown.err
+    assert (shown.out + shown.err).replace("\n", "").isprintable()

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from nodemend.cli.options import Form
-from nodemend.cli.view import as_document, as_plain
+from nodemend.cli.view import as_document, as_line, as_plain
 
 
 class Level(StrEnum):
@@ -61,3 +61,16 @@ def test_what_json_has_no_number_for_is_null() -> None:
 def test_what_is_no_view_is_refused() -> None:
     with pytest.raises(TypeError, match="object is no part of a view"):
         as_plain({"x": object()})
+
+
+@pytest.mark.attack("S15")
+@pytest.mark.parametrize("form", [Form.JSON, Form.YAML])
+def test_a_document_holds_nothing_that_acts_on_a_terminal(form: Form) -> None:
+    text = "\x1b[2J\u202e\u009b31m\x7f\U000e0001 end"
+    shown = as_document({"reason": text}, form)
+
+    assert shown.replace("\n", "").isprintable()
+    assert yaml.safe_load(as_document({"reason": "\u202e"}, form)) == {"reason": "\u202e"}
+    if form is Form.JSON:
+        assert json.loads(shown) == {"reason": text}
+    assert as_line({"reason": text}).isprintable()

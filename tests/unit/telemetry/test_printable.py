@@ -1,10 +1,12 @@
 """Text that others wrote cannot act on a terminal or a log."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.telemetry.printable import printable
+from nodemend.telemetry.printable import printable, printable_json
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,15 @@ def test_the_result_always_prints(foreign: str) -> None:
     shown = printable(foreign, most=40)
 
     assert shown.isprintable()
-    assert len(shown) <= 40 * len("\\U0010ffff")
+    assert len(shown) <= 40
+
+
+@given(st.dictionaries(st.text(), st.text()))
+def test_json_stays_the_same_json_and_prints(document: dict[str, str]) -> None:
+    shown = printable_json(json.dumps(document, ensure_ascii=False, indent=2))
+
+    assert json.loads(shown) == document
+    assert shown.replace("\n", "").isprintable()
 
 
 @given(st.text())

@@ -10,7 +10,7 @@ from nodemend.cli.options import ClusterOptions, Form
 from nodemend.cli.run.text import render_ordered, render_preview, render_taken_back
 from nodemend.cli.run.view import OrderedView, OrderView
 from nodemend.cli.run.writing import order, prepare, take_back
-from nodemend.cli.terminal_shell import show, write_lines
+from nodemend.cli.terminal_shell import ask, show, write_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def fulfil(cluster: ClusterOptions, form: Form, wish: Wish) -> None:
         write_lines([*render_preview(shown), ""])
     if not wish.yes and not wish.dry_run:
         past = " past the guard" if wish.past_guard else ""
-        click.confirm(f"Order the remediation of {wish.node}{past}, as {shown.by}?", abort=True, err=True)
+        ask(f"Order the remediation of {wish.node}{past}, as {shown.by}?")
     with_cluster(cluster, lambda connected: order(connected, shown, dry_run=wish.dry_run))
     show(OrderedView(order=shown, dry_run=wish.dry_run), form, render_ordered)
 

@@ -14,7 +14,7 @@ from nodemend.cli.remediations import Remediation, find_open, node_of, open_reme
 from nodemend.cli.stop.text import render
 from nodemend.cli.stop.view import Failed, StopView, stopped_view
 from nodemend.cli.stop.writing import NotStopped, Told, stop
-from nodemend.cli.terminal_shell import show
+from nodemend.cli.terminal_shell import ask, show
 from nodemend.cli.words import spell_names
 from nodemend.decide.explanation import spell_count
 
@@ -94,4 +94,4 @@ def _ask(chosen: list[Remediation], *, everything: bool) -> None:
     named = spell_names([node_of(found) for found in chosen])
     what = f"{spell_count(len(chosen), 'remediation')}" + (f" ({named})" if named else "")
     before = "Pause the whole cluster and stop" if everything else "Stop"
-    click.confirm(f"{before} {what}?", abort=True, err=True)
+    ask(f"{before} {what}?")

@@ -9,7 +9,7 @@ from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option, parse_timeout
 from nodemend.cli.remediations import node_of
-from nodemend.cli.terminal_shell import show, write_note
+from nodemend.cli.terminal_shell import ask, show, write_note
 from nodemend.cli.wind_down.facts import OpenFacts
 from nodemend.cli.wind_down.gather import look_at_open
 from nodemend.cli.wind_down.text import render, render_broken_off
@@ -68,6 +68,4 @@ def command(cluster: ClusterOptions, form: Form, wait: float, *, yes: bool) -> i
 def _ask(facts: OpenFacts) -> None:
     nodes = sorted(node_of(found) for found in facts.remediations)
     what = spell_count(len(nodes), "remediation") + (f" ({spell_names(nodes)})" if nodes else "")
-    click.confirm(
-        f"Pause the whole cluster and end {what}, for Nodemend to be uninstalled?", abort=True, err=True
-    )
+    ask(f"Pause the whole cluster and end {what}, for Nodemend to be uninstalled?")
