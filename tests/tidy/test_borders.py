@@ -11,9 +11,11 @@ MAY_CATCH_ANYTHING = {
     "agent/front_door_shell.py": {"_let_in"},
     "kube/http_shell.py": {"_by_deadline", "read"},
     "kube/other_cluster_shell.py": {"connect"},
+    "kube/kubeconfig.py": {"_parse"},
+    "cli/simulate/documents.py": {"_from_yaml"},
     "controllers/machine_health_check/workload_cluster.py": {"_once_or_trouble"},
 }
-"""One key, one peer, one caller, one server, one cluster: its data ends that one conversation."""
+"""One key, one peer, one caller, one server, one cluster, one file: its data ends that one conversation."""
 ANYTHING = {"Exception", "BaseException"}
 
 

@@ -19,12 +19,12 @@ def parse_time(text: str) -> datetime:
 
 
 def written_moment(text: str | None) -> datetime | None:
-    """None for what is no moment: nothing, or no time, or one without a time zone."""
+    """None for what is no moment: nothing, or no time, or one without a time zone or a year that we count."""
     try:
         moment = parse_time(text or "")
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo is not None else None
 
 
 def _in_utc(moment: datetime) -> datetime:

@@ -1,6 +1,7 @@
 """The entry point of `kubectl mend`. What a command needs is imported when it is called, and not before."""
 
 import importlib
+from io import StringIO
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -80,8 +81,9 @@ def main(arguments: list[str] | None = None) -> int:
             args=arguments, prog_name="kubectl mend", complete_var=COMPLETE_VARIABLE, standalone_mode=False
         )
     except click.ClickException as error:
-        error.message = printable_lines(error.message)
-        error.show()
+        told = StringIO()
+        error.show(file=told)
+        click.echo(printable_lines(told.getvalue()), err=True, nl=False)
         return ExitCode.USAGE
     except click.Abort:
         click.echo("Aborted.", err=True)

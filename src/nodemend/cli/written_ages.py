@@ -19,7 +19,7 @@ class Dated(Protocol):
     def status(self) -> str: ...
 
     @property
-    def last_transition_time(self) -> datetime | None: ...
+    def last_transition_time(self) -> str | None: ...
 
 
 def age_of(text: str | None, now: datetime) -> float | None:
@@ -28,9 +28,10 @@ def age_of(text: str | None, now: datetime) -> float | None:
     return None if moment is None else written_age(moment, now)
 
 
-def written_age(time: datetime | None, now: datetime) -> float:
-    """What has no time, or one to come, is new."""
-    return max((now - time).total_seconds(), 0.0) if time is not None else 0.0
+def written_age(time: datetime | str | None, now: datetime) -> float:
+    """What has no time that can be read, or one to come, is new."""
+    moment = written_moment(time) if isinstance(time, str) else time
+    return max((now - moment).total_seconds(), 0.0) if moment is not None else 0.0
 
 
 def remember_written(ages: ConditionAges, uid: str, conditions: Sequence[Dated], now: datetime) -> None:

@@ -97,7 +97,7 @@ def _parse(source: Source) -> KubeconfigFile:
     try:
         loaded = yaml.safe_load(source.text)
         return msgspec.convert({} if loaded is None else loaded, KubeconfigFile)
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
+    except Exception as error:
         raise CredentialsError(f"{source.path} is not a kubeconfig: {error}") from error
 
 

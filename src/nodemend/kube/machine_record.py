@@ -28,7 +28,8 @@ class MachineCondition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     type: str
     status: str = "Unknown"
     reason: str = ""
-    last_transition_time: datetime | None = None
+    last_transition_time: str | None = None
+    """As it is written."""
 
 
 class OwnerReference(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -17,7 +17,8 @@ class NodeCondition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     type: str
     status: str = "Unknown"
-    last_transition_time: datetime | None = None
+    last_transition_time: str | None = None
+    """As it is written: a kubelet may write any, and one that is no time must not hide its Node."""
 
 
 class NodeTaint(msgspec.Struct, frozen=True, gc=False):

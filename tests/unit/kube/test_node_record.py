@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from nodemend.api.timestamps import written_moment
 from nodemend.kube.node_record import NodeCondition, NodeRecord, NodeTaint, NodeWire, node_records
 
 _DECODER = msgspec.json.Decoder(NodeWire)
@@ -60,7 +61,7 @@ def test_a_record_keeps_what_decisions_read() -> None:
         label_keys=("kubernetes.io/hostname", "zone"),
         label_values=("n1", "a"),
         annotations=(("kept", "yes"),),
-        conditions=(NodeCondition("Ready", "True", datetime(2026, 1, 2, 3, 4, 30, tzinfo=UTC)),),
+        conditions=(NodeCondition("Ready", "True", "2026-01-02T03:04:30Z"),),
         taints=(NodeTaint("k", "NoSchedule"),),
         unschedulable=False,
         provider_id="metal://1",
@@ -158,3 +159,17 @@ def test_labels_that_are_no_texts_make_the_node_unreadable() -> None:
 @pytest.mark.parametrize("nothing", [{}, None])
 def test_no_labels_at_all_are_none(nothing: dict[str, str] | None) -> None:
     assert node_records().project(_wire(metadata__labels=nothing), None).labels == {}
+
+
+@pytest.mark.attack("S18")
+@pytest.mark.parametrize(
+    "time", ["0000-01-01T00:00:00Z", "10000-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00", "", "soon"]
+)
+def test_a_time_that_cannot_be_read_hides_no_node(time: str) -> None:
+    conditions = [{"type": "Ready", "status": "False", "lastTransitionTime": time}]
+    record = node_records().project(_wire(status__conditions=conditions), None)
+
+    ready = record.condition("Ready")
+    assert ready is not None
+    assert ready.status == "False"
+    assert written_moment(ready.last_transition_time) is None

@@ -57,8 +57,8 @@ def _from_yaml(content: bytes) -> list[bytes]:
     try:
         found = [document for document in yaml.load_all(content, loader) if document is not None]
         return [msgspec.json.encode(document) for document in found]
-    except (yaml.YAMLError, RecursionError, TypeError) as error:
-        raise DocumentsError(f"is neither JSON nor YAML: {error}") from error
+    except Exception as error:
+        raise DocumentsError(f"is neither JSON nor YAML: {type(error).__name__}: {error}") from error
 
 
 def _unfold(whole: bytes) -> Iterator[Document]:

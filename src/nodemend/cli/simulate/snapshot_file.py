@@ -10,7 +10,7 @@ from nodemend.api import keys
 from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.api.timestamps import parse_time
+from nodemend.api.timestamps import written_moment
 from nodemend.cli.simulate.documents import Document, DocumentsError, read_documents
 from nodemend.cli.simulate.snapshot import Snapshot, asked_by, guess_kind, with_uid
 from nodemend.controllers.checking.remedies import RemedyKind
@@ -88,8 +88,8 @@ def _taken_at(nodes: Iterable[_Node]) -> datetime | None:
     """Times of one form compare as texts do, and thousands of them need not be read."""
     conditions = [condition for node in nodes for condition in node.status.conditions]
     beat = max((condition.last_heartbeat_time or "" for condition in conditions), default="")
-    times = [condition.last_transition_time for condition in conditions if condition.last_transition_time]
-    try:
-        return max([*times, parse_time(beat)] if beat else times, default=None)
-    except (ValueError, TypeError) as error:
-        raise DocumentsError(f"has a time in it that cannot be read: {error}") from error
+    written = {condition.last_transition_time for condition in conditions}
+    times = [moment for text in written if (moment := written_moment(text)) is not None]
+    if beat and (beaten := written_moment(beat)) is None:
+        raise DocumentsError(f"has a time in it that cannot be read: {beat[:40]!r}")
+    return max([*times, beaten] if beat and beaten else times, default=None)

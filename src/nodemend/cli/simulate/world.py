@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
+from nodemend.api.timestamps import print_micro_time
 from nodemend.cli.simulate.invention import Symptom
 from nodemend.cli.simulate.remediations import Remediations, remedies_of
 from nodemend.cli.simulate.snapshot import Snapshot
+from nodemend.cli.written_ages import written_age
 from nodemend.controllers.checking.guarding import Moment
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.node_health_check import gather
@@ -87,7 +89,7 @@ class World:
         if node is None:
             return
         kept = tuple(one for one in node.conditions if statuses.get(one.type, one.status) == one.status)
-        known, at = {one.type for one in kept}, self.moment(now).wall
+        known, at = {one.type for one in kept}, print_micro_time(self.moment(now).wall)
         new = tuple(
             NodeCondition(type_, str(status), at) for type_, status in statuses.items() if type_ not in known
         )
@@ -117,8 +119,8 @@ def _cache(records: dict[str, R], uid_of: Callable[[R], str]) -> ObjectCache[R]:
     return cache
 
 
-def _age(changed: datetime | None, now: datetime) -> int:
-    return max(int((now - changed).total_seconds()), 0) if changed is not None else 0
+def _age(changed: str | None, now: datetime) -> int:
+    return int(written_age(changed, now))
 
 
 def _well(type_: str, status: str) -> ConditionStatus:

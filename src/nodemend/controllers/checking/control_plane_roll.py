@@ -51,9 +51,16 @@ class ControlPlaneRoll:
         """What the guard asks about a member; None for a node that is none."""
         if node not in self._ready:
             return None
-        others = {name: ready for name, ready in self._ready.items() if name != node}
-        busy = sorted(under_remediation & others.keys())
-        return ControlPlane(len(self._ready), sum(others.values()), busy[0] if busy else "")
+        busy = sorted((under_remediation & self._ready.keys()) - {node})
+        named = busy[0] if busy else ""
+        # A kubelet can make a Pod that looks like etcd's, and cannot give its Node the label. So members by
+        # Pod alone must not make up a majority for one with the label: the lesser of both counts.
+        sets = [set(self._ready)] + ([self._labelled & self._ready.keys()] if node in self._labelled else [])
+        around = [
+            ControlPlane(len(members), sum(self._ready[name] for name in members - {node}), named)
+            for members in sets
+        ]
+        return min(around, key=lambda one: 2 * one.others_ready - one.total)
 
     def _enter(self, name: str, *, ready: bool) -> None:
         if name in self._labelled or name in self._hosts or name in self._silent_hosts:

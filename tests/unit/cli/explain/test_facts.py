@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from nodemend.api.conditions import ConditionStatus
+from nodemend.api.timestamps import print_time
 from nodemend.cli.explain.facts import conditions_by_writing, lease_by_writing
 from nodemend.decide.facts import LeaseFacts
 from nodemend.decide.node_health import ConditionSeen
@@ -16,10 +17,10 @@ NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 
 def test_a_condition_is_as_old_as_it_says() -> None:
     conditions = (
-        NodeCondition("Ready", "Unknown", NOW.replace(hour=11)),
-        NodeCondition("Later", "True", NOW.replace(hour=13)),
+        NodeCondition("Ready", "Unknown", print_time(NOW.replace(hour=11))),
+        NodeCondition("Later", "True", print_time(NOW.replace(hour=13))),
         NodeCondition("Undated", "False"),
-        NodeCondition("Strange", "Perhaps", NOW),
+        NodeCondition("Strange", "Perhaps", print_time(NOW)),
     )
     record = replace(node("edge-1"), conditions=conditions)
 

@@ -105,14 +105,18 @@ def test_a_policy_of_another_name_is_none() -> None:
         (b"a: [", "is neither JSON nor YAML"),
         (b"{}", "does not say its kind"),
         (as_list([policy()]), "has no nodes in it"),
-        (as_list([node("n1", since="yesterday")]), "has a Node of v1 that cannot be read"),
-        (as_list([node("n1", since="2026-01-31T12:00:00")]), "has a time in it that cannot be read"),
+        (b"a: !!timestamp x", "is neither JSON nor YAML"),
+        (b"a: !!int x", "is neither JSON nor YAML"),
+        (b"a: !!timestamp 99999-01-01", "is neither JSON nor YAML"),
+        (b"? [a]\n: b", "is neither JSON nor YAML"),
+        (b"a: &a [*a]", "is neither JSON nor YAML"),
         (
             as_list([node("n1"), check("c", remedies=[])]),
             "has a NodeHealthCheck of nodemend.io/v1alpha1 that",
         ),
     ],
 )
+@pytest.mark.attack("S18")
 def test_what_cannot_be_read_is_said_in_a_sentence(content: bytes, wrong: str) -> None:
     with pytest.raises(DocumentsError, match=wrong):
         read_snapshot(content, "x", NOON)
@@ -124,3 +128,13 @@ def test_the_order_of_fields_does_not_matter() -> None:
     )
     (found,) = read_documents(turned.encode())
     assert (found.api_version, found.kind) == ("v1", "Node")
+
+
+@pytest.mark.attack("S18")
+@pytest.mark.parametrize(
+    "since", ["yesterday", "2026-01-31T12:00:00", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00"]
+)
+def test_a_node_with_a_time_that_cannot_be_read_is_a_node(since: str) -> None:
+    found = read_snapshot(as_list([node("n1"), node("n2", since=since)]), "x", NOON)
+
+    assert set(found.nodes) == {"n1", "n2"}

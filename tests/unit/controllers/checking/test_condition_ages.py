@@ -1,6 +1,6 @@
 """A condition's age is how long we have seen just that transition."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,9 +10,9 @@ from nodemend.decide.node_health import ConditionSeen
 from nodemend.kube.node_record import NodeCondition
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-UNKNOWN = NodeCondition("Ready", "Unknown", NOON)
-BACK = NodeCondition("Ready", "True", NOON + timedelta(minutes=5))
-UNKNOWN_AGAIN = NodeCondition("Ready", "Unknown", NOON + timedelta(minutes=6))
+UNKNOWN = NodeCondition("Ready", "Unknown", "12:00")
+BACK = NodeCondition("Ready", "True", "12:05")
+UNKNOWN_AGAIN = NodeCondition("Ready", "Unknown", "12:06")
 
 
 def age(ages: ConditionAges, condition: NodeCondition, now: float) -> float:

@@ -3,7 +3,9 @@
 import pytest
 
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
+from nodemend.decide.facts import Present
 from nodemend.decide.guard_facts import ControlPlane
+from nodemend.decide.storm_guard import spare_quorum
 from tests.unit.controllers.node_health_check.node_worlds import a_node
 
 NODES = {name: a_node(name, Ready="True") for name in "abc"}
@@ -82,7 +84,7 @@ def test_it_does_not_matter_whether_pods_or_nodes_are_seen_first() -> None:
 def test_labels_and_pods_tell_of_the_same_member_once_and_one_of_them_is_enough() -> None:
     roll = hosting("a", "b")
     roll.observe(a_node("a", {CONTROL_PLANE: ""}, Ready="True"))
-    assert roll.around("a", frozenset()) == ControlPlane(total=2, others_ready=1, busy="")
+    assert roll.around("b", frozenset()) == ControlPlane(total=2, others_ready=1, busy="")
     roll.note_etcd(frozenset("b"), NODES.get)
     assert roll.has("a")
     roll.observe(a_node("a", {}, Ready="True"))
@@ -110,3 +112,20 @@ def test_a_pod_whose_node_is_gone_counts_as_a_member_that_is_not_ready() -> None
     assert roll.around("b", frozenset()) == ControlPlane(total=2, others_ready=0, busy="")
     roll.note_etcd(frozenset("b"), {"b": NODES["b"]}.get)
     assert not roll.has("a")
+
+
+@pytest.mark.attack("S18")
+def test_kubelets_that_claim_to_run_etcd_make_up_no_majority_for_a_labelled_member() -> None:
+    """Two of three members are lost; ten workers make a mirror Pod each that looks like etcd's."""
+    roll = a_roll(a="Unknown", b="Unknown", c="True")
+    workers = {f"w{number}": a_node(f"w{number}", Ready="True") for number in range(10)}
+    for worker in workers.values():
+        roll.observe(worker)
+    roll.note_etcd(frozenset(workers), workers.get)
+
+    assert roll.around("a", frozenset()) == ControlPlane(total=3, others_ready=1, busy="")
+    assert spare_quorum(Present(roll.around("c", frozenset()) or NONE)) is not None
+    assert roll.around("w0", frozenset()) == ControlPlane(total=13, others_ready=10, busy="")
+
+
+NONE = ControlPlane(total=0, others_ready=0, busy="")
