@@ -4,11 +4,37 @@ from functools import partial
 from typing import Any, Final
 
 from controlplane.api import Api
-from nodemend.api.keys import AGENT_NAMESPACE
+from nodemend.api.keys import AGENT_NAMESPACE, EXCLUDE, MEDIK8S_EXCLUDE
 from tests.refusals.agent_cluster import LEASES, TOKEN, AgentCluster, lease, patch_annotations
 from tests.refusals.trial import Trial
 
 _RENEWAL: Final = {"spec": {"renewTime": "2026-01-31T12:00:00.000000Z"}}
+
+
+def exclusion(cluster: AgentCluster, trial: Trial) -> None:
+    """A kubelet writes its own Node, but for what takes that out of our care."""
+    says = "A kubelet does not change nodemend.io/exclude"
+    api, path = cluster.nodes["node-1"], "/api/v1/nodes/node-1"
+    for where in (path, f"{path}/status"):
+        for kind, key in (
+            ("labels", EXCLUDE),
+            ("annotations", EXCLUDE),
+            ("labels", MEDIK8S_EXCLUDE),
+        ):
+            for value in ("true", "", "false"):
+                change = {"metadata": {kind: {key: value}}}
+                trial.refuses(f"{kind} {key}={value!r} at {where}", partial(api.patch, where, change), says)
+    trial.accepts(
+        "another label by a kubelet",
+        lambda: api.patch(path, {"metadata": {"labels": {"example.com/a": "b"}}}),
+    )
+    by_person = {"metadata": {"labels": {EXCLUDE: "true"}}}
+    trial.accepts("the exclusion by a person", lambda: cluster.chief.patch(path, by_person))
+    taken_off = {"metadata": {"labels": {EXCLUDE: None}}}
+    trial.refuses("a person's exclusion taken off by a kubelet", lambda: api.patch(path, taken_off), says)
+    ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    trial.accepts("a kubelet's status beside it", lambda: api.patch(f"{path}/status", ready))
+    trial.accepts("the exclusion taken off by a person", lambda: cluster.chief.patch(path, taken_off))
 
 
 def nodes_own(cluster: AgentCluster, trial: Trial) -> None:

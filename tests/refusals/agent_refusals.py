@@ -11,13 +11,13 @@ from typing import Final
 from tests.refusals.agent_cluster import AgentCluster, agent_cluster
 from tests.refusals.agent_everything_else import everything_else
 from tests.refusals.agent_leases import leases
-from tests.refusals.agent_nodes import nodes_by_policy, nodes_own
+from tests.refusals.agent_nodes import exclusion, nodes_by_policy, nodes_own
 from tests.refusals.agent_requests import requests
 from tests.refusals.trial import Trial
 
 AT_LEAST: Final = 200
 Chapter = Callable[[AgentCluster, Trial], None]
-CHAPTERS: Final[tuple[Chapter, ...]] = (requests, everything_else, leases, nodes_own)
+CHAPTERS: Final[tuple[Chapter, ...]] = (requests, everything_else, leases, nodes_own, exclusion)
 """`leases` makes those that `nodes_own` looks at."""
 
 
