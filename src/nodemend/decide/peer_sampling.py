@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, islice, zip_longest
@@ -11,13 +11,19 @@ from operator import itemgetter
 from typing import Final, Protocol, TypeVar
 
 MOST_PEERS: Final = 15
+WINDOW: Final = 2 * MOST_PEERS
+"""Candidates of one node. Larger windows spread peers better over failure domains, and let a node that claims
+a domain of its own into more lists."""
 FIRST_ROUND: Final = 3
 """At least so many in the first round, where there are so many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A node whose agent answers. `domain` is what fails together: a zone, a rack; empty if unknown."""
+    """A node whose agent answers. `domain` is what fails together: a zone, a rack; empty if unknown.
+
+    The node's own kubelet may have written it: it spreads peers, and decides nothing else.
+    """
 
     name: str
     uid: str
@@ -35,43 +41,31 @@ N = TypeVar("N", bound=Named)
 
 
 class PeerRing:
-    """All nodes whose agents answer, each at a place of its own on a ring, one ring for each failure domain.
+    """All nodes whose agents answer, each at a place of its own on one ring.
 
-    A node's peers are those who come next after its place: so who comes or goes changes one place of a few
-    lists, everybody is asked about equally often, and 100,000 lists are made as fast as 100,000 places.
+    A node's candidates are the WINDOW members that come next after its place; its peers are taken from them in
+    turns of failure domains. So a member is a candidate of WINDOW others at most, and its in-degree never
+    exceeds twice the average, whatever its labels say: a kubelet may write its own zone label
+    (docs/decisions/0065). A node that joins or leaves changes WINDOW lists at most, each by two peers at most.
     """
 
     def __init__(self, candidates: Iterable[Peer]) -> None:
-        by_domain: defaultdict[str, list[tuple[bytes, Peer]]] = defaultdict(list)
-        for one in candidates:
-            by_domain[one.domain].append((_place(one.name), one))
-        self._rings = [
-            _Ring(_place(domain), tuple(sorted(members, key=itemgetter(0))))
-            for domain, members in by_domain.items()
-        ]
-        self._rings.sort(key=lambda ring: ring.place)
+        self._members = sorted(((_place(one.name), one) for one in candidates), key=itemgetter(0))
 
     def peers_of(self, node: str) -> tuple[Peer, ...]:
         """At most MOST_PEERS, in turns of failure domains; never the node itself."""
-        if not self._rings:
-            return ()
-        # By number, not by place: domains seldom come or go, and places are not equally far apart.
-        begin = int.from_bytes(_place(node)) % len(self._rings)
-        rings = (*self._rings[begin:], *self._rings[:begin])[:MOST_PEERS]
-        in_turns = zip_longest(*(ring.next_to(node) for ring in rings))
+        by_domain: defaultdict[str, list[Peer]] = defaultdict(list)
+        for one in self._next_to(node):
+            by_domain[one.domain].append(one)
+        # Domains take turns in the order in which they come on the ring: no order of their own to claim.
+        in_turns = zip_longest(*by_domain.values())
         return tuple(islice((one for one in chain.from_iterable(in_turns) if one is not None), MOST_PEERS))
 
-
-@dataclass(frozen=True, slots=True)
-class _Ring:
-    place: bytes
-    members: tuple[tuple[bytes, Peer], ...]
-
-    def next_to(self, node: str) -> Iterator[Peer]:
-        """Those who come next after its place, which is another one on every ring."""
-        begin = bisect_left(self.members, _place(node, self.place), key=itemgetter(0))
-        around = chain(islice(self.members, begin, None), islice(self.members, begin))
-        return islice((one for _, one in around if one.name != node), MOST_PEERS)
+    def _next_to(self, node: str) -> list[Peer]:
+        begin = bisect_left(self._members, _place(node), key=itemgetter(0))
+        end = begin + WINDOW + 1
+        around = (*self._members[begin:end], *self._members[: min(begin, max(0, end - len(self._members)))])
+        return [one for _, one in around if one.name != node][:WINDOW]
 
 
 def propose(node: str, candidates: Iterable[Peer]) -> tuple[Peer, ...]:
@@ -92,5 +86,5 @@ def second_round(peers: Sequence[N], asked: Iterable[N]) -> tuple[N, ...]:
     return tuple(one for one in peers if one.name not in names)
 
 
-def _place(name: str, ring: bytes = b"") -> bytes:
-    return blake2b(name.encode(), digest_size=8, key=ring).digest()
+def _place(name: str) -> bytes:
+    return blake2b(name.encode(), digest_size=8).digest()

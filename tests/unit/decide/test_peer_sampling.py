@@ -1,10 +1,20 @@
 """Whom a node may ask, and in which rounds."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.decide.peer_sampling import MOST_PEERS, Peer, first_round, propose, second_round
+from nodemend.decide.peer_sampling import (
+    MOST_PEERS,
+    WINDOW,
+    Peer,
+    PeerRing,
+    first_round,
+    propose,
+    second_round,
+)
 
 
 def nodes(count: int, *, domains: int = 1) -> list[Peer]:
@@ -46,6 +56,44 @@ def test_who_comes_or_goes_changes_one_place_of_a_list_at_most(count: int, data:
 
     assert len(set(before) - set(after)) <= 1
     assert len(set(after) - set(before)) <= 1
+
+
+@given(st.integers(2, 90), st.integers(1, 12), st.data())
+def test_with_failure_domains_it_changes_two_places_at_most(
+    count: int, domains: int, data: st.DataObject
+) -> None:
+    everybody = nodes(count, domains=domains)
+    gone = data.draw(st.sampled_from(everybody[1:]))
+
+    before = propose("node-0", everybody)
+    after = propose("node-0", [one for one in everybody if one != gone])
+
+    assert len(set(before) - set(after)) <= 2
+    assert len(set(after) - set(before)) <= 2
+
+
+@pytest.mark.attack("S1", "S3")
+@pytest.mark.parametrize("count", [17, 40, 100, 1000, 5000])
+@pytest.mark.parametrize("zones", [1, 3], ids=["no zones", "three zones"])
+@pytest.mark.parametrize(
+    "claims",
+    [("own-1", "own-2"), ("own", "own"), tuple(f"own-{number}" for number in range(8))],
+    ids=["two claim a zone each", "two claim one zone", "eight claim a zone each"],
+)
+def test_no_label_makes_a_node_the_peer_of_more_than_twice_the_average(
+    count: int, zones: int, claims: tuple[str, ...]
+) -> None:
+    everybody = nodes(count, domains=zones)
+    for number, domain in enumerate(claims):
+        one = everybody[number]
+        everybody[number] = Peer(one.name, one.uid, one.address, domain)
+    ring, times = PeerRing(everybody), Counter[str]()
+    for node in everybody:
+        proposed = [peer.name for peer in ring.peers_of(node.name)]
+        assert len(proposed) == min(MOST_PEERS, count - 1)
+        times.update(proposed)
+
+    assert max(times.values()) <= WINDOW == 2 * MOST_PEERS
 
 
 def test_the_order_in_which_nodes_are_read_does_not_matter() -> None:
