@@ -1,6 +1,6 @@
 """Protocol mutants, as data: one mistake each, at a bound that holds without it."""
 
-from tests.model.runs import ALONE, CUT, DOWN, GATE, LIST, NORMAL, RACE, SECONDS, SELF, Run
+from tests.model.runs import ALONE, CUT, DOWN, FALSELY, GATE, LIST, LYING, NORMAL, RACE, SECONDS, SELF, Run
 
 ALONE_2_2 = f"G=2 W=2 T=5 {ALONE}"
 TWO = "G=2 W=2 K=2 NP=2 T=5 NO_RENEWAL QUIET FEEDER_DIES LOSSES"
@@ -103,6 +103,34 @@ MUTANTS = (
         "a majority of the answers, not of the list",
     ),
     Run("counts-itself", SELF, f"{TWO} COUNTS_ITSELF", "the node counts itself among those without the API"),
+    # liars
+    Run(
+        "liar-unborne",
+        SELF,
+        f"G=2 W=2 K=2 NP=2 T=5 LIARS=1 BORNE=0 {LYING}",
+        "one healthy answer and half covered, beside a liar",
+    ),
+    Run(
+        "two-liars",
+        SELF,
+        f"G=2 W=2 K=2 NP=2 T=5 LIARS=2 BORNE=1 {LYING}",
+        "two liars where one is borne keep a marked node alive",
+        NORMAL,
+    ),
+    Run(
+        "two-condemn",
+        SELF,
+        f"G=2 W=2 K=2 NP=4 T=5 LIARS=2 BORNE=1 TWO_CONDEMN {FALSELY}",
+        "two votes condemn, whatever the size of the list: two liars are enough",
+        NORMAL,
+    ),
+    Run(
+        "liars-in-majority",
+        SELF,
+        f"G=2 W=2 K=2 NP=3 T=5 LIARS=2 BORNE=1 {FALSELY}",
+        "two liars of three condemn a node that has no marker",
+        NORMAL,
+    ),
     # the manager
     Run("time-only", SELF, f"{CUT} TIME_ONLY", "no contact evidence: no time is enough"),
     Run(

@@ -41,6 +41,9 @@ ALL = "FEEDER_DIES RESTARTS LOSSES"
 ALONE = "NP=0 TIME_ONLY FEEDER_DIES RESTARTS"
 CUT = f"G=2 W=2 K=2 NP=1 T=5 NO_RENEWAL QUIET {ALL}"
 GATE = "GATE_PUBLISH TERM_FIRST"
+LYING = "NO_RENEWAL QUIET FEEDER_DIES"
+# No marker is ever put (the manager is left out by MARKER_NEVER): whoever is condemned is so falsely.
+FALSELY = "NO_FALSE_CONDEMNATION MARKER_NEVER NO_RENEWAL QUIET"
 
 HOLDING = (
     Run("alone-2-2", SELF, f"G=2 W=2 T=5 {ALONE}", "G+3W-3 ticks: lease, rendezvous, feeder"),
@@ -85,6 +88,27 @@ HOLDING = (
         SELF,
         "G=2 W=2 K=2 NP=2 T=5 NO_RENEWAL QUIET FEEDER_DIES LOSSES",
         "half of two covered, both must say no API",
+        NORMAL,
+    ),
+    Run(
+        "one-liar",
+        SELF,
+        f"G=2 W=2 K=2 NP=2 T=5 LIARS=1 {LYING}",
+        "one of two peers lies: both must look, both be covered",
+        NORMAL,
+    ),
+    Run(
+        "never-told",
+        SELF,
+        "G=2 W=2 K=2 NP=2 T=5 NEVER_TOLD NO_RENEWAL QUIET FEEDER_DIES LOSSES",
+        "release does not rest on condemnation by peers: the same bound if they never condemn",
+        NORMAL,
+    ),
+    Run(
+        "no-false-condemnation",
+        SELF,
+        f"G=2 W=2 K=2 NP=3 T=5 LIARS=1 {FALSELY}",
+        "one liar of three condemns no node that has no marker",
         NORMAL,
     ),
     Run("gate", RACE, GATE, "kubelet starts after this boot is published without a marker"),
@@ -138,6 +162,7 @@ TIGHT = (
         "outage-numbers-below", SELF, f"{CUT} FAILOVER OUTAGE_NUMBERS".replace("T=5", "T=4"), "one tick less"
     ),
     Run("two-peers-below", SELF, "G=2 W=2 K=2 NP=2 T=4 NO_RENEWAL QUIET FEEDER_DIES LOSSES", "one tick less"),
+    Run("one-liar-below", SELF, f"G=2 W=2 K=2 NP=2 T=4 LIARS=1 {LYING}", "one tick less"),
     Run("stands-down-below", DOWN, "G=2 W=2 T=4", "one tick less"),
 )
 

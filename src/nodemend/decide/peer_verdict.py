@@ -52,9 +52,17 @@ class Poll:
             raise ValueError(f"more answers than peers: {self}")
 
     @property
+    def majority(self) -> int:
+        """More than half of the whole list. An outage and a marker cannot both have so many."""
+        return self.peers // 2 + 1
+
+    @property
     def condemned_wanted(self) -> int:
-        """Two, so that no single liar resets others; one where there is only one, and it is believed."""
-        return max(min(2, self.peers), self.healthy_wanted)
+        """A majority, so that a minority of liars never resets a node; never fewer than may lie.
+
+        Release safety does not rest on it: a marked node that is not told so ends with its feed lease.
+        """
+        return max(self.majority, self.healthy_wanted)
 
 
 TABLE: Final[tuple[tuple[str, Callable[[Poll], bool], Verdict], ...]] = (
@@ -65,14 +73,14 @@ TABLE: Final[tuple[tuple[str, Callable[[Poll], bool], Verdict], ...]] = (
         Verdict.HEALTHY,
     ),
     (
-        "enough have seen the marker",
-        lambda poll: poll.condemned >= poll.condemned_wanted,
-        Verdict.CONDEMNED,
+        "more than half of the whole list cannot reach the API either",
+        lambda poll: poll.out_of_reach >= poll.majority,
+        Verdict.OUTAGE,
     ),
     (
-        "more than half of the whole list cannot reach the API either",
-        lambda poll: 2 * poll.out_of_reach > poll.peers,
-        Verdict.OUTAGE,
+        "more than half of the whole list have seen the marker",
+        lambda poll: poll.condemned >= poll.condemned_wanted,
+        Verdict.CONDEMNED,
     ),
     ("not all were asked yet", lambda poll: not poll.all_asked, Verdict.ASK_THE_REST),
     ("all were asked", lambda poll: poll.all_asked, Verdict.UNDETERMINED),

@@ -29,9 +29,19 @@
 #ifndef COVERED_FOR
 #define COVERED_FOR K        /* age at which the manager's contact evidence lapses */
 #endif
-#define COVERED_PEERS ((NP + 1) / 2)  /* ceil(n/2) */
-#define QH 1                 /* peers that must say "healthy" */
+#ifndef LIARS
+#define LIARS 0              /* so many peers, the first ones, say anything at any time */
+#endif
+#ifndef BORNE
+#define BORNE LIARS          /* so many the node and the manager are set to bear */
+#endif
+#define COVERED_PEERS ((NP + 1) / 2 + BORNE)  /* ceil(n/2), and one more for each that may lie */
+#define QH (1 + BORNE < NP -> 1 + BORNE : NP)  /* peers that must say "healthy" */
+#ifdef TWO_CONDEMN
 #define QU (NP < 2 -> NP : 2)  /* peers that must say "unhealthy" */
+#else
+#define QU (NP / 2 + 1)      /* a majority of the whole published list */
+#endif
 
 /* ---- the node ---- */
 bool alive = true;
@@ -159,6 +169,15 @@ inline condemn() {
   condemned = true; lease = 0
 }
 
+/* Availability (NO_FALSE_CONDEMNATION): peers condemn a node only if there is a marker, whatever the liars say. */
+inline condemned_by_peers() {
+#ifdef NO_FALSE_CONDEMNATION
+  assert(marker)
+#else
+  skip
+#endif
+}
+
 /* Somebody's write to the node's Lease was committed: every version read before is stale. */
 inline version_moves() {
   if :: version == CURRENT -> version = STALE :: else fi;
@@ -196,7 +215,11 @@ inline mishap() { mishaps--; next_mishap = ticks + MISHAPS_APART }
 #else
 #define mishap_may true
 #define reaches(who) true
+#ifdef MARKER_NEVER
+#define marker_may false
+#else
 #define marker_may true
+#endif
 inline mishap() { skip }
 #endif
 
@@ -387,8 +410,15 @@ proctype Agent() {
 #endif
        if
        :: h >= QH -> renew_lease(round_worth); printf("round healthy\n")
-       :: h < QH && u >= QU -> condemn(); printf("round condemned\n")
+#ifdef CONDEMNED_FIRST
+       :: h < QH && u >= QU -> condemn(); condemned_by_peers(); printf("round condemned\n")
        :: h < QH && u < QU && outage ->
+#else
+#ifndef NEVER_TOLD
+       :: h < QH && !outage && u >= QU -> condemn(); condemned_by_peers(); printf("round condemned\n")
+#endif
+       :: h < QH && outage ->
+#endif
 #ifdef REACH_OUTAGE
           assert(!(manager == COUNTING && lease == 0 && round_worth > 0));  /* sanity: an outage does keep a marked node alive */
 #endif
@@ -450,7 +480,10 @@ proctype Feeder() {
 #if NP > 0
 proctype Peer(byte j) {
   do
-  /* its own renewals, and whether their replies arrive */
+  /* its own renewals, and whether their replies arrive; without a marker nothing depends on them but what a peer may say */
+#ifdef MARKER_NEVER
+  :: d_step { others_act && contact[j] > 0 -> contact[j] = 0; printf("peer %d renewal acknowledged\n", j) }
+#else
 #ifdef PEER_SEND_DATED
   :: d_step { others_act && !sending[j] && !replying[j] -> sending[j] = true; sent[j] = 0 }
 #endif
@@ -484,6 +517,7 @@ proctype Peer(byte j) {
        known_out[j] = out[j];
 #endif
        printf("peer %d renewal acknowledged\n", j) }
+#endif
 #ifdef LOSSES
   :: d_step { others_act && replying[j] && mishap_may ->
        mishap(); replying[j] = false; printf("peer %d reply lost\n", j);
@@ -518,6 +552,12 @@ proctype Peer(byte j) {
        if :: marker -> printf("peer %d unhealthy\n", j) :: else -> printf("peer %d healthy\n", j) fi }
 #ifdef CACHED_ANSWER
   :: d_step { node_acts && asking && answer[j] == SILENT -> answer[j] = HEALTHY; printf("peer %d healthy\n", j) }
+#endif
+#if LIARS > 0
+  /* a liar says anything, whatever its own contact is */
+  :: d_step { node_acts && asking && j < LIARS && answer[j] == SILENT -> answer[j] = HEALTHY; printf("peer %d lies healthy\n", j) }
+  :: d_step { node_acts && asking && j < LIARS && answer[j] == SILENT -> answer[j] = UNHEALTHY; printf("peer %d lies unhealthy\n", j) }
+  :: d_step { node_acts && asking && j < LIARS && answer[j] == SILENT -> answer[j] = NO_API; printf("peer %d lies no API\n", j) }
 #endif
   /* the read failed: it cannot reach the API either, if its contact is old */
   :: d_step { node_acts && asking && answer[j] == SILENT && (contact[j] >= K || says_at_once) && (mishap_may || !reaches(PEER(j))) -> answer[j] = NO_API; printf("peer %d cannot reach\n", j) }

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from nodemend.agent.certificate import Held, NoBundle, NotHeld
 from nodemend.agent.memory import Memory, Self
 from nodemend.agent.published import Conduct, names
@@ -90,17 +92,19 @@ def marked(boot_id: str = "boot-1") -> AgentLease:
     return a_lease("9", marker=Marker(node_uid="uid-1", boot_id=boot_id, remediation_uid="r-1"))
 
 
-def settled(peers: tuple[PeerEntry, ...] = PEERS) -> Story:
+def settled(peers: tuple[PeerEntry, ...] = PEERS, *, chance: float | None = None) -> Story:
     """An agent in the midst of its life, with these peers in use."""
     memory = Memory(conduct=Conduct(peers=peers), number=40, contact=begin(40, 99.0, 15.0), fresh=False)
     story = Story(memory)
+    if chance is not None:
+        story.watch = SelfWatch(ME, memory, chance=chance, healthy_wanted=2)
     story.begins()
     return story
 
 
-def silenced(peers: tuple[PeerEntry, ...] = PEERS) -> Story:
+def silenced(peers: tuple[PeerEntry, ...] = PEERS, *, chance: float | None = None) -> Story:
     """Three renewals have failed, and the fourth thing it does is to ask."""
-    story = settled(peers)
+    story = settled(peers, chance=chance)
     for _ in range(2):
         story.meets(Waited(), after=5.0)
         story.meets(DOWN, after=3.0)
@@ -282,14 +286,42 @@ def test_two_who_saw_the_marker_end_it_but_one_who_looked_later_and_saw_none_is_
     assert isinstance(story.meets(PeerSaid(1, third, Answer.HEALTHY), after=0.1)[0], FeedUntil)
 
 
-def test_two_who_saw_the_marker_end_it() -> None:
+def test_a_majority_that_saw_the_marker_ends_it() -> None:
     story = silenced()
     (asked,) = story.meets(DOWN, after=3.0)
     assert isinstance(asked, AskPeers)
     for one in asked.peers[:2]:
         story.meets(PeerSaid(1, one.name, Answer.CONDEMNED), after=0.1)
 
-    assert story.meets(RoundOver(1), after=3.0) == [Condemn("peers have seen a marker on its Lease")]
+    assert story.meets(PeerSaid(1, asked.peers[2].name, Answer.CONDEMNED), after=0.1) == [
+        Condemn("peers have seen a marker on its Lease")
+    ]
+
+
+def asks_all(story: Story, liars: set[str], lie: Answer, truth: Answer) -> list[Command]:
+    """Liars answer first, the others a moment later. What follows from both rounds."""
+    commands = story.meets(DOWN, after=3.0)
+    while commands and isinstance(commands[-1], AskPeers):
+        asked = commands[-1]
+        commands = []
+        for one in sorted(asked.peers, key=lambda peer: peer.name not in liars):
+            said = lie if one.name in liars else truth
+            commands = commands or story.meets(PeerSaid(asked.round, one.name, said), after=0.05)
+        commands = commands or story.meets(RoundOver(asked.round), after=1.0)
+    return commands
+
+
+@pytest.mark.attack("S3")
+@pytest.mark.parametrize(("nodes", "liars"), [(5, 1), (16, 2), (16, 7)])
+@pytest.mark.parametrize("lie", [Answer.CONDEMNED, Answer.SILENT])
+def test_liars_do_not_end_a_node_in_an_outage_for_all(nodes: int, liars: int, lie: Answer) -> None:
+    peers = tuple(PeerEntry(name=f"p{number}", address=f"p{number}:1") for number in range(nodes - 1))
+    for chance in (0.0, 0.2, 0.5, 0.9):
+        story = silenced(peers, chance=chance)
+        lying = {one.name for one in peers[:liars]}
+        asked_at = story.now + 3.0
+
+        assert asks_all(story, lying, lie, Answer.API_OUT_OF_REACH)[0] == FeedUntil(asked_at + 35.0)
 
 
 def test_nobody_is_heard_twice_nor_who_was_not_asked_nor_in_a_round_that_is_over() -> None:
