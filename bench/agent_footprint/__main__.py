@@ -24,6 +24,7 @@ from nodemend.agent.peer_client_shell import TlsPeers, client_tls
 from nodemend.api.agent_lease import PeerEntry
 from nodemend.api.certified_names import certified_name
 from nodemend.api.keys import AGENT_REPORT, KUBELET_LEASE_NAMESPACE
+from nodemend.decide.certificate_belief import Belief
 from nodemend.decide.peer_verdict import Answer
 from nodemend.entrypoints.agent_shell import PAIR
 from nodemend.kube.asyncio_shell import AsyncioRuntime
@@ -111,7 +112,7 @@ async def ask(node: AgentNode, asker: AgentNode, address: str) -> None:
     pair = str(asker.folder / "agent" / "tls" / PAIR)
     context = client_tls(pair, pair, str(asker.folder / "trust.crt"))
     runtime = AsyncioRuntime()
-    peers = TlsPeers(asker.uid, asker.boot_id, runtime, lambda: context)
+    peers = TlsPeers(asker.uid, asker.boot_id, runtime, lambda: context, lambda _: Belief.FULL)
     try:
         said = []
         for _ in range(QUESTIONS):

@@ -8,6 +8,7 @@ from typing import Final
 from nodemend.agent.peer_client_shell import TlsPeers, client_tls
 from nodemend.api.agent_lease import PeerEntry
 from nodemend.api.keys import AGENT_NAMESPACE
+from nodemend.decide.certificate_belief import Belief
 from nodemend.decide.peer_verdict import Answer
 from nodemend.decide.renewal_pace import RenewalPace
 from nodemend.entrypoints.agent_shell import PAIR
@@ -56,13 +57,15 @@ class Peer:
         runtime, context = AsyncioRuntime(), self.tls()
         await asyncio.sleep(after)
         began = runtime.monotonic()
-        client = TlsPeers(self.node.uid, self.node.boot_id, runtime, lambda: context)
+        client = TlsPeers(self.node.uid, self.node.boot_id, runtime, lambda: context, lambda _: Belief.FULL)
         while (asked_at := runtime.monotonic()) < began + seconds - after:
             async for _, answer in client.ask((entry,), asked_at + _WITHIN):
                 self.answers.append(Heard(answer, runtime.monotonic() - asked_at))
             if not self.keeps:
                 await client.close()
-                client = TlsPeers(self.node.uid, self.node.boot_id, runtime, lambda: context)
+                client = TlsPeers(
+                    self.node.uid, self.node.boot_id, runtime, lambda: context, lambda _: Belief.FULL
+                )
             await asyncio.sleep(max(0.0, asked_at + _EVERY - runtime.monotonic()))
         await client.close()
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from nodemend.agent.peer_server_shell import node_shown
+from nodemend.agent.peer_server_shell import Believe, node_shown
 
 
 class Guest(asyncio.Protocol):
@@ -13,10 +13,12 @@ class Guest(asyncio.Protocol):
     def __init__(
         self,
         greet: Callable[[], asyncio.Protocol],
+        believe: Believe,
         begins: Callable[["Guest", str], None],
         over: Callable[["Guest"], None],
     ) -> None:
         self._greet = greet
+        self._believe = believe
         self._inner = asyncio.Protocol()
         self._begins = begins
         self._over = over
@@ -29,7 +31,7 @@ class Guest(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        node = node_shown(transport)
+        node = node_shown(transport, self._believe)
         self._transport = cast("asyncio.Transport", transport)
         if node is None:
             self.end()

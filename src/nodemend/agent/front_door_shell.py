@@ -17,6 +17,7 @@ from typing import Final
 from nodemend.agent.allowances import Allowances, Bucket
 from nodemend.agent.door_guest_shell import Guest
 from nodemend.agent.door_places import Places
+from nodemend.agent.peer_server_shell import Believe
 from nodemend.agent.waiting_room_shell import has_spoken
 
 MOST_WAITING: Final = 128
@@ -51,11 +52,13 @@ class FrontDoor:
         listener: socket.socket,
         tls: Callable[[], ssl.SSLContext],
         greet: Callable[[], asyncio.Protocol],
+        believe: Believe,
     ) -> None:
         self.turned_away = 0
         self._listener = listener
         self._tls = tls
         self._greet = greet
+        self._believe = believe
         self._from_one = Allowances(HANDSHAKES_FROM_ONE / 2, most=HANDSHAKES_FROM_ONE)
         self._from_all = Bucket(HANDSHAKES_A_SECOND, HANDSHAKES_A_SECOND, level=HANDSHAKES_A_SECOND, at=0.0)
         self._waiting: Places[_Arrival] = Places(MOST_WAITING, MOST_WAITING_FROM_ONE)
@@ -82,7 +85,7 @@ class FrontDoor:
                 task.cancel()
 
     def _receive(self, caller: socket.socket, source: str) -> None:
-        arrival = _Arrival(caller, source, Guest(self._greet, self._enter, self._inside.leave))
+        arrival = _Arrival(caller, source, Guest(self._greet, self._believe, self._enter, self._inside.leave))
         _make_room(self._waiting.come(arrival, source))
         arrival.task = asyncio.get_running_loop().create_task(self._let_in(arrival))
         self._tasks.add(arrival.task)

@@ -19,6 +19,7 @@ from nodemend.api.agent_lease import (
     WatchdogReport,
 )
 from nodemend.api.timestamps import print_time
+from nodemend.decide.certificate_belief import SettledContact, first_contact
 from nodemend.decide.certificate_life import judge_certificate
 from nodemend.decide.own_contact import OwnContact, begin
 from nodemend.decide.renewal_pace import RenewalPace
@@ -89,6 +90,8 @@ class Memory(Struct, frozen=True, kw_only=True):
     """Of the last renewal that was sent."""
     contact: OwnContact | None = None
     """None before the first acknowledgement: such a node denies nothing."""
+    settled: SettledContact | None = None
+    """By which a certificate that is over is judged. None before the first acknowledgement."""
     fed_until: float = 0.0
     fresh: bool = True
     """Nothing is known of this boot yet."""
@@ -110,6 +113,16 @@ class Memory(Struct, frozen=True, kw_only=True):
         return structs.replace(
             self, conduct=conduct, contact=replace(contact, age=conduct.contact_age), fresh=False
         )
+
+    def contacted(self, now: float, wall: float, *, heard: bool) -> "Memory":
+        """After an acknowledged renewal, at `wall` by this node's own clock."""
+        before, unbroken_for = self.settled, self.conduct.contact_age
+        settled = (
+            before.renewed(now, wall, unbroken_for=unbroken_for, heard=heard)
+            if before
+            else first_contact(now, wall)
+        )
+        return structs.replace(self, settled=settled)
 
     def consider(self, who: Self, proposal: PeerProposal | None) -> "Memory":
         """A pace that asks for a longer lease than the feeder believes is taken up as far as it does.

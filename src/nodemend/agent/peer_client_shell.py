@@ -4,13 +4,16 @@ import asyncio
 import secrets
 import ssl
 from collections.abc import AsyncGenerator, Callable
-from typing import Final
+from types import MappingProxyType
+from typing import Final, cast
 
 import aiohttp
 import msgspec
+from aiohttp.connector import Connection
 from yarl import URL
 
 from nodemend.agent.peer_protocol import LONGEST, PATH, PeerQuestion, read_answer
+from nodemend.agent.peer_server_shell import NO_CHECK_TIME, Believe, Shown, certificate_shown
 from nodemend.api.agent_lease import PeerEntry
 from nodemend.api.certified_names import certified_name
 from nodemend.api.value_forms import is_node_name, parse_address
@@ -23,24 +26,46 @@ _KEEP_OPEN: Final = 50.0
 
 
 def client_tls(certificate: str, key: str, authority: str) -> ssl.SSLContext:
-    """Only this authority is believed, and only TLS 1.3 spoken; the name is checked at each connection."""
+    """Only this authority is believed, and only TLS 1.3 spoken; the name is checked at each connection.
+
+    The certificate's times are not checked here: each answer is weighed by what its certificate is worth.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.load_cert_chain(certificate, key)
     context.load_verify_locations(authority)
+    context.verify_flags |= NO_CHECK_TIME
     return context
+
+
+class _Reply(aiohttp.ClientResponse):
+    """Remembers which certificate its connection showed: that is given back before the body is read."""
+
+    shown: Shown = MappingProxyType({})
+
+    async def start(self, connection: Connection) -> "_Reply":
+        if connection.transport is not None:
+            self.shown = certificate_shown(connection.transport)
+        await super().start(connection)
+        return self
 
 
 class TlsPeers:
     """The Peers port as production has it."""
 
     def __init__(
-        self, node_uid: str, boot_id: str, runtime: Runtime, tls: Callable[[], ssl.SSLContext]
+        self,
+        node_uid: str,
+        boot_id: str,
+        runtime: Runtime,
+        tls: Callable[[], ssl.SSLContext],
+        believe: Believe,
     ) -> None:
         self._node_uid = node_uid
         self._boot_id = boot_id
         self._runtime = runtime
         self._tls = tls
+        self._believe = believe
         connector = aiohttp.TCPConnector(limit=_CONNECTIONS, keepalive_timeout=_KEEP_OPEN)
         self._session = aiohttp.ClientSession(
             connector=connector,
@@ -49,6 +74,7 @@ class TlsPeers:
             # A few compressed bytes can become gigabytes.
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
+            response_class=_Reply,
         )
 
     async def close(self) -> None:
@@ -91,4 +117,5 @@ class TlsPeers:
         ):
             if (reply.content_length or LONGEST + 1) > LONGEST:
                 return Answer.SILENT
-            return read_answer(await reply.read(), question)
+            answer, shown = read_answer(await reply.read(), question), cast("_Reply", reply).shown
+            return answer if shown and self._believe(shown).admits(answer) else Answer.SILENT

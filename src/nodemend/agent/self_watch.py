@@ -67,6 +67,8 @@ class SelfWatch:
         self._condemned = False
         self._stopping = False
         self._stood_up = False
+        self._wall_offset: float | None = None
+        """What the wall clock showed beyond this node's own, when it was last read."""
         self.renewed = False
         """Whether a renewal by this process was acknowledged."""
 
@@ -84,8 +86,15 @@ class SelfWatch:
         """What the feeder tells by now; the next renewal publishes it."""
         self._who = replace(self._who, watchdog=watchdog, longest_lease=longest_lease)
 
-    def learn_certificate(self, holding: Holding, wall: datetime) -> None:
+    @property
+    def trusted_at(self) -> tuple[float, ...]:
+        """The last settled contact, by wall clocks: certificates that were good then are still worth something."""
+        settled = self._memory.settled
+        return settled.trusted_at if settled else ()
+
+    def learn_certificate(self, holding: Holding, wall: datetime, now: float) -> None:
         """What is held by now. The next renewal publishes it; peers go, or come, with those that follow."""
+        self._wall_offset = wall.timestamp() - now
         self._who = self._who.certified(holding, wall, self._memory.conduct.feed_lease)
 
     def step(self, event: Event, now: float) -> Commands:
@@ -133,6 +142,9 @@ class SelfWatch:
         was_read = self._renewal is None
         if self._renewal is not None:
             self._memory = self._memory.acknowledge(self._renewal, now)
+            if self._wall_offset is not None:
+                wall = now + self._wall_offset
+                self._memory = self._memory.contacted(now, wall, heard=self._who.heard)
             self.renewed = True
         elif isinstance(lease.report, AgentReport):
             self._memory = self._memory.take_up(self._who, lease.report)

@@ -86,7 +86,8 @@ class SelfWatchLoop:
         """A renewal follows: it says how the feeder and the certificate are now."""
         told = self.feeder.told()
         self.watch.learn(told.watchdog, told.longest_lease)
-        self.watch.learn_certificate(self.certificate.look(), self.runtime.wall())
+        holding = self.certificate.look()
+        self.watch.learn_certificate(holding, self.runtime.wall(), self.runtime.monotonic())
         return self._step(event)
 
     def _step(self, event: Event) -> Commands:

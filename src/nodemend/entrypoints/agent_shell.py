@@ -24,12 +24,13 @@ from nodemend.agent.own_token import BoundNode, NotBound, node_of_token
 from nodemend.agent.peer_client_shell import TlsPeers
 from nodemend.agent.peer_desk import PeerDesk
 from nodemend.agent.peer_desk_loop import PeerDeskLoop
-from nodemend.agent.peer_server_shell import make_server
+from nodemend.agent.peer_server_shell import Shown, make_server
 from nodemend.agent.ports import FeederTold
 from nodemend.agent.self_watch import SelfWatch
 from nodemend.agent.self_watch_loop import SelfWatchLoop
 from nodemend.agent.watch_log import WatchLog
 from nodemend.api.value_forms import PeerAddress, parse_address
+from nodemend.decide.certificate_belief import Belief
 from nodemend.entrypoints.signals_shell import until_told_to_stop
 from nodemend.entrypoints.small_server_shell import listen, probes_of
 from nodemend.kube.asyncio_shell import AsyncioRuntime, run
@@ -95,12 +96,16 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
         watch = SelfWatch(who, recalled.memory, chance=runtime.random(), healthy_wanted=HEALTHY_WANTED)
         transport = _transport(settings, runtime)
         owned.push_async_callback(transport.close)
-        peers = TlsPeers(who.node_uid, boot_id, runtime, certificates.client_tls)
+
+        def believe(shown: Shown) -> Belief:
+            return certificates.judge(shown, watch.trusted_at)
+
+        peers = TlsPeers(who.node_uid, boot_id, runtime, certificates.client_tls, believe)
         owned.push_async_callback(peers.close)
         desk = PeerDesk(now=runtime.monotonic())
         answering = PeerDeskLoop(runtime=runtime, transport=transport, watch=watch, desk=desk)
         owned.push_async_callback(answering.close)
-        server = make_server(answering.ask)
+        server = make_server(answering.ask, believe)
         owned.push_async_callback(server.shutdown, _CLOSE_SECONDS)
         watching = SelfWatchLoop(
             node=settings.node_name,
@@ -121,7 +126,7 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
             log.warning("no peer can ask this node: its --peer-host is no address", host=settings.peers.host)
         works = {
             "watch": _watch(watching, recalled, log),
-            "peers": FrontDoor(door, certificates.server_tls, server).run(),
+            "peers": FrontDoor(door, certificates.server_tls, server, believe).run(),
             "certificate": _renew(settings, certificates, runtime, transport, log).run(),
             "signals": until_told_to_stop(log),
         }

@@ -28,6 +28,7 @@ from nodemend.agent.self_watch_steps import (
     Wait,
     Waited,
 )
+from nodemend.decide.certificate_belief import Belief, judge_validity
 from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing
@@ -66,7 +67,9 @@ class AgentProcess(Process):
         if isinstance(event, (Begun, Waited)):
             node, wall = self._node, self._node.wall
             bare = node.name in node.world.uncertified
-            self._watch.learn_certificate(NotHeld() if bare else node.papers.hold(wall), as_date(wall))
+            self._watch.learn_certificate(
+                NotHeld() if bare else node.papers.hold(wall), as_date(wall), node.clock.now()
+            )
             self._watch.learn(node.who.watchdog, LEASE_LENGTH)
         for command in self._watch.step(event, self._node.clock.now()):
             self._perform(command)
@@ -144,17 +147,22 @@ class AgentProcess(Process):
         node, other = self._node, self._node.world.nodes[peer]
         if {node.name, peer} & node.world.uncertified:
             return
-        if not (node.papers.are_believed(other.wall) and other.papers.are_believed(node.wall)):
-            return
         question = desk.Question(0, node.name, node.name, node.boot_id)
 
         def hear(answer: Answer) -> None:
-            self._tell(PeerSaid(number, peer, answer))
+            beliefs = (self.believes(other), other.agent.believes(node))
+            if all(one.admits(answer) for one in beliefs):
+                self._tell(PeerSaid(number, peer, answer))
 
         def arrive() -> None:
             other.agent.asked(question, hear, node.name)
 
         node.world.network.send(node.name, peer, arrive)
+
+    def believes(self, other: "Node") -> Belief:
+        """What the other's certificate is worth here."""
+        shown, wall = other.papers.validity, as_date(self._node.wall).timestamp()
+        return judge_validity(shown, (shown,), wall, self._watch.trusted_at)
 
     def asked(self, question: desk.Question, hear: Callable[[Answer], None], asker: str) -> None:
         """By a peer, whose question has just arrived at this machine."""

@@ -6,6 +6,7 @@ from random import Random
 from typing import Final
 
 from nodemend.agent.certificate import Held, NotHeld
+from nodemend.decide.certificate_belief import Validity
 from nodemend.decide.certificate_life import RENEWED_AFTER
 
 LIFE: Final = 86_400.0
@@ -23,6 +24,12 @@ class Papers:
     def of_some_age(cls, chance: Random) -> "Papers":
         begins = -chance.uniform(0.0, LIFE * RENEWED_AFTER)
         return cls(begins, begins + LIFE)
+
+    @property
+    def validity(self) -> Validity:
+        """As it stands in the certificate."""
+        began = _BEGAN.timestamp()
+        return Validity(began + self.begins, began + self.ends)
 
     def hold(self, wall: float) -> Held | NotHeld:
         """As its own node has it, by that clock."""

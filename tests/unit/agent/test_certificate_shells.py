@@ -73,7 +73,12 @@ def test_only_its_owner_reads_the_key(agent: Agent) -> None:
     assert agent.issue(ours)
     assert agent.issue(ours)
     assert agent.pair.stat().st_mode & 0o777 == 0o600
-    assert {file.name for file in agent.pair.parent.iterdir()} == {"node-1.pem", "ca.crt"}
+    agent.files.look()
+    assert {file.name for file in agent.pair.parent.iterdir()} == {
+        "node-1.pem",
+        "node-1.pem.bundle",
+        "ca.crt",
+    }
 
 
 def test_what_peers_would_not_believe_takes_no_ones_place(agent: Agent) -> None:
@@ -87,8 +92,8 @@ def test_what_peers_would_not_believe_takes_no_ones_place(agent: Agent) -> None:
     assert not agent.issue(authority()), "of an authority that nobody knows"
     assert not agent.files.keep("a poem", "a key")
     assert agent.pair.read_bytes() == before
-    assert isinstance(agent.files.look(), Held)
     assert {file.name for file in agent.pair.parent.iterdir()} == {"node-1.pem", "ca.crt"}
+    assert isinstance(agent.files.look(), Held)
 
 
 def test_nor_does_a_key_that_is_not_its_own(agent: Agent) -> None:

@@ -12,9 +12,10 @@ import pytest
 
 from nodemend.agent.front_door_shell import HANDSHAKES_FROM_ONE, MOST_WAITING_FROM_ONE, FrontDoor
 from nodemend.agent.peer_client_shell import TlsPeers, client_tls
-from nodemend.agent.peer_server_shell import make_server, server_tls
+from nodemend.agent.peer_server_shell import Believe, make_server, server_tls
 from nodemend.api.agent_lease import PeerEntry
 from nodemend.api.certified_names import certified_name
+from nodemend.decide.certificate_belief import Belief
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.asyncio_shell import AsyncioRuntime
 from tests.unit.agent.certificates import Authority, Shown
@@ -33,6 +34,11 @@ class Desk:
         return self.answer
 
 
+def full_belief(_shown: object) -> Belief:
+    """What times are worth is tested in test_outage_certificates."""
+    return Belief.FULL
+
+
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("certificates"))
@@ -49,11 +55,13 @@ def asker(authority: Authority) -> Shown:
 
 
 @asynccontextmanager
-async def serving(shown: Shown, desk: Desk) -> AsyncIterator[tuple[str, FrontDoor]]:
+async def serving(
+    shown: Shown, desk: Desk, believe: Believe = full_belief
+) -> AsyncIterator[tuple[str, FrontDoor]]:
     listener = socket.create_server(("127.0.0.1", 0))
-    server = make_server(desk)
+    server = make_server(desk, believe)
     tls = server_tls(shown.certificate, shown.key, shown.authority)
-    door = FrontDoor(listener, lambda: tls, server)
+    door = FrontDoor(listener, lambda: tls, server, believe)
     task = asyncio.create_task(door.run())
     try:
         yield f"127.0.0.1:{listener.getsockname()[1]}", door
@@ -65,11 +73,14 @@ async def serving(shown: Shown, desk: Desk) -> AsyncIterator[tuple[str, FrontDoo
 
 
 async def ask(
-    shown: Shown, *peers: PeerEntry, tls: Callable[[], ssl.SSLContext] | None = None
+    shown: Shown,
+    *peers: PeerEntry,
+    tls: Callable[[], ssl.SSLContext] | None = None,
+    believe: Believe = full_belief,
 ) -> dict[str, Answer]:
     runtime = AsyncioRuntime()
     context = client_tls(shown.certificate, shown.key, shown.authority)
-    client = TlsPeers("uid-1", "boot-1", runtime, tls or (lambda: context))
+    client = TlsPeers("uid-1", "boot-1", runtime, tls or (lambda: context), believe)
     try:
         deadline = runtime.monotonic() + 3.0
         return {name: answer async for name, answer in client.ask(peers, deadline)}
@@ -104,14 +115,6 @@ def test_whose_certificate_is_of_another_authority_is_not_heard(
     desk = Desk()
 
     assert asked_once(peer, replace(theirs, authority=asker.authority), desk=desk) is Answer.SILENT
-    assert desk.asked == []
-
-
-def test_nor_is_one_that_is_over(authority: Authority, peer: Shown) -> None:
-    over = authority.issue(certified_name("asker"), file="over", days=-1)
-    desk = Desk()
-
-    assert asked_once(peer, over, desk=desk) is Answer.SILENT
     assert desk.asked == []
 
 
@@ -304,14 +307,14 @@ def test_whatever_greeting_a_caller_raises_leaves_the_door_open(
 ) -> None:
     async def story() -> tuple[Answer, Answer, int]:
         tls, odd = server_tls(peer.certificate, peer.key, peer.authority), [error]
-        listener, server = socket.create_server(("127.0.0.1", 0)), make_server(Desk())
+        listener, server = socket.create_server(("127.0.0.1", 0)), make_server(Desk(), full_belief)
 
         def sometimes() -> ssl.SSLContext:
             if odd:
                 raise odd.pop()
             return tls
 
-        door = FrontDoor(listener, sometimes, server)
+        door = FrontDoor(listener, sometimes, server, full_belief)
         task = asyncio.create_task(door.run())
         entry = PeerEntry(name="peer", address=f"127.0.0.1:{listener.getsockname()[1]}")
         try:

@@ -460,7 +460,7 @@ DAY = 86_400.0
 
 
 def holds(story: Story, left: float) -> None:
-    story.watch.learn_certificate(Held(life=DAY, left=left), NOW)
+    story.watch.learn_certificate(Held(life=DAY, left=left), NOW, 0.0)
 
 
 def test_a_certificate_is_published_with_its_end() -> None:
@@ -489,7 +489,7 @@ def test_one_that_comes_to_its_end_costs_the_peers_but_not_before_that_is_acknow
 
 def test_without_one_it_lives_on_alone_once_that_is_published() -> None:
     story = settled()
-    story.watch.learn_certificate(NotHeld(), NOW)
+    story.watch.learn_certificate(NotHeld(), NOW, 0.0)
     for _ in range(2):
         story.renewed()
     assert story.renewed().peers == ((),)
@@ -505,7 +505,7 @@ def test_without_one_it_lives_on_alone_once_that_is_published() -> None:
 
 def test_a_marker_that_comes_before_the_peers_are_given_up_ends_it_as_ever() -> None:
     story = settled()
-    story.watch.learn_certificate(NotHeld(), NOW)
+    story.watch.learn_certificate(NotHeld(), NOW, 0.0)
     story.renewed()
     story.meets(Waited(), after=5.0)
     assert isinstance(story.meets(Outdated())[-1], ReadLease)
@@ -515,7 +515,7 @@ def test_a_marker_that_comes_before_the_peers_are_given_up_ends_it_as_ever() -> 
 
 def test_nobody_is_to_ask_one_whom_nobody_believes() -> None:
     watch = SelfWatch(replace(ME, address="10.0.0.1:9771"), None, chance=0.0)
-    watch.learn_certificate(NoBundle(), NOW)
+    watch.learn_certificate(NoBundle(), NOW, 0.0)
     watch.step(Begun(), 100.0)
     placed = watch.step(Missing(), 100.1)[-1]
 
@@ -525,7 +525,7 @@ def test_nobody_is_to_ask_one_whom_nobody_believes() -> None:
 
 def test_with_a_new_certificate_it_takes_up_the_peers_that_are_proposed() -> None:
     story = settled(peers=())
-    story.watch.learn_certificate(NotHeld(), NOW)
+    story.watch.learn_certificate(NotHeld(), NOW, 0.0)
     proposal = PeerProposal(peers=PEERS)
     assert story.renewed(proposal=proposal).peers == ((),)
     assert story.renewed(proposal=proposal).peers == ((),)

@@ -36,10 +36,7 @@ def test_locks_without_a_living_holder_go_and_others_stay() -> None:
     for lock in locks:
         api.create(LEASE, lock, SYSTEM)
     world.run(120.0)
-    left = {
-        lease["metadata"]["name"]
-        for lease in api.list(LEASE)
-    }
+    left = {lease["metadata"]["name"] for lease in api.list(LEASE)}
     world.close()
 
     assert left & {lock["metadata"]["name"] for lock in locks} == {"node-held", "node-of-others"}
