@@ -67,6 +67,26 @@ MUTANTS = (
         f"{ALONE_2_2} DEVICE_W=3 STARVING",
         "starving does not make up for a wrong W",
     ),
+    # the feeder's own looks
+    Run(
+        "look-reply-anchor",
+        SELF,
+        f"{ALONE_2_2} OWN_LOOKS LOOK_REPLY_ANCHOR",
+        "the lease runs from the look's answer instead of its sending",
+    ),
+    Run("look-cached", SELF, f"{ALONE_2_2} OWN_LOOKS LOOK_CACHED", "a look that a cache answers"),
+    Run(
+        "look-overlooks-marker",
+        SELF,
+        f"{ALONE_2_2} OWN_LOOKS LOOK_OVERLOOKS_MARKER",
+        "a look that shows a marker renews",
+    ),
+    Run(
+        "look-longer",
+        SELF,
+        f"{ALONE_2_2} OWN_LOOKS LOOK_LONGER",
+        "a look feeds for longer than is published",
+    ),
     # peers
     Run("cached-answer", SELF, f"{CUT} CACHED_ANSWER", "a peer answers from a cache"),
     Run("no-nonce", SELF, f"{CUT} NO_NONCE", "answers to an earlier round count"),

@@ -111,6 +111,15 @@ HOLDING = (
         "one liar of three condemns no node that has no marker",
         NORMAL,
     ),
+    Run(
+        "own-looks",
+        SELF,
+        f"G=2 W=2 T=5 OWN_LOOKS {ALONE}",
+        "the feeder's own looks beside the agent's, for ever, in the same time",
+    ),
+    Run("own-looks-3-2", SELF, f"G=3 W=2 T=6 OWN_LOOKS {ALONE}", "the same"),
+    Run("own-looks-2-3", SELF, f"G=2 W=3 T=8 OWN_LOOKS {ALONE}", "the same", NORMAL),
+    Run("own-looks-peer", SELF, f"{CUT} OWN_LOOKS", "the same, with a peer and without renewals", NORMAL),
     Run("gate", RACE, GATE, "kubelet starts after this boot is published without a marker"),
     Run(
         "gate-stale-list",
@@ -163,6 +172,8 @@ TIGHT = (
     ),
     Run("two-peers-below", SELF, "G=2 W=2 K=2 NP=2 T=4 NO_RENEWAL QUIET FEEDER_DIES LOSSES", "one tick less"),
     Run("one-liar-below", SELF, f"G=2 W=2 K=2 NP=2 T=4 LIARS=1 {LYING}", "one tick less"),
+    Run("own-looks-below", SELF, f"G=2 W=2 T=4 OWN_LOOKS {ALONE}", "one tick less"),
+    Run("own-looks-peer-below", SELF, f"{CUT} OWN_LOOKS".replace("T=5", "T=4"), "one tick less"),
     Run("stands-down-below", DOWN, "G=2 W=2 T=4", "one tick less"),
 )
 
@@ -170,6 +181,12 @@ TIGHT = (
 REACHED = (
     Run("reach-release", SELF, f"{CUT} REACH_RELEASE", "the manager does release a dead node"),
     Run("reach-outage", SELF, f"{CUT} REACH_OUTAGE", "peers without the API do keep a marked node alive"),
+    Run(
+        "reach-own-look",
+        SELF,
+        f"{CUT} OWN_LOOKS REACH_OWN_LOOK",
+        "a node does outlive its lease by its own looks",
+    ),
     Run("reach-e4", RACE, f"{GATE} REACH_E4", "release by time happens"),
     Run("reach-stood-down", DOWN, "REACH_STOOD_DOWN", "one that stood down does outlive its lease"),
     Run("reach-e2", RACE, f"{GATE} REACH_E2", "release on a new boot happens"),

@@ -79,6 +79,15 @@ unsigned worth : 4 = 0;      /* what the lease becomes if this renewal is acknow
 unsigned version : 2 = CURRENT; /* the version of the Lease that the agent holds */
 bool stray = false;          /* a renewal that the agent gave up, still under way under the current version */
 
+#ifdef OWN_LOOKS
+/* ---- the feeder's own look at the Lease, beside the agent's: one at a time, for as long as the node lives ---- */
+#define LOOK_SENT 1
+#define LOOK_CLEAN 2         /* served, no marker, the reply on its way back */
+#define LOOK_MARKED 3
+unsigned look : 2 = 0;
+unsigned look_worth : 4 = 0; /* what the lease becomes if its reply is clean and comes now */
+#endif
+
 /* ---- the round of peers ---- */
 bool asking = false;
 unsigned round_worth : 4 = 0;
@@ -286,6 +295,9 @@ proctype Clock() {
 #ifndef REVIVE
        forget_if_worthless(worth); forget_if_worthless(round_worth);
 #endif
+#ifdef OWN_LOOKS
+       spend(look_worth); forget_if_worthless(look_worth);
+#endif
        grow(poll_age, K);
 #ifdef SLOW_POLLS
        if :: polling != 0 -> grow(polling_age, K) :: else fi;
@@ -476,6 +488,39 @@ proctype Feeder() {
 #endif
   od
 }
+
+#ifdef OWN_LOOKS
+/* It lives on its own looks whether or not there is an agent. A marker condemns; or, as in a drill, only ends its renewals. */
+proctype OwnLook() {
+  do
+  :: d_step { node_acts && look == 0 && !condemned -> look = LOOK_SENT; look_worth = G; printf("look sent\n") }
+#ifdef LOOK_CACHED
+  :: d_step { node_acts && look == LOOK_SENT -> look = LOOK_CLEAN; printf("look served from a cache\n") }
+#endif
+  :: d_step { node_acts && look == LOOK_SENT -> look = (marker -> LOOK_MARKED : LOOK_CLEAN); printf("look served\n") }
+  :: d_step { node_acts && look == LOOK_CLEAN ->
+#ifdef LOOK_REPLY_ANCHOR
+       look_worth = G;
+#endif
+       renew_lease(look_worth); look = 0; look_worth = 0; printf("look clean\n") }
+  :: d_step { node_acts && look == LOOK_MARKED ->
+#ifdef LOOK_OVERLOOKS_MARKER
+       renew_lease(look_worth);
+#endif
+       look = 0; look_worth = 0; printf("look marked\n") }
+  :: d_step { node_acts && look == LOOK_MARKED -> condemn(); look = 0; look_worth = 0; printf("look condemns\n") }
+  :: d_step { node_acts && look != 0 -> look = 0; look_worth = 0; printf("look lost\n") }
+#ifdef LOOK_LONGER
+  /* a feeder that is started anew with a longer lease than the one that stands on the Lease */
+  :: d_step { node_acts && look == LOOK_CLEAN -> renew_lease(look_worth + 1); look = 0; look_worth = 0; printf("look clean, for longer\n") }
+#endif
+#ifdef REACH_OWN_LOOK
+  /* sanity: a node does outlive its agent's last renewal by its own looks */
+  :: d_step { node_acts && look == LOOK_CLEAN && lease == 0 && look_worth > 0 && feeder == OPEN -> assert(false) }
+#endif
+  od
+}
+#endif
 
 #if NP > 0
 proctype Peer(byte j) {
@@ -730,6 +775,9 @@ init {
     i = 0;
 #endif
     run Clock(); run Agent(); run Feeder(); run Manager();
+#ifdef OWN_LOOKS
+    run OwnLook();
+#endif
 #if NP > 0
     i = 0; do :: i < NP -> run Peer(i); i++ :: else -> break od; i = 0
 #endif

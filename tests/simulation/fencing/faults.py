@@ -138,7 +138,9 @@ class Faults:
             manager.leads = self._chance.random() < 0.6
 
     def _kill_agent(self) -> None:
-        self._world.nodes[self._some_node()].restart_agent(self._chance.uniform(0.1, 15.0))
+        """It is back at once, or crashes again and again: for longer than its lease lasts."""
+        away = self._chance.choice([15.0, 15.0, 120.0])
+        self._world.nodes[self._some_node()].restart_agent(self._chance.uniform(0.1, away))
 
     def _stop_agent(self) -> None:
         """An upgrade, or an end for good: it may be gone for longer than its lease lasts."""

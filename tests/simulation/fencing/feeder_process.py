@@ -81,14 +81,9 @@ class FeederProcess(Process):
     def _be_late(self) -> None:
         """The process can be paused after it has decided; at the worst until just before the device's end."""
         node, world = self._node, self._node.world
-        lease = node.lease_file
+        lease = self._machine.status.lease
         left = node.watchdog.left()
-        if (
-            node.stubborn
-            and left
-            and isinstance(lease, FeedLease)
-            and lease.until - self._checked_at < 4 * _S
-        ):
+        if node.stubborn and left and lease.until - self._checked_at < 4 * _S:
             world.counts["last ping at the last moment, then a death"] += 1
             self.freeze(0.99 * left)
             world.line.after(0.99 * left + 0.97 * WATCHDOG, self._end_late)
@@ -127,7 +122,7 @@ class FeederProcess(Process):
         return self._checked_at <= self._node.condemned_at * _S
 
     def _ask(self) -> None:
-        """The check that it makes itself, until the agent has taken over."""
+        """The check that it makes itself, when half of the lease is over."""
         asked_at, store, name = self._now(), self._node.world.store, self._node.name
         heard = [False]
 

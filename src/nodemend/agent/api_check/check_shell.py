@@ -7,6 +7,7 @@ this boot there, if that has not been done.
 
 import argparse
 import http.client
+import json
 import signal
 import sys
 import time
@@ -16,8 +17,9 @@ from pathlib import Path
 from nodemend import __version__
 from nodemend.agent.api_check.api_shell import Caller
 from nodemend.agent.api_check.exit_codes import FAILED
+from nodemend.agent.api_check.lease_report import promises_less
 from nodemend.agent.api_check.publish import Publisher, Wanted
-from nodemend.agent.api_check.reply import Unclear, exit_code_of, judge_reply
+from nodemend.agent.api_check.reply import NoMarker, Unclear, exit_code_of, judge_reply
 from nodemend.agent.feeder.record_shell import read_beginning
 from nodemend.agent.feeder.status_text import parse_status
 from nodemend.agent.feeder.worth import judge_worth, longest_lease
@@ -47,14 +49,24 @@ def _look(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
     path = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases/{name}"
     status, body = Caller(options).ask("GET", path, None)
     answer = judge_reply(status, body, options.node, boot_id)
+    if isinstance(answer, NoMarker) and options.status:
+        worth = judge_worth(_told(options.status), boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+        length = longest_lease(_told(options.status), boot_id) or options.lease_length
+        if less := promises_less(json.loads(body), boot_id, length, worth.effective):
+            return FAILED, less
     return exit_code_of(answer), answer.why if isinstance(answer, Unclear) else ""
 
 
-def _publish(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
+def _told(path: str) -> dict[str, str]:
+    """By the feeder; nothing where there is no such file."""
     try:
-        told = parse_status(read_beginning(options.publish))
+        return parse_status(read_beginning(path))
     except OSError:
-        told = {}
+        return {}
+
+
+def _publish(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
+    told = _told(options.publish)
     wanted = Wanted(
         node=options.node,
         boot_id=boot_id,
@@ -78,9 +90,10 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--key", help="its key, where it is not in the same file")
     parser.add_argument("--node", required=True, help="the node's name, which is that of its Lease")
     parser.add_argument("--boot-id", required=True, type=Path)
+    parser.add_argument("--status", help="the feeder's status file: the Lease must promise what it keeps")
     parser.add_argument("--publish", help="publish this boot, too; the feeder's status file")
     parser.add_argument(
-        "--lease-length", type=float, default=35.0, help="G to publish while no feeder tells (%(default)s)"
+        "--lease-length", type=float, default=35.0, help="G while no feeder tells (%(default)s)"
     )
     parser.add_argument("--held-back", default="", help="with it: why the gate stays closed all the same")
     parser.add_argument("--last-reset", help="with it: the record of the boot that last ended itself")

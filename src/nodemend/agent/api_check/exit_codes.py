@@ -10,4 +10,6 @@ MARKED_FOR_ANOTHER_BOOT = 5
 """It has one, and not for this boot."""
 NO_NODE = 6
 """It has none, and there is no Node of that name: what was published was of one that is gone."""
+MARKED_FOR_DRILL = 7
+"""It has one for this boot, whose watchdog alone is to end it: a drill."""
 FAILED = 1

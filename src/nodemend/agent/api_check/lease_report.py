@@ -48,6 +48,24 @@ def needs_publishing(
     return not same or found.get("heldBack", "") != held_back
 
 
+def promises_less(lease: dict[str, object], boot_id: str, feed_lease: float, effective: float) -> str:
+    """How what stands on the Lease is less than what this boot keeps; empty where it is not. Seconds.
+
+    A feeder that is started anew may live longer on one look than its Lease says. Whoever is promised nothing
+    counts on nothing.
+    """
+    found = _report_on(lease)
+    if found.get("bootID") != boot_id or _promise(found.get("watchdog")) is None:
+        return ""
+    match found:
+        case {"feedLease": float() | int() as told, "watchdog": {"effective": float() | int() as reset}}:
+            if told >= feed_lease and reset >= effective:
+                return ""
+            return f"its Lease promises {told} and {reset} s, the feeder keeps {feed_lease} and {effective} s"
+        case _:
+            return "its Lease has a report without times"
+
+
 def new_lease(boot: Boot, wall: str) -> dict[str, object]:
     """`wall` is the time in UTC, to the second."""
     metadata = {"name": boot.node, "namespace": AGENT_NAMESPACE, **_annotated(boot, 1)}

@@ -14,7 +14,9 @@ class NoMarker(SmallValue):
 
 
 class MarkedNow(SmallValue):
-    """This boot is to end."""
+    """This boot is to end; in a drill by its watchdog alone, which is timed."""
+
+    drill: bool = False
 
 
 class MarkedBefore(SmallValue):
@@ -70,7 +72,7 @@ def _judge_marker(marker: object, boot_id: str) -> Answer:
         return Unclear("a marker that is not JSON")
     match found:
         case {"bootID": str(marked)} if marked:
-            return MarkedNow() if marked == boot_id else MarkedBefore()
+            return MarkedNow(drill=found.get("drill") is True) if marked == boot_id else MarkedBefore()
         case _:
             return Unclear("a marker that names no boot")
 
@@ -79,8 +81,8 @@ def exit_code_of(answer: Answer) -> int:
     match answer:
         case NoMarker():
             return exit_codes.CLEAN
-        case MarkedNow():
-            return exit_codes.MARKED
+        case MarkedNow(drill):
+            return exit_codes.MARKED_FOR_DRILL if drill else exit_codes.MARKED
         case MarkedBefore():
             return exit_codes.MARKED_FOR_ANOTHER_BOOT
         case NoLease():

@@ -52,6 +52,7 @@ def judge_feeder(status: dict[str, str], boot_id: str, now: int) -> AskNow | Clo
 
 _CLOSED = {
     exit_codes.MARKED: "this boot is marked: it is to end",
+    exit_codes.MARKED_FOR_DRILL: "this boot is marked for a drill: it is to end",
     exit_codes.MARKED_FOR_ANOTHER_BOOT: "an earlier boot was marked, and its remediation is not done",
 }
 _FAILED = "this boot could not be published: see the line above, or the API server did not answer"

@@ -8,7 +8,7 @@ feeder --device PATH --lock PATH --lease PATH --permit PATH --status PATH --boot
   --wanted-reset SECONDS   effective time from the last ping to the reset, at most (10)
   --lease-length SECONDS   how far ahead a lease may reach (35)
   --ping-every SECONDS     (2)
-  --check-every SECONDS    how often CHECK is run until the agent takes over (5)
+  --check-every SECONDS    how often CHECK is run when half of the lease is over (5)
   --sysfs PATH             the device's folder under /sys/class, for what only the kernel knows of it
   --sysrq PATH             where a condemned node may ask for a reset, as an attempt
   --oom-score PATH         where protection from the OOM killer is asked for

@@ -16,7 +16,8 @@ _ANSWERS: dict[int, w.Clean | w.Marked] = {
     # nothing that a marker could be put on. Who deletes a marked Lease is stopped by the admission policy;
     # and the manager releases only while it reads the marker that it wrote.
     exit_codes.ABSENT: w.Clean(),
-    # MARKED_FOR_ANOTHER_BOOT is no answer, as for the agent: it neither ends this boot nor lets it go on.
+    # The others are no answer, as for the agent. A marker for another boot neither ends this one nor lets it
+    # go on. In a drill the lease runs out: a reboot that the kernel makes would be timed instead.
 }
 
 

@@ -14,12 +14,12 @@ leaves the permit once that is acknowledged. While it is there the device is fed
 agents off a cluster must not reset it. An agent that comes back takes the permit away before it publishes
 anything else.
 
-Who may renew the lease. Until the agent has written its first record in this boot, the feeder asks the API
-server itself: otherwise a slow download of the agent's image would reset the node. From the first record on
-only the agent's records count, for the rest of the boot, also for a feeder that is started anew: the file is
-still there. Were the feeder to ask again when the agent falls silent, a node whose agent is dead would be fed
-for ever, unheard by its peers. Therefore a record that cannot be believed counts as the agent's first as
-well: somebody wrote it.
+Who renews the lease. The agent does, by its records. When less than half of the lease is left the feeder
+asks the API server as well: before there is an agent, when it is dead, and when its records cannot be
+believed. A clean answer counts from when it was asked for, as the agent's own looks do, and a marker for this
+boot condemns: so whoever waits for the reset of a marked boot waits no longer. A node whose agent is dead is
+fed for as long as it reaches the API server, where it can be marked like any other. It renews no contact, so
+nobody counts on it as a peer.
 """
 
 from nodemend.agent.feeder import words as w
@@ -41,6 +41,9 @@ from nodemend.decide.feed_lease import (
 )
 from nodemend.decide.watchdog_class import WatchdogClass, effective_time, judge_class, seconds_to_write
 
+_LOOKS_A_LEASE = 7
+"""Of its own, at most: three of them fit into what is left when it begins to ask."""
+
 
 class Feeder:
     """Every command but Ask, TryReboot, Note, Tell and Exit is answered by one event before anything else."""
@@ -57,7 +60,7 @@ class Feeder:
         self._timeout_set = False
         self._last_ping: int | None = None
         self._stood_down = False
-        self._agent_has_taken_over = False
+        self._renewed_by_agent = False
         self._asking = False
         self._ask_again_at = 0
         self._told: tuple[object, ...] = ()
@@ -100,7 +103,6 @@ class Feeder:
             case NoRecord():
                 return
             case RefusedRecord(why):
-                self._agent_has_taken_over = True
                 self._refusal = f"the agent's lease file is refused: {why}"
             case FeedLease() as record:
                 self._believe(record, now)
@@ -110,12 +112,15 @@ class Feeder:
             case OtherBoot():
                 self._refusal = "the agent's lease file is of another boot"
             case TooFarAhead(by):
-                self._agent_has_taken_over = True
                 self._refusal = f"the agent's lease file reaches {by} ns too far ahead"
             case FeedLease() as believed:
-                self._agent_has_taken_over = True
                 self._refusal = ""
-                self._lease = merge(self._lease, believed)
+                self._renew(merge(self._lease, believed), by_agent=True)
+
+    def _renew(self, lease: FeedLease, *, by_agent: bool) -> None:
+        if lease.until > self._lease.until:
+            self._renewed_by_agent = by_agent
+        self._lease = lease
 
     def _answered(self, event: w.Answered) -> tuple[w.Command, ...]:
         self._asking = False
@@ -125,8 +130,7 @@ class Feeder:
                 self._why = "the API server shows a marker for this boot"
             case w.Clean():
                 self._why = ""
-                if not self._agent_has_taken_over:
-                    self._lease = renew(self._lease, event.asked_at, self._rules.lease_length)
+                self._renew(renew(self._lease, event.asked_at, self._rules.lease_length), by_agent=False)
             case w.CheckFailed(why):
                 self._why = f"the API server could not be asked: {why}"
         return (w.Look(),)
@@ -138,9 +142,7 @@ class Feeder:
             case IsCondemned():
                 return self._end_this_boot(now)
             case GapTooLong(gap):
-                self._why = f"{gap} ns passed since the last ping: the device should have reset this machine"
-                self._starve(now, for_good=True)
-                return self._rest(now)
+                return self._end_after_gap(gap, now)
             case LeaseOver():
                 if self._device is not None:
                     self._starve(now, for_good=False)
@@ -211,6 +213,17 @@ class Feeder:
             # The record of it goes first: after a reboot that works nothing is written any more.
             self._state, self._notes_now = w.Condemned(), True
             return self._rest(now)
+        return self._try_reboot(now)
+
+    def _end_after_gap(self, gap: int, now: int) -> tuple[w.Command, ...]:
+        """The machine slept, or was paused: what it ran may run elsewhere by now. It does not wait for W."""
+        if not (isinstance(self._state, w.Starving) and self._state.for_good):
+            self._why = f"{gap} ns passed since the last ping: the device should have reset this machine"
+            self._starve(now, for_good=True)
+            return self._rest(now)
+        return self._try_reboot(now)
+
+    def _try_reboot(self, now: int) -> tuple[w.Command, ...]:
         if self._tried_reboot:
             return self._rest(now)
         self._tried_reboot = True
@@ -242,12 +255,15 @@ class Feeder:
         return (w.Tell(w.Status(*facts)),)
 
     def _asks_now(self, now: int) -> bool:
-        every = self._rules.check_every
-        if every is None or self._agent_has_taken_over or self._asking or now < self._ask_again_at:
+        every, length = self._rules.check_every, self._rules.lease_length
+        if every is None or self._asking or now < self._ask_again_at:
+            return False
+        if self._stood_down or self._lease.until - now >= length // 2:
             return False
         if isinstance(self._state, w.LockedOut | w.Condemned):
             return False
-        self._asking, self._ask_again_at = True, now + every
+        # A long lease is that of a large cluster, whose API server cannot answer everybody so often.
+        self._asking, self._ask_again_at = True, now + max(every, length // _LOOKS_A_LEASE)
         return True
 
     def _stop(self, now: int) -> tuple[w.Command, ...]:
@@ -279,7 +295,7 @@ class Feeder:
             self._state,
             self._why or self._refusal,
             self._lease,
-            self._agent_has_taken_over,
+            self._renewed_by_agent,
             self._rules.lease_length,
             self._device,
             self._class,

@@ -1,7 +1,11 @@
 """The lines by which agent and feeder tell each other something, through files on a tmpfs.
 
-One line a file: what it is, its version, its words, and a checksum over all of them. A line that is cut,
-mixed or of another version is refused whole; nothing is ever guessed from one.
+One line a file: what it is, its version, its words, and a checksum over all of them. A line that is cut or
+mixed is refused whole; nothing is ever guessed from one.
+
+Agents change with a rollout and feeders with a boot, so each reads what another version wrote. A later
+version may add words at the end of a line, and never changes what stands before them: a reader of an earlier
+one takes the words that it knows. Where that cannot be, the line gets another name, and is refused.
 """
 
 from binascii import crc32
@@ -9,7 +13,8 @@ from binascii import crc32
 from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.small_value import SmallValue
 
-_VERSION = "1"
+VERSION = 1
+"""Of what we write, and the latest whose words we all know."""
 _LEASE = "nodemend-feed-lease"
 _PERMIT = "nodemend-disarm"
 _FEEDING, _CONDEMNED = "feeding", "condemned"
@@ -42,7 +47,7 @@ def parse_lease(line: bytes) -> FeedLease | RefusedRecord:
     if isinstance(words, RefusedRecord):
         return words
     match words:
-        case [boot_id, until, ("feeding" | "condemned") as standing] if is_number(until):
+        case [boot_id, until, ("feeding" | "condemned") as standing, *_] if is_number(until):
             return FeedLease(boot_id, int(until), condemned=standing == _CONDEMNED)
         case _:
             return RefusedRecord("it has other words than a feed lease")
@@ -55,7 +60,7 @@ def format_permit(boot_id: str) -> bytes:
 
 def is_permit(line: bytes, boot_id: str) -> bool:
     """Whether the line permits to feed without a lease, and to disarm, in this very boot."""
-    return unsealed(_PERMIT, line) == [boot_id, _ACKNOWLEDGED]
+    return _begins(unsealed(_PERMIT, line), [boot_id, _ACKNOWLEDGED])
 
 
 def format_gate(boot_id: str, *, published: bool) -> bytes:
@@ -65,32 +70,38 @@ def format_gate(boot_id: str, *, published: bool) -> bytes:
 
 def is_gate(line: bytes, boot_id: str) -> bool:
     """Whether kubelet was held back in this very boot until it was published and no marker stood on it."""
-    return unsealed(_GATE, line) == [boot_id, _PUBLISHED]
+    return _begins(unsealed(_GATE, line), [boot_id, _PUBLISHED])
 
 
 def tells_opening(line: bytes, boot_id: str) -> bool:
     """Whether the gate has opened in this very boot, with a look or without."""
-    return unsealed(_GATE, line) in ([boot_id, _PUBLISHED], [boot_id, _UNGUARDED])
+    return is_gate(line, boot_id) or _begins(unsealed(_GATE, line), [boot_id, _UNGUARDED])
+
+
+def _begins(words: list[str] | RefusedRecord, known: list[str]) -> bool:
+    return isinstance(words, list) and words[: len(known)] == known
 
 
 def sealed(*words: str) -> bytes:
     """A line of these words: what it is, its version, the rest, a checksum."""
     kind, *rest = words
-    body = " ".join([kind, _VERSION, *rest]).encode("ascii")
+    body = " ".join([kind, str(VERSION), *rest]).encode("ascii")
     return b"%s %08x\n" % (body, crc32(body))
 
 
 def unsealed(kind: str, line: bytes) -> list[str] | RefusedRecord:
-    """The words after kind and version."""
+    """The words after kind and version; of a later version with more words than we know."""
     body, _, checksum = line.rpartition(b" ")
     if checksum != b"%08x\n" % crc32(body):
         return RefusedRecord("its checksum is wrong")
     if not body.isascii():
         return RefusedRecord("it has letters that we do not write")
     words = body.decode("ascii").split(" ")
-    if words[:2] != [kind, _VERSION]:
-        return RefusedRecord(f"it is not {kind} {_VERSION}")
-    return words[2:]
+    match words:
+        case [named, version, *rest] if named == kind and is_number(version) and int(version) >= VERSION:
+            return rest
+        case _:
+            return RefusedRecord(f"it is not {kind} {VERSION} or later")
 
 
 def is_number(word: str) -> bool:

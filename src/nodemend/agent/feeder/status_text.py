@@ -1,5 +1,7 @@
 """The feeder's status as text: a line a fact, its name first. For the agent, the boot gate, and people."""
 
+from nodemend.agent.feeder.records import VERSION as RECORDS
+from nodemend.agent.feeder.records import is_number
 from nodemend.agent.feeder.words import (
     Armed,
     Condemned,
@@ -13,7 +15,9 @@ from nodemend.agent.feeder.words import (
 )
 from nodemend.decide.watchdog_class import Hardware, Software, Unsupported, WatchdogClass
 
-VERSION = "nodemend-feeder-status 1"
+_KIND = "nodemend-feeder-status"
+VERSION = f"{_KIND} 1"
+"""A later version may add facts, and never changes what one of these names means."""
 
 
 def format_status(status: Status, boot_id: str, lacking: list[str]) -> bytes:
@@ -21,11 +25,12 @@ def format_status(status: Status, boot_id: str, lacking: list[str]) -> bytes:
     device = status.device
     facts: dict[str, object] = {
         "boot": boot_id,
+        "reads": RECORDS,
         "state": _state(status.state),
         "why": status.why,
         "lease-until": status.lease.until,
         "lease-length": status.lease_length,
-        "lease-by": "agent" if status.agent_has_taken_over else "feeder",
+        "lease-by": "agent" if status.renewed_by_agent else "feeder",
         "class": _class(status.watchdog_class),
         "lacking": ",".join(lacking),
         "effective": status.effective,
@@ -50,7 +55,8 @@ def parse_status(text: bytes) -> dict[str, str]:
     """The facts by name; none at all if it is not such a text."""
     # Not splitlines, for which more than a line feed ends a line.
     first, *lines = text.decode("ascii", "replace").split("\n")
-    if first != VERSION:
+    kind, _, version = first.partition(" ")
+    if kind != _KIND or not is_number(version) or int(version) < 1:
         return {}
     return {name: value for name, _, value in (line.partition(" ") for line in lines if line)}
 

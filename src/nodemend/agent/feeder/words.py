@@ -17,7 +17,7 @@ class FeederRules(SmallValue):
     look_every: int
     """How often it looks at the lease, whether or not a ping is due."""
     check_every: int | None
-    """How often it asks the API server itself until the agent takes over; None: never."""
+    """How often it asks the API server itself when half of the lease is over; None: never."""
     machine: Machine
     drill: Drill | None = None
 
@@ -239,7 +239,8 @@ class Status(SmallValue):
     state: State
     why: str
     lease: FeedLease
-    agent_has_taken_over: bool
+    renewed_by_agent: bool
+    """Whether the agent has renewed the lease last; else the feeder has, by a look of its own."""
     lease_length: int
     device: Device | None
     watchdog_class: WatchdogClass

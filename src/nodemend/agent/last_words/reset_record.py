@@ -46,7 +46,7 @@ def parse_reset(line: bytes) -> ResetRecord | RefusedRecord:
     if isinstance(words, RefusedRecord):
         return words
     match words:
-        case [boot_id, state, *times] if len(times) == 3 and state in NOT_FED and all(map(is_number, times)):
-            return ResetRecord(boot_id, state, *map(int, times))
+        case [boot_id, state, *times] if state in NOT_FED and all(map(is_number, times[:3])) and times[2:]:
+            return ResetRecord(boot_id, state, *map(int, times[:3]))
         case _:
             return RefusedRecord("it has other words than the record of a reset")

@@ -22,8 +22,8 @@ def lease(annotations: dict[str, str] | None = None, name: str = "n1") -> dict[s
     return {"kind": "Lease", "metadata": {"name": name, "annotations": annotations}}
 
 
-def marked(boot: object) -> dict[str, object]:
-    return lease({MARKER: json.dumps({"nodeUID": "u", "bootID": boot, "remediationUID": "r"})})
+def marked(boot: object, **more: object) -> dict[str, object]:
+    return lease({MARKER: json.dumps({"nodeUID": "u", "bootID": boot, "remediationUID": "r", **more})})
 
 
 def not_found(kind: str = "leases", name: str = "n1", reason: str = "NotFound") -> dict[str, object]:
@@ -37,6 +37,9 @@ def not_found(kind: str = "leases", name: str = "n1", reason: str = "NotFound") 
         (200, lease({"nodemend.io/agent-report": "{}"}), NoMarker()),
         (200, marked("this boot"), MarkedNow()),
         (200, marked("another"), MarkedBefore()),
+        (200, marked("this boot", drill=True), MarkedNow(drill=True)),
+        (200, marked("this boot", drill="yes"), MarkedNow()),
+        (200, marked("another", drill=True), MarkedBefore()),
         (404, not_found(), NoLease()),
     ],
 )
@@ -74,11 +77,12 @@ def test_what_is_cut_or_no_json_is_no_answer(body: bytes) -> None:
 
 
 def test_every_answer_has_its_own_code() -> None:
-    answers = (NoMarker(), MarkedNow(), MarkedBefore(), NoLease(), Unclear("why"))
+    answers = (NoMarker(), MarkedNow(), MarkedNow(drill=True), MarkedBefore(), NoLease(), Unclear("why"))
     codes = [exit_code_of(answer) for answer in answers]
     assert codes == [
         exit_codes.CLEAN,
         exit_codes.MARKED,
+        exit_codes.MARKED_FOR_DRILL,
         exit_codes.MARKED_FOR_ANOTHER_BOOT,
         exit_codes.ABSENT,
         exit_codes.FAILED,

@@ -1,5 +1,7 @@
 """The feeder's machine, story by story. What holds after any story is in test_machine_promises."""
 
+import pytest
+
 from nodemend.agent.feeder import words as w
 from nodemend.agent.feeder.machine import Feeder
 from nodemend.agent.feeder.records import NoRecord, RefusedRecord
@@ -47,6 +49,14 @@ def armed(rules: w.FeederRules = WITHOUT_CHECK, until: float = 40) -> Feeder:
     feeder.step(lasting(until), at(10))
     feeder.step(w.TimeoutSet(5), at(10))
     return feeder
+
+
+def asks(feeder: Feeder, looked: w.Looked, second: float) -> bool:
+    """Whether it begins a check after a look, and the ping that may follow."""
+    commands = feeder.step(looked, at(second))
+    if w.Ping() in commands:
+        commands = feeder.step(w.Pinged(), at(second))
+    return w.Ask() in commands
 
 
 def test_the_lock_then_the_lease_then_the_device() -> None:
@@ -103,13 +113,15 @@ def test_it_starves_when_the_lease_is_over_and_feeds_again_when_it_is_renewed_in
     assert status(feeder) == (w.Armed(), "")
 
 
-def test_after_a_gap_of_a_whole_time_to_reset_it_starves_for_good() -> None:
+@pytest.mark.attack("K4")
+def test_after_a_gap_of_a_whole_time_to_reset_it_starves_for_good_and_tries_a_reboot() -> None:
     feeder = armed()
     assert doings(feeder.step(lasting(54), at(20))) == [w.Note(), w.Wait(at(20.5))]
     state, why = status(feeder)
     assert state == w.Starving(at(20), for_good=True)
     assert why.startswith("10000000000 ns passed since the last ping")
-    assert doings(feeder.step(lasting(55), at(20.5))) == [w.Wait(at(21))]
+    assert doings(feeder.step(lasting(55), at(20.5))) == [w.TryReboot(), w.Wait(at(21))]
+    assert doings(feeder.step(lasting(56), at(21))) == [w.Wait(at(21.5))]
 
 
 def test_just_less_than_that_is_no_gap() -> None:
@@ -177,14 +189,11 @@ def test_a_marker_for_this_boot_condemns() -> None:
     assert w.Ask() not in feeder.step(NOTHING, at(100))
 
 
-def test_from_the_agents_first_record_on_its_own_checks_count_no_more() -> None:
-    feeder = Feeder(RULES)
-    feeder.step(w.LockTaken(), at(1))
-    feeder.step(NOTHING, at(1))
-    feeder.step(lasting(2), at(1.5))
-    feeder.step(w.Answered(w.Clean(), at(1)), at(3))
-    assert feeder.status.lease == FeedLease(BOOT, at(2))
-    assert w.Ask() not in feeder.step(lasting(2), at(60))
+def test_while_the_agent_renews_in_time_it_asks_nobody() -> None:
+    feeder = armed(RULES, until=45)
+    assert feeder.status.renewed_by_agent
+    assert not any(asks(feeder, lasting(45), second) for second in range(11, 28))
+    assert asks(feeder, lasting(45), 28)
 
 
 def test_but_its_word_that_the_node_is_marked_counts() -> None:
@@ -194,20 +203,54 @@ def test_but_its_word_that_the_node_is_marked_counts() -> None:
     assert w.TryReboot() in feeder.step(lasting(40), at(11.5))
 
 
-def test_an_agent_that_falls_silent_is_not_replaced() -> None:
-    feeder = armed(RULES, until=12)
-    for second in range(12, 20):
-        assert w.Ask() not in feeder.step(lasting(12), at(second))
-    assert feeder.status.state == w.Starving(at(12), for_good=False)
+@pytest.mark.attack("V3")
+def test_where_the_agent_falls_silent_its_own_clean_looks_feed_from_when_they_were_sent() -> None:
+    feeder = armed(RULES, until=30)
+    assert asks(feeder, lasting(30), 13)
+    assert feeder.step(w.Answered(w.Clean(), at(13)), at(15)) == (w.Look(),)
+    assert not asks(feeder, lasting(30), 15)
+    assert feeder.status.lease == FeedLease(BOOT, at(48))
+    assert not feeder.status.renewed_by_agent
+    for second in range(16, 31):
+        assert not asks(feeder, lasting(30), second)
+    assert feeder.status.state == w.Armed()
+    assert asks(feeder, lasting(30), 31)
 
 
-def test_a_record_that_is_not_believed_counts_as_the_agents_all_the_same() -> None:
+@pytest.mark.attack("V3")
+def test_a_look_without_an_answer_feeds_nobody() -> None:
+    feeder = armed(RULES, until=29)
+    assert asks(feeder, lasting(29), 12)
+    for second in range(13, 29):
+        feeder.step(w.Answered(w.CheckFailed("403"), at(second - 1)), at(second))
+        asks(feeder, lasting(29), second)
+    assert w.Note() in feeder.step(lasting(29), at(29))
+    assert feeder.status.state == w.Starving(at(29), for_good=False)
+
+
+def test_while_it_is_stood_down_it_asks_nobody() -> None:
+    feeder = armed(RULES, until=29)
+    assert not any(asks(feeder, permitted(29), second) for second in range(11, 60))
+
+
+def test_a_long_lease_is_that_of_a_large_cluster_and_asks_less_often() -> None:
+    long = w.FeederRules(BOOT, 350 * SECOND, 10 * SECOND, 2 * SECOND, SECOND // 2, 5 * SECOND, Physical())
+    feeder = armed(long, until=190)
+    assert asks(feeder, lasting(190), 16)
+    feeder.step(w.Answered(w.CheckFailed("too many"), at(16)), at(17))
+    assert not any(asks(feeder, lasting(190), second) for second in range(17, 66))
+    assert asks(feeder, lasting(190), 66)
+
+
+@pytest.mark.attack("S16")
+def test_records_that_are_not_believed_leave_the_feeder_to_its_own_looks() -> None:
     for record in (RefusedRecord("garbage"), FeedLease(BOOT, at(60))):
         feeder = Feeder(RULES)
         feeder.step(w.LockTaken(), at(1))
-        assert doings(feeder.step(w.Looked(record), at(1))) == [w.Wait(at(1.5))]
-        assert feeder.status.agent_has_taken_over
+        assert doings(feeder.step(w.Looked(record), at(1))) == [w.Ask(), w.Wait(at(1.5))]
         assert "the agent's lease file" in feeder.status.why
+        feeder.step(w.Answered(w.Clean(), at(1)), at(2))
+        assert feeder.step(w.Looked(record), at(2)) == (w.Open(),)
 
 
 def test_a_record_of_another_boot_is_nobodys() -> None:

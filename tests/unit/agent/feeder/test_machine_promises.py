@@ -46,7 +46,6 @@ class World:
     until: int = 0
     permitted: bool = False
     condemned: bool = False
-    agent_wrote: bool = False
     asked_at: int | None = None
     last_ping: int | None = None
     pings: int = 0
@@ -83,8 +82,7 @@ class World:
         self.asked_at = None
         match happening:
             case "clean":
-                if not self.agent_wrote:
-                    self.until = max(self.until, asked_at + LENGTH)
+                self.until = max(self.until, asked_at + LENGTH)
                 return w.Answered(w.Clean(), asked_at)
             case "marked":
                 self.condemned = True
@@ -94,12 +92,10 @@ class World:
 
     def _look(self) -> w.Looked:
         """What the feeder is told now, it may rely on."""
-        if isinstance(self.record, FeedLease) and self.record.boot_id == BOOT:
-            self.agent_wrote = True
-            if self.record.until <= self.now + LENGTH:
-                self.condemned |= self.record.condemned
-                self.until = max(self.until, self.record.until)
-        self.agent_wrote |= isinstance(self.record, RefusedRecord)
+        record = self.record
+        if isinstance(record, FeedLease) and record.boot_id == BOOT and record.until <= self.now + LENGTH:
+            self.condemned |= record.condemned
+            self.until = max(self.until, record.until)
         return w.Looked(self.record, self.permitted)
 
     def _obey(self, feeder: Feeder, commands: tuple[w.Command, ...]) -> None:
@@ -113,13 +109,14 @@ class World:
                 case w.Look():
                     self._obey(feeder, feeder.step(self._look(), self.now))
                 case w.Ask():
-                    assert not self.agent_wrote
+                    assert self.until - self.now < LENGTH // 2
                     assert self.asked_at is None
                     self.asked_at = self.now
                 case w.Disarm() | w.Exit():
                     raise AssertionError("nobody asked it to end")
                 case w.TryReboot():
-                    assert self.condemned
+                    gap = self.last_ping is not None and self.now - self.last_ping >= EFFECTIVE
+                    assert self.condemned or gap
                 case w.Note():
                     assert not isinstance(feeder.status.state, w.Armed | w.StoodDown)
                 case w.Tell() | w.Wait():

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.agent.feeder.records import RefusedRecord, format_lease, format_permit, is_permit, parse_lease
+from nodemend.agent.feeder.records import (
+    RefusedRecord,
+    format_gate,
+    format_lease,
+    format_permit,
+    is_gate,
+    is_permit,
+    parse_lease,
+    tells_opening,
+)
+from nodemend.agent.feeder.status_text import parse_status
 from nodemend.decide.feed_lease import FeedLease
 
 BOOT = "139b0c7c-34f3-439f-b446-72c75c685ce4"
@@ -55,7 +65,7 @@ def test_letters_that_nobody_of_us_writes_are_refused_though_the_checksum_is_rig
 
 
 def test_one_kind_is_not_taken_for_the_other() -> None:
-    assert parse_lease(format_permit(BOOT)) == RefusedRecord("it is not nodemend-feed-lease 1")
+    assert parse_lease(format_permit(BOOT)) == RefusedRecord("it is not nodemend-feed-lease 1 or later")
     assert not is_permit(LINE, BOOT)
 
 
@@ -63,3 +73,51 @@ def test_a_permit_is_for_one_boot() -> None:
     assert is_permit(format_permit(BOOT), BOOT)
     assert not is_permit(format_permit("another"), BOOT)
     assert not is_permit(format_permit(BOOT)[:-2], BOOT)
+
+
+def later(line: bytes, *more: str, version: str = "2") -> bytes:
+    """As a later version may write it."""
+    kind, _, *words = line.decode().split()[:-1]
+    body = " ".join([kind, version, *words, *more]).encode()
+    return b"%s %08x\n" % (body, crc32(body))
+
+
+@pytest.mark.attack("S16")
+@pytest.mark.parametrize("version", ["2", "3", "40"])
+def test_of_a_later_version_the_words_that_we_know_are_read(version: str) -> None:
+    told = FeedLease(BOOT, 35_000_000_000)
+    assert parse_lease(later(LINE, "36000000000", "new-word", version=version)) == told
+    condemned = FeedLease(BOOT, 0, condemned=True)
+    assert parse_lease(later(format_lease(condemned), "why", version=version)) == condemned
+    assert is_permit(later(format_permit(BOOT), "more", version=version), BOOT)
+    assert not is_permit(later(format_permit("another"), BOOT, version=version), BOOT)
+    for published in (True, False):
+        opened = later(format_gate(BOOT, published=published), "more", version=version)
+        assert (is_gate(opened, BOOT), tells_opening(opened, BOOT)) == (published, True)
+
+
+@pytest.mark.attack("S16")
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [(LINE, "0"), (LINE, "-1"), (LINE, "one"), (LINE, "9" * 20), (LINE.replace(b"feeding", b"resting"), "2")],
+)
+def test_what_cannot_be_read_of_a_later_version_is_refused(line: bytes, version: str) -> None:
+    assert isinstance(parse_lease(later(line, version=version)), RefusedRecord)
+
+
+@pytest.mark.attack("S16")
+def test_what_was_written_before_is_read_as_ever() -> None:
+    """Bytes of the first release that had self-fencing."""
+    body = f"nodemend-feed-lease 1 {BOOT} 35000000000 feeding".encode()
+    assert parse_lease(b"%s %08x\n" % (body, crc32(body))) == FeedLease(BOOT, 35_000_000_000)
+    assert b"%s %08x\n" % (body, crc32(body)) == LINE
+
+
+@pytest.mark.attack("S16")
+def test_a_status_of_a_later_version_is_read_by_the_names_of_its_facts() -> None:
+    assert parse_status(b"nodemend-feeder-status 2\nstate armed\nnew fact\n") == {
+        "state": "armed",
+        "new": "fact",
+    }
+    for other in (b"nodemend-feeder-status\n", b"nodemend-feeder-status x\n", b"status 1\n", b""):
+        assert parse_status(other + b"state armed\n") == {}

@@ -24,6 +24,7 @@ def test_what_is_told_is_read() -> None:
         "lease-until": "40",
         "lease-length": "35",
         "lease-by": "agent",
+        "reads": "1",
         "class": "hardware",
         "effective": "10",
         "last-ping": "7",
@@ -57,7 +58,7 @@ def test_every_state_has_its_word(state: w.State, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"something else\nstate armed\n", b"nodemend-feeder-status 2\nstate armed\n"]
+    "text", [b"", b"something else\nstate armed\n", b"nodemend-feeder-status two\nstate armed\n"]
 )
 def test_another_text_tells_nothing(text: bytes) -> None:
     assert parse_status(text) == {}
