@@ -200,3 +200,47 @@ def test_an_agent_s_pod_on_another_node_is_of_no_use(host: Host) -> None:
     assert host.published() == exit_codes.FAILED
     host.plane.api.delete(f"/api/v1/nodes/{host.name}")
     wait_until("nobody knows the node", lambda: host.published() == exit_codes.NO_NODE, within=60)
+
+
+def looked(host: Host) -> int:
+    """As the feeder of a node whose agent is silent."""
+    command = host.check("--status", str(host.status))
+    return subprocess.run(command, check=False, timeout=60, env={}).returncode
+
+
+@pytest.mark.attack("V3", "V9")
+def test_a_node_whose_node_object_and_agent_are_deleted_still_has_a_clean_look(host: Host) -> None:
+    host.tell("armed")
+    assert host.published() == exit_codes.CLEAN
+    pods = "/api/v1/namespaces/nodemend-agents/pods"
+    host.plane.api.delete(f"{pods}/{host.node.pod}", gracePeriodSeconds=0)
+    host.plane.api.delete(f"/api/v1/nodes/{host.name}")
+    assert looked(host) == exit_codes.CLEAN
+
+    host.mark(host.node.boot_id)
+    assert looked(host) == exit_codes.MARKED
+
+
+@pytest.mark.attack("V8")
+def test_without_the_right_to_look_there_is_no_clean_look(host: Host) -> None:
+    """Why the namespace of agents, and the Role of their hosts, must stay as long as they do."""
+    host.tell("armed")
+    assert host.published() == exit_codes.CLEAN
+    binding = "/apis/rbac.authorization.k8s.io/v1/namespaces/nodemend-agents/rolebindings"
+    kept = host.plane.api.get(f"{binding}/nodemend-host")
+    host.plane.api.delete(f"{binding}/nodemend-host")
+    try:
+        wait_until("it may not look any more", lambda: looked(host) == exit_codes.FAILED, within=30)
+    finally:
+        kept["metadata"] = {"name": "nodemend-host", "namespace": "nodemend-agents"}
+        host.plane.api.create(kept)
+    wait_until("it may again", lambda: looked(host) == exit_codes.CLEAN, within=30)
+
+
+@pytest.mark.attack("V3")
+def test_a_drill_s_marker_is_no_clean_look_and_ends_nothing(host: Host) -> None:
+    host.tell("armed")
+    assert host.published() == exit_codes.CLEAN
+    marker = {"nodeUID": host.node.uid, "bootID": host.node.boot_id, "remediationUID": "r", "drill": True}
+    host.node.annotate(**{MARKER: json.dumps(marker)})
+    assert looked(host) == exit_codes.MARKED_FOR_DRILL

@@ -127,7 +127,7 @@ def told(folder: Path) -> dict[str, str]:
     return parse_status((folder / "status").read_bytes()) if (folder / "status").exists() else {}
 
 
-def test_a_feeder_asks_for_itself_until_the_agent_writes(
+def test_a_feeder_asks_for_itself_and_goes_by_what_the_agent_writes(
     program: Command, api_server: ControlPlane, tmp_path: Path
 ) -> None:
     make_lease(api_server)
@@ -140,8 +140,9 @@ def test_a_feeder_asks_for_itself_until_the_agent_writes(
             "it tries the device", lambda: "cannot be opened" in told(tmp_path).get("why", ""), within=20
         )
         before = int(told(tmp_path)["lease-until"])
-        write_record(str(tmp_path / "lease"), format_lease(FeedLease(BOOT_ID.read_text().strip(), 1)))
-        wait_until("the agent has taken over", lambda: told(tmp_path)["lease-by"] == "agent", within=20)
+        ahead = FeedLease(BOOT_ID.read_text().strip(), before + 10 * 10**9)
+        write_record(str(tmp_path / "lease"), format_lease(ahead))
+        wait_until("the agent has renewed it", lambda: told(tmp_path)["lease-by"] == "agent", within=20)
         assert int(told(tmp_path)["lease-until"]) >= before
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
