@@ -10,10 +10,11 @@ from typing import Final
 from controlplane.process import Process
 from nodemend.api.keys import MARKER
 from tests.agent_room.room import AgentNode
+from tests.e2e_fencing.file_feeder import PHYSICAL
 
 _S: Final = 1_000_000_000
 W: Final = 9.063
-"""Seconds from the last ping to the reset, as the feeder reckons for 9 written to an i6300esb."""
+"""Seconds from the last ping to the reset, as the drill of the file has it."""
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Node:
         paths |= {name: folder / "agent" / name for name in ("lease", "permit")}
         paths |= {"status": folder / "feeder.status", "boot-id": folder / "boot_id"}
         words = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
-        command = [sys.executable, "-m", "tests.e2e_fencing.file_feeder", *words, "--machine", "physical"]
+        command = [sys.executable, "-m", "tests.e2e_fencing.file_feeder", *words, *PHYSICAL]
         environment = f"PYTHONPATH={':'.join(path for path in sys.path if path)}"
         self.feeder = Process(["/usr/bin/env", environment, *command], log=folder / "feeder.log")
 

@@ -76,10 +76,10 @@ def _nothing(_cluster: Cluster, _node: str) -> None:
 FAULTS: Final = (
     Fault("cut off", _cut_off, fatal=True),
     Fault("without the API", _lose_api, fatal=False),
-    Fault("its agent killed", _kill_agent, fatal=True),
+    Fault("its agent killed", _kill_agent, fatal=False),
     Fault("without an answer from anybody", _lose_all_answers, fatal=True),
     Fault("its feeder paused", _pause_feeder, fatal=True, in_time=(1.0, 5.0)),
-    Fault("its agent paused", _pause_agent, fatal=True),
+    Fault("its agent paused", _pause_agent, fatal=False),
     Fault("its agent restarted", _restart_agent, fatal=False),
     Fault("its feeder killed", _kill_feeder, fatal=False),
     Fault("nothing the matter", _nothing, fatal=False),

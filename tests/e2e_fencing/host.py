@@ -15,6 +15,7 @@ from controlplane.process import Process
 from tests.agent_room.kubelet_certificate import kubelet_certificate
 from tests.agent_room.room import AgentNode
 from tests.e2e_fencing.cell import W
+from tests.e2e_fencing.file_feeder import PHYSICAL
 from tests.e2e_fencing.networks import Networks
 from tests.unit.agent.certificates import Authority
 
@@ -180,7 +181,7 @@ class Host:
         paths |= {name: folder / "agent" / name for name in ("lease", "permit")}
         paths |= {"boot-id": folder / "boot_id"}
         words = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
-        program = [sys.executable, "-m", "tests.e2e_fencing.file_feeder", *words, "--machine", "physical"]
+        program = [sys.executable, "-m", "tests.e2e_fencing.file_feeder", *words, *PHYSICAL]
         python = f"PYTHONPATH={os.pathsep.join(path for path in sys.path if path)}"
         command = [*self._networks.inside(self.name), "/usr/bin/env", "-i", python, *program]
         return Process([*command, "--", *self._check()], log=folder / "feeder.log")

@@ -88,7 +88,7 @@ def _template() -> Object:
         "apiVersion": "nodemend.io/v1alpha1",
         "kind": "SelfRemediationTemplate",
         "metadata": {"name": "end-yourself", "namespace": SYSTEM_NAMESPACE},
-        "spec": {"template": {"spec": {}}},
+        "spec": {"template": {"spec": {"accept": ["UntestedWatchdog"]}}},
     }
 
 

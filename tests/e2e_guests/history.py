@@ -114,7 +114,7 @@ def _fences_itself(view: View, machine: Machine) -> bool:
     here = bool(machine.boots()) and report.get("bootID") == machine.boots()[-1]
     return (
         here
-        and watchdog == "hardware"
+        and watchdog == "untested"
         and bool(report.get("bootGate"))
         and len(view.peers(machine.name)) == len(NODES) - 1
     )

@@ -79,7 +79,7 @@ class Machines:
 
     def _start(self, machine: Machine) -> None:
         setting = Setting(
-            driver="i6300esb",
+            driver="iTCO_wdt",
             kernel=self._image.kernel,
             root=self._image.root,
             program=PROGRAM,

@@ -106,7 +106,7 @@ def test_an_agent_publishes_its_boot_lets_the_feeder_go_on_and_is_ready(make: Ma
     told = node.report()
     assert (told["nodeUID"], told["bootID"], told["bootGate"]) == (node.uid, node.boot_id, True)
     assert told["watchdog"] == {
-        "class": "hardware",
+        "class": "untested",
         "driver": "i6300ESB timer",
         "written": 9.0,
         "effective": 3600.0,
@@ -137,7 +137,7 @@ def test_a_watchdog_that_is_armed_later_is_published_then(make: Make) -> None:
 
     def armed() -> bool:
         watchdog = node.report()["watchdog"]
-        return isinstance(watchdog, dict) and watchdog["class"] == "hardware"
+        return isinstance(watchdog, dict) and watchdog["class"] == "untested"
 
     wait_until("the watchdog is published", armed, within=20)
 
@@ -172,7 +172,7 @@ def test_an_agent_that_is_stopped_stands_down_and_the_next_one_stands_up(make: M
 
     arm(node)
     node.start()
-    wait_until("it counts", lambda: node.report()["watchdog"]["class"] == "hardware", within=30)
+    wait_until("it counts", lambda: node.report()["watchdog"]["class"] == "untested", within=30)
     assert not read_permit(permit, node.boot_id)
 
 

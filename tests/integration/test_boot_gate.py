@@ -145,7 +145,7 @@ def test_a_boot_is_published_by_a_token_of_the_agent_of_this_node(host: Host) ->
     report = host.report
     assert (report["nodeUID"], report["bootID"]) == (host.node.uid, host.node.boot_id)
     assert (report["feedLease"], report["bootGate"], report["peers"]) == (40.0, True, [[]])
-    assert report["watchdog"]["class"] == "hardware"
+    assert report["watchdog"]["class"] == "untested"
     version = host.node.lease()["metadata"]["resourceVersion"]  # type: ignore[index]
     assert host.published() == exit_codes.CLEAN
     assert host.node.lease()["metadata"]["resourceVersion"] == version  # type: ignore[index]
@@ -175,7 +175,7 @@ def test_the_gate_stays_closed_before_an_earlier_marker_and_tells_of_the_new_boo
     finally:
         gate.end()
     assert host.said.splitlines()[-1] == "nodemend-boot-gate: open"
-    assert host.report["watchdog"]["class"] == "hardware"
+    assert host.report["watchdog"]["class"] == "untested"
     assert read_gate(str(host.record), host.node.boot_id)
 
 

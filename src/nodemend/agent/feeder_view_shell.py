@@ -9,7 +9,7 @@ import msgspec
 from nodemend.agent.feeder.record_shell import read_beginning, read_permit
 from nodemend.agent.feeder.status_text import parse_status
 from nodemend.agent.feeder.worth import SECOND, judge_worth, longest_lease
-from nodemend.agent.last_words.folder_shell import read_reset
+from nodemend.agent.last_words.folder_shell import read_reset, read_tested
 from nodemend.agent.last_words.reset_record import CONDEMNED
 from nodemend.agent.memory import stood_down
 from nodemend.agent.ports import FeederTold
@@ -18,6 +18,7 @@ from nodemend.api.agent_lease import LastReset, WatchdogReport
 STATUS: Final = "feeder.status"
 GATE: Final = "gate"
 """In the same folder: what the boot gate left when it opened."""
+TESTED: Final = "tested-watchdog"
 LAST_RESET: Final = "last-reset"
 """And there: how the last boot ended that was not fed any more."""
 
@@ -30,13 +31,17 @@ class FeederFile:
     permit: str
     """While this is there, nothing rests on the watchdog, whatever the feeder has told before it saw it."""
     boot_id: str
+    tested: str
+    """What the boot gate left of a watchdog that was seen to reset this machine."""
 
     def told(self) -> FeederTold:
         try:
             status = parse_status(read_beginning(self.path))
         except OSError:
             status = {}
-        worth = judge_worth(status, self.boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        tested = read_tested(self.tested, self.boot_id, status.get("driver", ""))
+        worth = judge_worth(status, self.boot_id, now, tested)
         watchdog = WatchdogReport(
             class_=worth.kind,
             driver=worth.driver,

@@ -9,7 +9,8 @@ from nodemend.api.wire import Wire, about
 
 HARDWARE: Final = "hardware"
 SOFTWARE: Final = "software"
-"""Classes of watchdogs. Any other is one on which no time proof rests."""
+UNTESTED: Final = "untested"
+"""A device of its own that was never seen to reset its machine."""
 UNSUPPORTED: Final = "unsupported"
 LONGEST_TIME: Final = 86400.0
 """Seconds. What is said to take longer than a day is nonsense, and is not reckoned with."""
@@ -29,8 +30,8 @@ _Peers = Annotated[tuple[NodeName, ...], msgspec.Meta(max_length=MOST_PROPOSED)]
 class WatchdogReport(Wire):
     """What will reset the node."""
 
-    class_: Annotated[str, about('"hardware", "software" or "unsupported".', max_length=16)] = msgspec.field(
-        name="class"
+    class_: Annotated[str, about('"hardware", "untested", "software" or "unsupported".', max_length=16)] = (
+        msgspec.field(name="class")
     )
     driver: Annotated[str, about("As it names itself.", max_length=64)] = ""
     written: Annotated[

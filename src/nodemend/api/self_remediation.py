@@ -33,6 +33,8 @@ class Weakness(StrEnum):
     """A new boot may run the node's pods before anybody knows of it."""
     SOFTWARE_WATCHDOG = "SoftwareWatchdog"
     """It hangs with the kernel that it should reset."""
+    UNTESTED_WATCHDOG = "UntestedWatchdog"
+    """It was never seen to reset its machine: its chip may be wired to nothing, or told to do nothing."""
 
 
 class SelfRemediationSpec(Wire):
@@ -49,8 +51,9 @@ class SelfRemediationSpec(Wire):
         tuple[Weakness, ...],
         about(
             "Weaknesses of nodes that you accept. NoBootGate: a node that comes back may run its pods before "
-            "anybody knows of it. SoftwareWatchdog: a kernel that hangs may never be reset.",
-            max_length=2,
+            "anybody knows of it. SoftwareWatchdog: a kernel that hangs may never be reset. "
+            "UntestedWatchdog: a device that nobody has seen reset its machine may never do so.",
+            max_length=3,
         ),
     ] = ()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Final
 
-from nodemend.api.agent_lease import HARDWARE, SOFTWARE, AgentReport
+from nodemend.api.agent_lease import HARDWARE, SOFTWARE, UNTESTED, AgentReport
 from nodemend.api.self_remediation import SelfRemediationSpec, Weakness
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.fencing_holds import NoTimeProof
@@ -72,11 +72,17 @@ def needed_for(
 
 def _weakness(report: AgentReport, spec: SelfRemediationSpec) -> NoTimeProof | None:
     watchdog = report.watchdog
-    if watchdog.class_ not in (HARDWARE, SOFTWARE):
+    if watchdog.class_ not in (HARDWARE, SOFTWARE, UNTESTED):
         why = watchdog.why or f"its watchdog is {watchdog.class_}"
         return NoTimeProof(why, _BY_HAND)
     if watchdog.class_ == SOFTWARE and Weakness.SOFTWARE_WATCHDOG not in spec.accept:
         return _weak("its watchdog is the kernel's own, which hangs with it", Weakness.SOFTWARE_WATCHDOG)
+    if watchdog.class_ == UNTESTED and Weakness.UNTESTED_WATCHDOG not in spec.accept:
+        return NoTimeProof(
+            "its watchdog was never seen to reset it",
+            f"Drill it (kubectl mend drill), or say {Weakness.UNTESTED_WATCHDOG.value} in spec.accept of its "
+            "template.",
+        )
     if not report.boot_gate and Weakness.NO_BOOT_GATE not in spec.accept:
         return _weak("no boot gate holds its kubelet back when it returns", Weakness.NO_BOOT_GATE)
     return None

@@ -48,10 +48,12 @@ class KnownDriver(SmallValue):
 
     software: bool
     permille: int
+    emulated: bool = False
+    """No board has had this chip for long: whoever has it is a virtual machine, whatever else is said."""
 
 
 KNOWN_DRIVERS = {
-    "i6300ESB timer": KnownDriver(software=False, permille=1007),
+    "i6300ESB timer": KnownDriver(software=False, permille=1007, emulated=True),
     "iTCO_wdt": KnownDriver(software=False, permille=2000),
     "Software Watchdog": KnownDriver(software=True, permille=1000),
 }
@@ -69,8 +71,13 @@ class Drill(SmallValue):
     reset_after: int
 
 
-def judge_class(identity: str | None, machine: Machine, *, closing_disarms: bool = False) -> WatchdogClass:
+def judge_class(
+    identity: str | None, machine: Machine, *, closing_disarms: bool = False, alarm_only: bool = False
+) -> WatchdogClass:
     """`identity` is the driver's name for itself; None when there is no device.
+
+    What kind of device it is: that it resets, too, only a reset shows (agent/last_words/tested_watchdog.py).
+    `alarm_only`: it says itself that it does not (WDIOF_ALARMONLY).
 
     `closing_disarms`: the driver knows no magic byte, and was not loaded with nowayout. The kernel stops such
     a device when whoever has it open dies, and a dead feeder would then protect nobody.
@@ -79,7 +86,9 @@ def judge_class(identity: str | None, machine: Machine, *, closing_disarms: bool
         return Unsupported("there is no watchdog device")
     if closing_disarms:
         return Unsupported("closing the device disarms it: the driver must be loaded with nowayout")
-    match machine:
+    if alarm_only:
+        return Unsupported("the device raises an alarm and resets nothing (WDIOF_ALARMONLY)")
+    match Virtual() if _driver(identity).emulated else machine:
         case Virtual():
             return Unsupported("a virtual machine can be paused, and its watchdog with it")
         case Undetermined():

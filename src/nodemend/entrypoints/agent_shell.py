@@ -15,7 +15,7 @@ from nodemend.agent.certificate_shell import CertificateFiles
 from nodemend.agent.feeder.footing_shell import forget_the_start
 from nodemend.agent.feeder.lock_shell import take_lock
 from nodemend.agent.feeder.record_shell import read_gate
-from nodemend.agent.feeder_view_shell import GATE, LAST_RESET, STATUS, FeederFile, last_reset
+from nodemend.agent.feeder_view_shell import GATE, LAST_RESET, STATUS, TESTED, FeederFile, last_reset
 from nodemend.agent.front_door_shell import FrontDoor
 from nodemend.agent.keeper_shell import FileKeeper, Recalled
 from nodemend.agent.key_maker_shell import ChildKeyMaker
@@ -86,7 +86,8 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
     state = settings.state_folder
     if not take_lock(f"{state}/agent.lock"):
         raise BlockingIOError("another agent of this node has not ended yet")
-    feeder = FeederFile(f"{settings.host_folder}/{STATUS}", f"{state}/permit", boot_id)
+    host = settings.host_folder
+    feeder = FeederFile(f"{host}/{STATUS}", f"{state}/permit", boot_id, f"{host}/{TESTED}")
     keeper = FileKeeper(boot_id, f"{state}/lease", f"{state}/memory", f"{state}/permit")
     certificates = _certificates(settings, runtime)
     async with AsyncExitStack() as owned:

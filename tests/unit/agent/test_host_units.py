@@ -9,7 +9,7 @@ import pytest
 from nodemend.agent.api_check.check_shell import parser as check_parser
 from nodemend.agent.boot_gate.gate_shell import parser as gate_parser
 from nodemend.agent.feeder.arguments import parse_arguments
-from nodemend.agent.feeder_view_shell import GATE, LAST_RESET, STATUS
+from nodemend.agent.feeder_view_shell import GATE, LAST_RESET, STATUS, TESTED
 from nodemend.agent.last_words.recorder_shell import parser as recorder_parser
 from nodemend.decide.watchdog_class import SECOND
 from nodemend.settings.agent_settings import read_agent_settings
@@ -55,6 +55,8 @@ def test_what_is_recorded_of_a_boot_is_what_the_next_one_counts() -> None:
     assert (recorder.folder, recorder.status) == (gate.resets, feeder.paths["status"])
     assert gate.last_reset == f"{settings.host_folder}/{LAST_RESET}"
     assert gate.cmdline == "/proc/cmdline"
+    assert gate.tested == f"{settings.host_folder}/{TESTED}"
+    assert not gate.tested_here.startswith(settings.host_folder)
 
 
 def test_the_gate_reads_the_status_that_the_feeder_writes() -> None:

@@ -62,6 +62,11 @@ def test_and_never_shorter() -> None:
     ("changes", "accepted", "why"),
     [
         ({"watchdog": SOFTWARE}, Weakness.SOFTWARE_WATCHDOG, "the kernel's own"),
+        (
+            {"watchdog": WatchdogReport(class_="untested", effective=10.0)},
+            Weakness.UNTESTED_WATCHDOG,
+            "never seen to reset it",
+        ),
         ({"boot_gate": False}, Weakness.NO_BOOT_GATE, "no boot gate"),
     ],
 )

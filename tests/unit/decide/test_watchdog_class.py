@@ -28,13 +28,13 @@ MILLISECOND = SECOND // 1000
 @pytest.mark.parametrize(
     ("identity", "machine", "expected"),
     [
-        (ESB, Physical(), Hardware()),
+        (ESB, Physical(), Unsupported("a virtual machine can be paused, and its watchdog with it")),
         (TCO, Physical(), Hardware()),
         (SOFT, Physical(), Software()),
         ("never heard of", Physical(), Hardware()),
         (ESB, Virtual(), Unsupported("a virtual machine can be paused, and its watchdog with it")),
         (SOFT, Virtual(), Unsupported("a virtual machine can be paused, and its watchdog with it")),
-        (ESB, Undetermined(), Unsupported("it is not known whether this is a virtual machine")),
+        (TCO, Undetermined(), Unsupported("it is not known whether this is a virtual machine")),
         (None, Physical(), Unsupported("there is no watchdog device")),
         (None, Virtual(), Unsupported("there is no watchdog device")),
     ],
@@ -101,3 +101,10 @@ def test_what_is_written_resets_within_what_was_wanted_and_one_more_would_not(
 
 def test_nothing_in_the_table_resets_sooner_than_it_was_told() -> None:
     assert all(driver.permille >= 1000 for driver in KNOWN_DRIVERS.values())
+
+
+@pytest.mark.attack("K3")
+def test_a_device_that_only_raises_an_alarm_resets_nobody() -> None:
+    for identity in (TCO, SOFT, "never heard of"):
+        found = judge_class(identity, Physical(), alarm_only=True)
+        assert found == Unsupported("the device raises an alarm and resets nothing (WDIOF_ALARMONLY)")

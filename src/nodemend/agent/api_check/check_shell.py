@@ -23,7 +23,7 @@ from nodemend.agent.api_check.reply import NoMarker, Unclear, exit_code_of, judg
 from nodemend.agent.feeder.record_shell import read_beginning
 from nodemend.agent.feeder.status_text import parse_status
 from nodemend.agent.feeder.worth import judge_worth, longest_lease
-from nodemend.agent.last_words.folder_shell import read_reset
+from nodemend.agent.last_words.folder_shell import read_reset, read_tested
 from nodemend.api.keys import AGENT_NAMESPACE
 
 
@@ -67,10 +67,11 @@ def _told(path: str) -> dict[str, str]:
 
 def _publish(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
     told = _told(options.publish)
+    tested = bool(options.tested) and read_tested(options.tested, boot_id, told.get("driver", ""))
     wanted = Wanted(
         node=options.node,
         boot_id=boot_id,
-        worth=judge_worth(told, boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME)),
+        worth=judge_worth(told, boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME), tested),
         feed_lease=longest_lease(told, boot_id) or options.lease_length,
         version=__version__,
         wall=time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()),
@@ -97,5 +98,6 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--held-back", default="", help="with it: why the gate stays closed all the same")
     parser.add_argument("--last-reset", help="with it: the record of the boot that last ended itself")
+    parser.add_argument("--tested", help="with it: what the gate left of a watchdog that was seen to reset")
     parser.add_argument("--within", type=float, default=3.0, help="seconds for all of it (%(default)s)")
     return parser

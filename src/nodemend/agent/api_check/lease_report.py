@@ -130,7 +130,7 @@ def _last_reset(record: ResetRecord) -> dict[str, object]:
 def _promise(watchdog: object) -> object:
     """What a release may rest on. Why it may not on others changes, and is no news."""
     match watchdog:
-        case {"class": "hardware" | "software"}:
+        case {"class": "hardware" | "software" | "untested"}:
             return watchdog
         case _:
             return None

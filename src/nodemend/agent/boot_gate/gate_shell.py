@@ -11,7 +11,8 @@ from nodemend.agent.boot_gate.gate import Closed, Go, hold_back, judge, judge_fe
 from nodemend.agent.feeder.record_shell import has_opened, read_beginning, write_record
 from nodemend.agent.feeder.records import format_gate
 from nodemend.agent.feeder.status_text import parse_status
-from nodemend.agent.last_words.folder_shell import ResetFolder
+from nodemend.agent.last_words.folder_shell import ResetFolder, keep_tested
+from nodemend.agent.last_words.machine_shell import machine_word
 from nodemend.agent.last_words.reset_record import format_reset
 from nodemend.decide.self_resets import ResetLimit, judge_resets
 
@@ -59,6 +60,8 @@ class _Waiting:
         self._why = "" if has_opened(options.record, boot_id) else why
         if found and options.last_reset:
             write_record(options.last_reset, format_reset(found[-1]))
+        if options.tested and options.tested_here:
+            keep_tested(options.tested_here, options.tested, boot_id, found, machine_word())
 
     def why(self) -> str:
         """Nothing any more as soon as somebody has removed the records."""
@@ -70,6 +73,8 @@ def _judge(options: argparse.Namespace, boot_id: str, held_back: str) -> Go | Cl
     told = ["--held-back", held_back] if held_back else []
     if options.last_reset:
         told += ["--last-reset", options.last_reset]
+    if options.tested:
+        told += ["--tested", options.tested]
     return judge(feeder, _look([*options.check, *told]), held_back)
 
 
@@ -103,6 +108,8 @@ def parser() -> argparse.ArgumentParser:
         "--resets", default="", help="the folder with records of earlier boots, to be counted"
     )
     parser.add_argument("--last-reset", default="", help="where to leave the last of them, for the agent")
+    parser.add_argument("--tested-here", default="", help="the file on disk that says which watchdog resets")
+    parser.add_argument("--tested", default="", help="where to leave that for this boot, for the agent")
     parser.add_argument("--cmdline", default="", help="the kernel's command line")
     parser.add_argument("--open-if", help="open without a look where this file is")
     parser.add_argument("check", nargs="+", help="after --, the API check to run, which publishes")

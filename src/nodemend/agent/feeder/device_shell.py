@@ -11,7 +11,7 @@ _GET_SUPPORT = 0x80285700
 _SET_TIMEOUT = 0xC0045706
 _GET_TIMEOUT = 0x80045707
 _INFO_SIZE, _IDENTITY_AT = 40, 8
-_MAGIC_CLOSE = 0x0100
+_MAGIC_CLOSE, _ALARM_ONLY = 0x0100, 0x0400
 _PING, _MAGIC = b"\0", b"V"
 
 
@@ -37,7 +37,8 @@ class WatchdogShell:
         fcntl.ioctl(self._descriptor, _GET_SUPPORT, info)
         options = int.from_bytes(info[:4], sys.byteorder)
         identity = bytes(info[_IDENTITY_AT:]).partition(b"\0")[0].decode("ascii", "replace")
-        return Device(identity, self._timeout(), bool(options & _MAGIC_CLOSE), self._nowayout())
+        magic_close, alarm_only = bool(options & _MAGIC_CLOSE), bool(options & _ALARM_ONLY)
+        return Device(identity, self._timeout(), magic_close, self._nowayout(), alarm_only)
 
     def set_timeout(self, seconds: int) -> int:
         """What the device then says its timeout is. Raises OSError."""

@@ -180,7 +180,10 @@ class Feeder:
                 self._device = device
                 closing_disarms = device.closing_disarms
                 self._class = judge_class(
-                    device.identity, self._rules.machine, closing_disarms=closing_disarms
+                    device.identity,
+                    self._rules.machine,
+                    closing_disarms=closing_disarms,
+                    alarm_only=device.alarm_only,
                 )
                 self._learn_timeout(device.timeout_seconds)
                 return (w.Look(),)
@@ -200,7 +203,9 @@ class Feeder:
     def _learn_timeout(self, seconds: int) -> None:
         if self._device is not None:
             device = self._device
-            self._device = w.Device(device.identity, seconds, device.magic_close, device.nowayout)
+            self._device = w.Device(
+                device.identity, seconds, device.magic_close, device.nowayout, device.alarm_only
+            )
             self._effective = effective_time(device.identity, seconds, self._rules.drill)
 
     def _starve(self, now: int, *, for_good: bool) -> None:

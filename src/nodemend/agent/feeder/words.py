@@ -29,6 +29,7 @@ class Device(SmallValue):
     timeout_seconds: int
     magic_close: bool
     nowayout: bool | None
+    alarm_only: bool = False
 
     @property
     def closing_disarms(self) -> bool:

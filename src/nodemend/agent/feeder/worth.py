@@ -7,6 +7,8 @@ _RUNNING = ("armed", "starving", "condemned")
 """States in which the device is open, and resets the machine unless it is fed."""
 STOOD_DOWN = "its agent was stopped: it is fed without one"
 _CLASSES = ("hardware", "software")
+UNTESTED = "untested"
+"""A device of its own that was never seen to reset this machine: it may be wired to nothing."""
 _LONGEST_NUMBER = 19
 """Digits: more than any clock shows. What is longer is too long to be reckoned with."""
 
@@ -21,15 +23,18 @@ class Worth(SmallValue):
     why: str
 
 
-def judge_worth(status: dict[str, str], boot_id: str, now: int) -> Worth:
+def judge_worth(status: dict[str, str], boot_id: str, now: int, tested: bool = False) -> Worth:
     """`status` as the feeder wrote it; `now` is nanoseconds of CLOCK_BOOTTIME.
+
+    `tested`: this driver was seen to reset this machine.
 
     A promise only where it holds now: a device that runs, and that has not outlived its own time. For all
     else the kind is "unsupported", with the reason. Then no release rests on it, and it is fed all the same.
     """
     why = _why_nothing_rests_on_it(status, boot_id, now)
+    kind = "unsupported" if why else status["class"]
     return Worth(
-        kind="unsupported" if why else status["class"],
+        kind=UNTESTED if kind == "hardware" and not tested else kind,
         driver=status.get("driver", "")[:64],
         written=float(_number(status, "written-seconds") or 0),
         effective=(_number(status, "effective") or 0) / SECOND,

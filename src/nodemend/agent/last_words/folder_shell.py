@@ -3,8 +3,15 @@
 import contextlib
 import os
 
-from nodemend.agent.feeder.record_shell import read_beginning
+from nodemend.agent.feeder.record_shell import read_beginning, write_record
 from nodemend.agent.last_words.reset_record import ResetRecord, format_reset, parse_reset
+from nodemend.agent.last_words.tested_watchdog import (
+    SeenToReset,
+    driver_in,
+    format_tested,
+    is_tested,
+    judge_reset,
+)
 
 KEPT = 16
 """Records; older ones are removed by the boot gate."""
@@ -61,6 +68,28 @@ class ResetFolder:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def keep_tested(here: str, told: str, boot_id: str, resets: list[ResetRecord], machine: str) -> None:
+    """Note on disk which watchdog was seen to reset this machine, and tell it for this boot.
+
+    A disk that refuses costs that, and nothing else: the watchdog is then one that was never tested.
+    """
+    seen = [one for one in map(judge_reset, resets) if one is not None and one.where == machine]
+    with contextlib.suppress(OSError):
+        if seen:
+            write_record(here, format_tested(seen[-1]))
+    with contextlib.suppress(OSError):
+        if driver := driver_in(read_beginning(here), machine):
+            write_record(told, format_tested(SeenToReset(boot_id, driver)))
+
+
+def read_tested(path: str, where: str, driver: str) -> bool:
+    """Whether the file says that this driver was seen to reset there."""
+    try:
+        return is_tested(read_beginning(path), where, driver)
+    except OSError:
+        return False
 
 
 def read_reset(path: str) -> ResetRecord | None:

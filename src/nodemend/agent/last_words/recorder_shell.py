@@ -11,6 +11,7 @@ from collections.abc import Callable
 from nodemend.agent.feeder.record_shell import read_beginning
 from nodemend.agent.feeder.status_text import parse_status
 from nodemend.agent.last_words.folder_shell import ResetFolder
+from nodemend.agent.last_words.machine_shell import machine_word
 from nodemend.agent.last_words.reset_record import ResetRecord, record_of
 
 _EVERY = 0.1
@@ -23,10 +24,10 @@ def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
     options = parser().parse_args(words)
     boot_id = read_beginning(options.boot_id).decode("ascii").strip()
     folder = ResetFolder(options.folder)
-    ends = time.monotonic() + _LONGEST
+    machine, ends = machine_word(), time.monotonic() + _LONGEST
     try:
         while time.monotonic() < ends:
-            record = _look(options.status, boot_id)
+            record = _look(options.status, boot_id, machine)
             if record is None:
                 folder.forget(boot_id)
                 return 0
@@ -38,9 +39,9 @@ def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
     return 0
 
 
-def _look(status: str, boot_id: str) -> ResetRecord | None:
+def _look(status: str, boot_id: str, machine: str) -> ResetRecord | None:
     told = parse_status(read_beginning(status))
-    return record_of(told, boot_id, int(time.time()), time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+    return record_of(told, boot_id, int(time.time()), time.clock_gettime_ns(time.CLOCK_BOOTTIME), machine)
 
 
 def parser() -> argparse.ArgumentParser:

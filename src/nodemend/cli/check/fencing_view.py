@@ -25,7 +25,7 @@ class FencingRow:
     renewed_ago: float | None = None
     version: str = ""
     watchdog: str = ""
-    """hardware, software or unsupported."""
+    """hardware, untested, software or unsupported."""
     driver: str = ""
     written_seconds: float | None = None
     effective_seconds: float | None = None

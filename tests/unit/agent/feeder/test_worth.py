@@ -6,7 +6,7 @@ from nodemend.agent.feeder.status_text import format_status, parse_status
 from nodemend.agent.feeder.words import Armed, Device, Ended, Starving, State, Status, StoodDown, Waiting
 from nodemend.agent.feeder.worth import Worth, judge_worth, longest_lease
 from nodemend.decide.feed_lease import FeedLease
-from nodemend.decide.watchdog_class import SECOND, Hardware, Unsupported, WatchdogClass
+from nodemend.decide.watchdog_class import SECOND, Hardware, Software, Unsupported, WatchdogClass
 
 DEVICE = Device("i6300ESB timer", 9, magic_close=True, nowayout=True)
 PINGED = 100 * SECOND
@@ -28,9 +28,17 @@ def unsupported(why: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("state", [Armed(), Starving(PINGED, for_good=False)])
 def test_a_device_that_runs_is_what_it_is(state: State) -> None:
-    found = judge_worth(told(state, Hardware()), "boot-1", PINGED + W - 1)
+    found = judge_worth(told(state, Hardware()), "boot-1", PINGED + W - 1, tested=True)
 
     assert found == Worth("hardware", "i6300ESB timer", 9.0, 9.063, "")
+
+
+@pytest.mark.attack("K3")
+def test_what_was_never_seen_to_reset_this_machine_is_not_called_hardware() -> None:
+    found = judge_worth(told(Armed(), Hardware()), "boot-1", PINGED + 1)
+    assert found == Worth("untested", "i6300ESB timer", 9.0, 9.063, "")
+    soft = judge_worth(told(Armed(), Software()), "boot-1", PINGED + 1)
+    assert soft.kind == "software"
 
 
 @pytest.mark.parametrize("now", [PINGED - 1, PINGED + W])
