@@ -95,6 +95,8 @@ class Memory(Struct, frozen=True, kw_only=True):
     fed_until: float = 0.0
     fresh: bool = True
     """Nothing is known of this boot yet."""
+    remembers_from: int = 0
+    """The version of the Lease by the first acknowledgement that it remembers without a break."""
 
     def take_up(self, who: Self, report: AgentReport) -> "Memory":
         """After a read. Numbers go on, and without a memory of this boot the newest peers published in it."""
@@ -105,13 +107,31 @@ class Memory(Struct, frozen=True, kw_only=True):
         peers = tuple(PeerEntry(name=name, address="") for name in report.peers[-1])
         return structs.replace(memory, conduct=structs.replace(self.conduct, peers=peers))
 
-    def acknowledge(self, renewal: Renewal, now: float) -> "Memory":
+    def compare(self, who: Self, report: object) -> "Memory":
+        """With the report that stands on the Lease, read or missing.
+
+        Where that is older than what was acknowledged, etcd was restored from a backup. What this node
+        promised since may be lost, and so may what others did: it can vouch for nothing from before.
+        """
+        contact = self.contact
+        if contact is None or _shows(report, who, contact.acknowledged):
+            return self
+        # Steady from the next renewal on: what a manager counted for this node before is void.
+        contact = replace(contact, steady_since=self.number + 1)
+        return structs.replace(self, contact=contact, remembers_from=0)
+
+    def acknowledge(self, renewal: Renewal, now: float, version: int = 0) -> "Memory":
+        """`version` is the one that this renewal made."""
         number, terms = renewal.report.sequence, renewal.terms
         conduct = self.conduct.acknowledge(terms)
         before = self.contact
         contact = before.acknowledge(number, now) if before else begin(number, now, terms.contact_age)
         return structs.replace(
-            self, conduct=conduct, contact=replace(contact, age=conduct.contact_age), fresh=False
+            self,
+            conduct=conduct,
+            contact=replace(contact, age=conduct.contact_age),
+            fresh=False,
+            remembers_from=self.remembers_from or version,
         )
 
     def contacted(self, now: float, wall: float, *, heard: bool) -> "Memory":
@@ -146,8 +166,8 @@ class Memory(Struct, frozen=True, kw_only=True):
             length = min(length, longest_lease)
         return structs.replace(self, fed_until=max(self.fed_until, looked_at + length))
 
-    def renew(self, who: Self, now: float) -> tuple["Memory", Renewal]:
-        """The next renewal, with a number that was never used before."""
+    def renew(self, who: Self, now: float, replaces: int = 0) -> tuple["Memory", Renewal]:
+        """The next renewal, with a number that was never used before, of this version of the Lease."""
         number, contact = self.number + 1, self.contact
         terms = self.conduct.terms(self.fed_until - now)
         report = AgentReport(
@@ -166,5 +186,16 @@ class Memory(Struct, frozen=True, kw_only=True):
             version=who.version,
             certificate=who.certificate,
             last_reset=who.last_reset,
+            replaces=replaces,
+            remembers_from=self.remembers_from,
         )
         return structs.replace(self, number=number), Renewal(report, terms, now)
+
+
+def _shows(report: object, who: Self, acknowledged: int) -> bool:
+    """Whether it is of this boot, and at least as new as what was acknowledged."""
+    return (
+        isinstance(report, AgentReport)
+        and (report.node_uid, report.boot_id) == (who.node_uid, who.boot_id)
+        and report.sequence >= acknowledged
+    )

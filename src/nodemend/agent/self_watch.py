@@ -111,7 +111,7 @@ class SelfWatch:
             case Missing() if self._placing:
                 return self._failed(now)  # The namespace itself is missing.
             case Missing():
-                self._known = None
+                self._known, self._memory = None, self._memory.compare(self._who, None)
                 return self._write(None, now)
             case Outdated():
                 self._known = None
@@ -141,13 +141,15 @@ class SelfWatch:
         self._known, self._failures = lease, 0
         was_read = self._renewal is None
         if self._renewal is not None:
-            self._memory = self._memory.acknowledge(self._renewal, now)
+            self._memory = self._memory.acknowledge(self._renewal, now, lease.revision)
             if self._wall_offset is not None:
                 wall = now + self._wall_offset
                 self._memory = self._memory.contacted(now, wall, heard=self._who.heard)
             self.renewed = True
-        elif isinstance(lease.report, AgentReport):
-            self._memory = self._memory.take_up(self._who, lease.report)
+        else:
+            if isinstance(lease.report, AgentReport):
+                self._memory = self._memory.take_up(self._who, lease.report)
+            self._memory = self._memory.compare(self._who, lease.report)
         proposal = lease.proposal if isinstance(lease.proposal, PeerProposal) else None
         self._memory = self._memory.consider(self._who, proposal)
         fed = self._feed_from(self._asked_at) if lease.clean else ()
@@ -168,7 +170,7 @@ class SelfWatch:
     def _write(self, known: AgentLease | None, now: float) -> Commands:
         """Where there is no Lease, nobody was promised anything about this node: it places one."""
         who = self._who.stood_down() if self._stopping else self._who
-        self._memory, renewal = self._memory.renew(who, now)
+        self._memory, renewal = self._memory.renew(who, now, known.revision if known else 0)
         self._renewal, self._asked_at, self._placing = renewal, now, known is None
         deadline = now + self._pace.deadline
         if known is None:

@@ -15,6 +15,8 @@ UNSUPPORTED: Final = "unsupported"
 LONGEST_TIME: Final = 86400.0
 """Seconds. What is said to take longer than a day is nonsense, and is not reckoned with."""
 SLOWEST_PACE: Final = 3600.0
+HIGHEST_REVISION: Final = 2**63 - 1
+"""etcd counts no further."""
 MOST_PROPOSED: Final = 64
 """Of one node, whatever a later version may propose."""
 MOST_LISTS: Final = 2
@@ -89,6 +91,13 @@ class AgentReport(Wire):
     held_back: Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)] = ""
     """Why its boot gate stays closed though nobody asks for its end; empty where it does not."""
     last_reset: LastReset | None = None
+    replaces: Annotated[int, about("A revision.", ge=0, le=HIGHEST_REVISION)] = 0
+    """The version of the Lease that this renewal replaced; 0 where it placed the Lease."""
+    remembers_from: Annotated[int, about("A revision.", ge=0, le=HIGHEST_REVISION)] = 0
+    """The version that the first renewal made which this agent remembers; 0 before that. It begins again when
+    the Lease shows less than what was acknowledged: then etcd was restored."""
+    answers: Annotated[int, about("An epoch.", ge=0, le=HIGHEST_REVISION)] | None = None
+    """Written by a boot gate alone, while it stays closed: the epoch of the marker that it has seen."""
 
 
 class PeerEntry(Wire):
@@ -111,6 +120,8 @@ class Marker(Wire):
     remediation_uid: Uid = msgspec.field(name="remediationUID")
     drill: bool = False
     """Its watchdog alone is to end it, so that this can be timed: nobody asks its kernel for a reboot."""
+    epoch: Annotated[int, about("A leadership.", ge=0, le=HIGHEST_REVISION)] = 0
+    """Who wants an answer from the boot gate. No two leaders in one history of etcd have the same."""
 
     def condemns(self, node_uid: str, boot_id: str) -> bool:
         return (self.node_uid, self.boot_id) == (node_uid, boot_id)

@@ -26,6 +26,14 @@ class Contact:
     steady_since: int
     contact_age: float
     """K, as this peer goes by it."""
+    remembers_from: int = 0
+
+    def outlasts(self, version: int) -> bool:
+        """Whether it has remembered since before this version was written.
+
+        So it would have noticed if etcd had been restored since to an earlier state, and would not say this.
+        """
+        return 0 < self.remembers_from < version
 
 
 def contact_of(report: AgentReport) -> Contact:
@@ -36,6 +44,7 @@ def contact_of(report: AgentReport) -> Contact:
         acknowledged=report.acknowledged,
         steady_since=report.steady_since,
         contact_age=report.contact_age,
+        remembers_from=report.remembers_from,
     )
 
 

@@ -7,6 +7,7 @@ from nodemend.decide.fencing_holds import (
     AgentElsewhere,
     AgentUnread,
     FencingHold,
+    GateUnheard,
     NoAgent,
     NoNode,
     NothingResets,
@@ -20,7 +21,7 @@ def explain_fencing(reason: FencingHold) -> Explanation:
     match reason:
         case NoNode() | NoAgent() | AgentUnread() | AgentElsewhere() | NothingResets():
             return _explain_agent(reason)
-        case NoTimeProof() | Proving() | ProofContradicted():
+        case NoTimeProof() | Proving() | GateUnheard() | ProofContradicted():
             return _explain_proof(reason)
         case _:
             assert_never(reason)
@@ -58,7 +59,7 @@ def _explain_agent(reason: NoNode | NoAgent | AgentUnread | AgentElsewhere | Not
             assert_never(reason)
 
 
-def _explain_proof(reason: NoTimeProof | Proving | ProofContradicted) -> Explanation:
+def _explain_proof(reason: NoTimeProof | Proving | GateUnheard | ProofContradicted) -> Explanation:
     match reason:
         case NoTimeProof(why, remedy):
             return Explanation(
@@ -70,6 +71,13 @@ def _explain_proof(reason: NoTimeProof | Proving | ProofContradicted) -> Explana
                 f"The node is asked to reset itself: {proven:.0f} s of {needed:.0f} s are proven; "
                 f"{covered} of its {peers} peers are certain not to have kept it alive.",
                 "It goes on when the time is proven, or when the node reports a new boot.",
+            )
+        case GateUnheard(node):
+            return Explanation(
+                f"A new boot of {node} was held back by its boot gate, and it is not known whether it still "
+                "is: that report may be older than a restore of etcd.",
+                "It goes on when the boot gate answers, or when the agent or the kubelet reports a new boot. "
+                "A node that stays silent has to be switched off by hand.",
             )
         case ProofContradicted(boot_id):
             return Explanation(

@@ -62,6 +62,13 @@ class Proving:
 
 
 @dataclass(frozen=True, slots=True)
+class GateUnheard:
+    """A new boot waited at its boot gate once, and has not told this leader that it still does."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProofContradicted:
     """The boot that was proven to be over spoke again."""
 
@@ -76,5 +83,6 @@ FencingHold = (
     | NothingResets
     | NoTimeProof
     | Proving
+    | GateUnheard
     | ProofContradicted
 )

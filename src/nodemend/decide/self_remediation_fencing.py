@@ -18,7 +18,7 @@ from nodemend.decide.fencing_holds import (
     Proving,
 )
 from nodemend.decide.holds import Hold, KubeletSpeaks, NodeReady
-from nodemend.decide.proven_seconds import count
+from nodemend.decide.proven_seconds import count, proven
 from nodemend.decide.remediation_life import is_marked, take_lock
 from nodemend.decide.remediation_steps import ClearVoidMark, RecordEvidence, RecordTarget
 from nodemend.decide.self_remediation_facts import SelfFacts, agent_of, kubelet_of
@@ -31,7 +31,7 @@ from nodemend.decide.self_remediation_steps import (
     Step,
 )
 from nodemend.decide.storm_guard import brake, spare_quorum
-from nodemend.decide.time_proof import Progress, needed_for, weigh_time
+from nodemend.decide.time_proof import Progress, needed_for, unvouched, weigh_time
 
 NOTED_EVERY: Final = 10.0
 """Seconds that a change of leaders may cost: what was counted is written down so often."""
@@ -77,7 +77,13 @@ def fence(facts: SelfFacts, node: NodeFacts) -> Step:
         # Also where a boot gate holds a new boot back: it opens only by a write to this version, and under a
         # marker not at all. What it holds back may then be released.
         drill = keys.DRILL in facts.remediation.metadata.annotations
-        marker = Marker(node_uid=node.uid, boot_id=status.boot_id, remediation_uid=facts.uid, drill=drill)
+        marker = Marker(
+            node_uid=node.uid,
+            boot_id=status.boot_id,
+            remediation_uid=facts.uid,
+            drill=drill,
+            epoch=facts.epoch,
+        )
         return _guarded(facts, counted=False) or PlaceMarker(agent, marker)
     if status.marked is None or (status.marked.uid, status.marked.version) != (agent.uid, agent.version):
         return NoteMarker(agent)
@@ -112,7 +118,13 @@ def _prove(facts: SelfFacts, node: NodeFacts, report: AgentReport) -> Step:
     before = {name: proof for name, proof in facts.proof().items() if name in peers}
     counted = count(before, looks, facts.passed)
     progress = weigh_time(counted, looks, facts.now, report.peers, needed, facts.assumed.liars)
-    held = _conclude(facts, node, progress) if progress.done else None
+    held: RecordProof | Hold | None = None
+    if progress.done:
+        covering = proven(counted, looks, facts.now, needed)
+        doubt = unvouched(report, {name: looks[name] for name in covering}, facts.assumed)
+        held = Hold(doubt) if doubt else _conclude(facts, node, progress)
+    elif len(looks) == len(peers) and (doubt := unvouched(report, looks, facts.assumed)):
+        held = Hold(doubt)
     if held is not None and not isinstance(held, Hold):
         return held
     if facts.passed >= NOTED_EVERY or _anchors_of(progress, status):

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from nodemend.api.agent_lease import AgentReport, Marker
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.evidence import Evidence
+from nodemend.decide.agent_facts import AgentFacts
 from nodemend.decide.facts import LeaseFacts, NodeFacts, Present
-from nodemend.decide.fencing_holds import AgentUnread, ProofContradicted
+from nodemend.decide.fencing_holds import AgentUnread, GateUnheard, ProofContradicted
 from nodemend.decide.holds import Hold
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.remediation_life import is_marked, void
@@ -58,15 +59,30 @@ def weigh_end(
         return Hold(AgentUnread(node.name, agent.doubt))
     heard = speaks(lease, node, recorded)
     if _is_up(report, recorded):
-        held_back = report.boot_gate and agent.marked_for(facts.uid, recorded.boot_id)
-        return Over() if held_back and not heard else Back()
+        return Back() if heard else _weigh_new_boot(facts, node, agent, report)
     if heard:
         return ProofContradicted(recorded.boot_id)
     if agent.marked_for(facts.uid, recorded.boot_id):
         return Over()
     # A new boot has not written to this version, so the marker is there before its gate opens.
-    marker = Marker(node_uid=node.uid, boot_id=recorded.boot_id, remediation_uid=facts.uid)
+    marker = Marker(node_uid=node.uid, boot_id=recorded.boot_id, remediation_uid=facts.uid, epoch=facts.epoch)
     return PlaceMarker(agent, marker)
+
+
+def _weigh_new_boot(
+    facts: SelfFacts, node: NodeFacts, agent: AgentFacts, report: AgentReport
+) -> Over | Back | PlaceMarker | Hold:
+    """Whether its boot gate holds it back now. Where its agent reports, kubelet runs: an agent is a pod.
+
+    A gate answers the marker that it has seen, and opens under none. Its answer to this leader was written
+    after this leader began: it is not from a backup of etcd.
+    """
+    marker = agent.marker
+    if marker is None or marker.remediation_uid != facts.uid or report.answers is None:
+        return Back()
+    if marker.epoch != facts.epoch:
+        return PlaceMarker(agent, marker.but(epoch=facts.epoch))
+    return Over() if report.answers == facts.epoch else Hold(GateUnheard(node.name))
 
 
 def _is_up(report: AgentReport, recorded: Evidence) -> bool:

@@ -101,6 +101,22 @@ def _loneliness(report: AgentReport, assumed: Assumptions) -> NoTimeProof | None
     return NoTimeProof(why, f"{_BY_HAND} Four nodes with agents are enough, or three of a control plane.")
 
 
+def unvouched(report: AgentReport, looks: Mapping[str, Look], assumed: Assumptions) -> NoTimeProof | None:
+    """Why the last report of a node may not be the last that it made, where too few peers vouch for that.
+
+    Each of those must have remembered since before this report. Where all of them have booted since, or have
+    noticed that etcd was restored, the node may have promised something else after what is seen here.
+    """
+    vouching = sum(look.contact.outlasts(report.replaces) for look in looks.values())
+    if vouching > assumed.liars:
+        return None
+    why = (
+        f"only {vouching} of its peers have been up since before its last report, and that needs "
+        f"{assumed.liars + 1}: etcd may have been restored since then"
+    )
+    return NoTimeProof(why, _BY_HAND)
+
+
 def weigh_time(
     counted: Proof,
     looks: Mapping[str, Look],

@@ -39,6 +39,11 @@ class AgentLease:
     proposal: PeerProposal | Garbled | None = None
     marker: Marker | None = None
 
+    @property
+    def revision(self) -> int:
+        """The version as the number that it is in etcd; 0 where it is none."""
+        return int(self.version) if self.version.isascii() and self.version.isdigit() else 0
+
     def condemns(self, node_uid: str, boot_id: str) -> bool:
         """Whether this boot is to end."""
         return self.marker is not None and self.marker.condemns(node_uid, boot_id)

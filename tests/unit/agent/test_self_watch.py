@@ -2,6 +2,10 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from msgspec import structs
 
 import pytest
 
@@ -187,6 +191,66 @@ def test_every_renewal_tells_which_acknowledgement_has_arrived() -> None:
 
     told = [(report.sequence, report.acknowledged) for report in (story.renewed(), story.renewed())]
     assert told == [(42, 41), (43, 42)]
+
+
+# A restored etcd.
+
+
+@pytest.mark.attack("K1")
+@pytest.mark.parametrize(
+    "shown",
+    [{"sequence": 41}, {"boot_id": "boot-0"}, {"node_uid": "uid-0"}, None],
+    ids=["an older report", "an earlier boot", "another node", "none"],
+)
+def test_a_lease_that_shows_less_than_was_acknowledged_makes_it_vouch_for_nothing_before(
+    shown: dict[str, Any] | None,
+) -> None:
+    story = settled()
+    before = story.renewed()
+    assert before.remembers_from == 7
+    assert story.remembered is not None
+    assert story.remembered.contact is not None
+
+    story.meets(Waited(), after=5.0)
+    story.meets(Outdated(), after=0.5)
+    older = None if shown is None else structs.replace(before, **shown)
+    *_, renewal = story.meets(Found(a_lease("5", older)), after=0.5)
+
+    assert isinstance(renewal, RenewLease)
+    said = renewal.report
+    assert (said.replaces, said.remembers_from, said.acknowledged) == (5, 0, before.sequence)
+    assert said.steady_since == said.sequence > before.sequence
+    story.meets(Found(a_lease("11", said)), after=0.5)
+    *_, following = story.meets(Waited(), after=5.0)
+    assert isinstance(following, RenewLease)
+    assert following.report.remembers_from == 11
+
+
+@pytest.mark.attack("K1")
+def test_a_lease_that_is_gone_is_one_that_shows_less() -> None:
+    story = settled()
+    story.renewed()
+
+    story.meets(Waited(), after=5.0)
+    *_, placed = story.meets(Missing(), after=0.5)
+
+    assert isinstance(placed, PlaceLease)
+    assert (placed.report.replaces, placed.report.remembers_from) == (0, 0)
+
+
+def test_a_write_without_an_answer_that_was_applied_is_no_restore() -> None:
+    story = settled()
+    story.renewed()
+    *_, unanswered = story.meets(Waited(), after=5.0)
+    assert isinstance(unanswered, RenewLease)
+    story.meets(DOWN, after=3.0)
+
+    story.meets(Waited(), after=5.0)
+    story.meets(Outdated(), after=0.5)
+    *_, renewal = story.meets(Found(a_lease("8", unanswered.report)), after=0.5)
+
+    assert isinstance(renewal, RenewLease)
+    assert (renewal.report.replaces, renewal.report.remembers_from) == (8, 7)
 
 
 # The marker.

@@ -36,9 +36,11 @@ REPORT = AgentReport(
     watchdog=WatchdogReport(class_="hardware", effective=10.0),
     peers=(PEERS,),
     boot_gate=True,
+    replaces=69,
+    remembers_from=5,
 )
-NEW_BOOT = REPORT.but(boot_id="boot-2", sequence=10)
-MARKER = Marker(node_uid="uid-1", boot_id="boot-1", remediation_uid="rem-1")
+NEW_BOOT = REPORT.but(boot_id="boot-2", sequence=10, acknowledged=0, replaces=71, answers=7)
+MARKER = Marker(node_uid="uid-1", boot_id="boot-1", remediation_uid="rem-1", epoch=7)
 UNMARKED = AgentFacts("lease-1", "70", REPORT, None)
 MARKED = AgentFacts("lease-1", "71", REPORT, MARKER)
 BACK = AgentFacts("lease-1", "72", NEW_BOOT, MARKER)
@@ -78,6 +80,7 @@ def looks(covered_until: float | None = 1010.0) -> dict[str, Look]:
                 acknowledged=11,
                 steady_since=1,
                 contact_age=15.0,
+                remembers_from=5,
             ),
             covered_until,
         )

@@ -42,6 +42,13 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         ),
     ),
     (
+        fencing_holds.GateUnheard("n1"),
+        (
+            "A new boot of n1 was held back by its boot gate, and it is not known whether it still is: that"
+            " report may be older than a restore of etcd."
+        ),
+    ),
+    (
         fencing_holds.ProofContradicted("b1"),
         (
             "Boot b1 spoke after it was proven to be over: its watchdog does not do what it says, and its"

@@ -15,9 +15,11 @@ from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
 from nodemend.decide.fencing_holds import (
     AgentElsewhere,
     AgentUnread,
+    GateUnheard,
     NoAgent,
     NoNode,
     NothingResets,
+    NoTimeProof,
     ProofContradicted,
     Proving,
 )
@@ -380,6 +382,43 @@ def test_a_node_for_which_time_proves_nothing_waits_for_its_new_boot() -> None:
     assert isinstance(accepted, RecordProof)
 
 
+UNVOUCHED = "only 1 of its peers have been up since before its last report"
+
+
+@pytest.mark.attack("K1")
+@pytest.mark.parametrize("status", [NOTED.but(proven=proven(40.0), safe_time_seconds=72), ENOUGH])
+def test_a_last_report_that_too_few_peers_remember_to_be_the_last_proves_nothing(
+    status: SelfRemediationStatus,
+) -> None:
+    """Those that booted since, or noticed that etcd was restored, remember from later versions on."""
+    known = looks()
+    forgetful = {
+        name: replace(known[name], contact=replace(known[name].contact, remembers_from=since))
+        for name, since in zip(PEERS, (5, REPORT.replaces, 70, 0), strict=True)
+    }
+
+    held = prove(status, looks=forgetful)
+
+    assert isinstance(held, Hold)
+    assert isinstance(held.reason, NoTimeProof)
+    assert UNVOUCHED in held.reason.why
+    assert "etcd may have been restored" in held.reason.why
+
+
+@pytest.mark.attack("K1")
+def test_one_who_vouches_must_be_covered_to_the_end() -> None:
+    known = looks()
+    stale = {
+        name: replace(look, contact=replace(look.contact, remembers_from=0)) for name, look in known.items()
+    }
+    silent = {name: replace(known[name], covered_until=999.0) for name in ("a",)}
+
+    held = prove(ENOUGH, looks={**stale, "b": known["b"], **silent})
+
+    assert isinstance(held, Hold)
+    assert isinstance(held.reason, NoTimeProof)
+
+
 # The release.
 
 
@@ -388,7 +427,10 @@ def ticket(node: Any = SILENT_NODE, evidence: Any = BY_TIME) -> ReleaseTicket:
 
 
 BY_BOOT = RELEASING.but(evidence=BY_NEW_BOOT)
-UNGATED = replace(BACK, report=NEW_BOOT.but(boot_gate=False))
+SERVING = replace(BACK, report=NEW_BOOT.but(acknowledged=9, answers=None))
+STARTING = replace(BACK, report=NEW_BOOT.but(answers=None))
+ASKED = replace(BACK, marker=MARKER.but(epoch=6))
+UNANSWERED = replace(BACK, report=NEW_BOOT.but(answers=6))
 OPENED = replace(BACK, marker=None)
 
 
@@ -399,9 +441,13 @@ OPENED = replace(BACK, marker=None)
         # It came back meanwhile, and its gate holds it.
         (RELEASING, {"agent": Present(BACK)}, Release(ticket())),
         (BY_BOOT, {"agent": Present(BACK)}, Release(ticket(evidence=BY_NEW_BOOT))),
-        # It is up, and nothing holds it: its pods are its own.
-        (RELEASING, {"agent": Present(UNGATED)}, MarkReleased()),
-        (BY_BOOT, {"agent": Present(UNGATED)}, MarkReleased()),
+        # Where an agent reports, kubelet runs: its pods are its own.
+        (RELEASING, {"agent": Present(SERVING)}, MarkReleased()),
+        (BY_BOOT, {"agent": Present(SERVING)}, MarkReleased()),
+        (BY_BOOT, {"agent": Present(STARTING)}, MarkReleased()),
+        # What its gate told an earlier leader may be older than a restore of etcd: it is asked again.
+        (BY_BOOT, {"agent": Present(ASKED)}, PlaceMarker(ASKED, MARKER)),
+        (BY_BOOT, {"agent": Present(UNANSWERED)}, Hold(GateUnheard("n1"))),
         (BY_BOOT, {"agent": Present(OPENED)}, MarkReleased()),
         (BY_BOOT, {"agent": Present(BACK), "node": Present(READY)}, MarkReleased()),
         (BY_BOOT, {"agent": Present(BACK), "lease": Present(SPEAKS)}, MarkReleased()),

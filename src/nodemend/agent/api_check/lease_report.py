@@ -9,7 +9,7 @@ import json
 
 from nodemend.agent.feeder.worth import SECOND, Worth
 from nodemend.agent.last_words.reset_record import CONDEMNED, ResetRecord
-from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT
+from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, MARKER
 from nodemend.decide.small_value import SmallValue
 
 CONTACT_AGE = 15.0
@@ -29,15 +29,18 @@ class Boot(SmallValue):
     held_back: str = ""
     """Why its gate stays closed though nobody asks for its end."""
     last_reset: ResetRecord | None = None
+    opened: bool = False
+    """Its gate has opened in this boot: kubelet may run, whatever a gate that is started again does."""
 
 
 def needs_publishing(
-    lease: dict[str, object] | None, boot_id: str, worth: Worth, held_back: str = ""
+    lease: dict[str, object] | None, boot_id: str, worth: Worth, held_back: str = "", *, opened: bool = False
 ) -> bool:
     """Whether what stands on the Lease is of another boot, or promises something else of the watchdog.
 
-    Or says otherwise why the gate stays closed: it does not open as long as that stands there. What an agent
-    of this boot has published is not touched: it knows better by now.
+    Or says otherwise why the gate stays closed: it does not open as long as that stands there. Or has not
+    answered the marker on it: whoever wrote that wants to know whether the gate is closed by now. What an
+    agent of this boot has published is not touched: it knows better by now.
     """
     found = _report_on(lease)
     if found.get("bootID") != boot_id:
@@ -45,7 +48,8 @@ def needs_publishing(
     if found.get("acknowledged"):
         return False
     same = _promise(found.get("watchdog")) == _promise(_watchdog(worth))
-    return not same or found.get("heldBack", "") != held_back
+    answered = found.get("answers") == (None if opened else _asked_by(lease))
+    return not same or not answered or found.get("heldBack", "") != held_back
 
 
 def promises_less(lease: dict[str, object], boot_id: str, feed_lease: float, effective: float) -> str:
@@ -68,7 +72,7 @@ def promises_less(lease: dict[str, object], boot_id: str, feed_lease: float, eff
 
 def new_lease(boot: Boot, wall: str) -> dict[str, object]:
     """`wall` is the time in UTC, to the second."""
-    metadata = {"name": boot.node, "namespace": AGENT_NAMESPACE, **_annotated(boot, 1)}
+    metadata = {"name": boot.node, "namespace": AGENT_NAMESPACE, **_annotated(boot, 1, None)}
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -84,12 +88,15 @@ def renewed_lease(lease: dict[str, object], boot: Boot, wall: str) -> dict[str, 
             number = _report_on(lease).get("sequence")
             following = number + 1 if isinstance(number, int) else 1
             only_if = {"uid": uid, "resourceVersion": version}
-            return {"metadata": {**only_if, **_annotated(boot, following)}, "spec": _spec(boot, wall)}
+            return {
+                "metadata": {**only_if, **_annotated(boot, following, _answer(lease, boot))},
+                "spec": _spec(boot, wall),
+            }
         case _:
             return None
 
 
-def _annotated(boot: Boot, number: int) -> dict[str, object]:
+def _annotated(boot: Boot, number: int, answers: int | None) -> dict[str, object]:
     report = {
         "nodeUID": boot.node_uid,
         "bootID": boot.boot_id,
@@ -103,6 +110,7 @@ def _annotated(boot: Boot, number: int) -> dict[str, object]:
         "peers": [[]],
         "bootGate": True,
         "version": boot.version,
+        **({} if answers is None else {"answers": answers}),
         **({"heldBack": boot.held_back} if boot.held_back else {}),
         **({"lastReset": _last_reset(boot.last_reset)} if boot.last_reset else {}),
     }
@@ -145,11 +153,26 @@ def _spec(boot: Boot, wall: str) -> dict[str, object]:
     }
 
 
+def _answer(lease: dict[str, object], boot: Boot) -> int | None:
+    return None if boot.opened else _asked_by(lease)
+
+
+def _asked_by(lease: dict[str, object] | None) -> int | None:
+    """The epoch of the marker on it; None where there is none."""
+    marker = _annotation(lease, MARKER)
+    epoch = marker.get("epoch", 0)
+    return epoch if marker and isinstance(epoch, int) and epoch >= 0 else None
+
+
 def _report_on(lease: dict[str, object] | None) -> dict[str, object]:
+    return _annotation(lease, AGENT_REPORT)
+
+
+def _annotation(lease: dict[str, object] | None, key: str) -> dict[str, object]:
     """Empty where there is none, or none that can be read."""
     match lease:
         case {"metadata": {"annotations": {**annotations}}}:
-            text = annotations.get(AGENT_REPORT)
+            text = annotations.get(key)
         case _:
             return {}
     try:

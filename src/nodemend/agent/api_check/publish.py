@@ -45,6 +45,7 @@ class Wanted(SmallValue):
     wall: str
     held_back: str = ""
     last_reset: ResetRecord | None = None
+    opened: bool = False
 
 
 class Publisher:
@@ -86,7 +87,7 @@ class Publisher:
     def _write(self, lease: dict[str, object] | None, looked: int) -> tuple[int, str] | None:
         """`looked` is what the look alone tells, where there is nothing to publish."""
         wanted = self._wanted
-        if not needs_publishing(lease, wanted.boot_id, wanted.worth, wanted.held_back):
+        if not needs_publishing(lease, wanted.boot_id, wanted.worth, wanted.held_back, opened=wanted.opened):
             return looked, ""
         token = self._fetch_token()
         if isinstance(token, Token):
@@ -105,6 +106,7 @@ class Publisher:
             version=wanted.version,
             held_back=wanted.held_back,
             last_reset=wanted.last_reset,
+            opened=wanted.opened,
         )
         if lease is None:
             status, body = ask("POST", self._leases, new_lease(boot, wanted.wall))

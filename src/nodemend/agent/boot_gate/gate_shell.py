@@ -25,11 +25,12 @@ def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
     options = parser().parse_args(words)
     boot_id = read_beginning(options.boot_id).decode("ascii").strip()
     waiting = _Waiting(options, boot_id)
+    opened = has_opened(options.record, boot_id)
     if options.open_if and os.path.exists(options.open_if):
         return _open(options, boot_id, Go(guarded=False), f"{options.open_if}: kubelet starts the API server")
     said = ""
     while True:
-        match _judge(options, boot_id, waiting.why()):
+        match _judge(options, boot_id, waiting.why(), opened=opened):
             case Go() as go:
                 return _open(options, boot_id, go, "" if go.guarded else "there is no such Node")
             case Closed(why) if why != said:
@@ -68,9 +69,10 @@ class _Waiting:
         return self._why if self._why and self._folder.others(self._boot_id) else ""
 
 
-def _judge(options: argparse.Namespace, boot_id: str, held_back: str) -> Go | Closed:
+def _judge(options: argparse.Namespace, boot_id: str, held_back: str, *, opened: bool) -> Go | Closed:
     feeder = judge_feeder(_status(options.status), boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
     told = ["--held-back", held_back] if held_back else []
+    told += ["--opened"] if opened else []
     if options.last_reset:
         told += ["--last-reset", options.last_reset]
     if options.tested:

@@ -22,6 +22,7 @@ from nodemend.api.agent_lease import AgentReport, LastReset, PeerEntry, Watchdog
 from nodemend.api.group_versions import NODE
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.agent_lease import (
+    AgentLease,
     Found,
     LeaseNews,
     Missing,
@@ -174,7 +175,7 @@ class FencedMachine:
             news = await self._look(transport)
             if isinstance(news, Found) and isinstance(news.lease.report, AgentReport):
                 memory = memory.take_up(who, news.lease.report)
-            published = isinstance(news, Found) and _is_of(news.lease.report, who)
+            published = isinstance(news, Found) and _is_published(news.lease, who)
             if published and isinstance(news, Found) and news.lease.clean:
                 break
             if not published and isinstance(news, Found | Missing):
@@ -191,7 +192,8 @@ class FencedMachine:
     ) -> Memory:
         name, process = self.machine.name, self.process
         memory, renewal = memory.renew(who, process.monotonic())
-        wall, report = process.wall(), renewal.report
+        marker = known.lease.marker if isinstance(known, Found) else None
+        wall, report = process.wall(), renewal.report.but(answers=marker.epoch if marker else None)
         write = (
             renew_lease(name, known.lease, report, wall)
             if isinstance(known, Found)
@@ -265,6 +267,12 @@ class FencedMachine:
         other.process.spawn(answer(), f"answer {me.name}")
 
 
-def _is_of(report: object, who: Self) -> bool:
-    names = (report.node_uid, report.boot_id) if isinstance(report, AgentReport) else ()
-    return names == (who.node_uid, who.boot_id)
+def _is_published(lease: AgentLease, who: Self) -> bool:
+    """Whether its report is of this boot, and answers the marker."""
+    report, marker = lease.report, lease.marker
+    if not isinstance(report, AgentReport) or (report.node_uid, report.boot_id) != (
+        who.node_uid,
+        who.boot_id,
+    ):
+        return False
+    return marker is None or report.answers == marker.epoch

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from nodemend.agent.api_check import exit_codes
 from nodemend.agent.api_check.lease_report import CONTACT_AGE
@@ -48,11 +49,11 @@ class Server:
             "spec": {"serviceAccountName": account},
         }
 
-    def put(self, report: dict[str, Any] | None = None, marker: str = "") -> None:
+    def put(self, report: dict[str, Any] | None = None, marker: str = "", epoch: int = 0) -> None:
         """As others leave it."""
         annotations = {AGENT_REPORT: json.dumps(report)} if report else {}
         if marker:
-            mark = Marker(node_uid="uid-1", boot_id=marker, remediation_uid="r")
+            mark = Marker(node_uid="uid-1", boot_id=marker, remediation_uid="r", epoch=epoch)
             annotations[MARKER] = msgspec.json.encode(mark).decode()
         self._store({"kind": "Lease", "metadata": {"name": "n1", "annotations": annotations}, "spec": {}})
 
@@ -163,6 +164,31 @@ def test_a_marker_for_an_earlier_boot_stays_and_this_boot_is_published_all_the_s
     assert server.report.boot_id == "boot-2"
     assert server.lease is not None
     assert MARKER in server.lease["metadata"]["annotations"]
+
+
+@pytest.mark.attack("K1")
+def test_a_gate_that_stays_closed_answers_the_marker_and_answers_again_when_a_later_leader_asks() -> None:
+    server = Server()
+    server.put(EARLIER, marker="boot-1", epoch=7)
+    published(server)
+    assert server.report.answers == 7
+    server.asked.clear()
+    published(server)
+    assert server.asked == ["GET n1"]
+
+    server.put(json.loads(msgspec.json.encode(server.report)), marker="boot-1", epoch=9)
+    assert published(server) == (exit_codes.MARKED_FOR_ANOTHER_BOOT, "")
+    assert server.report.answers == 9
+
+
+@pytest.mark.attack("K1")
+def test_a_gate_that_has_opened_in_this_boot_answers_nobody() -> None:
+    server = Server()
+    server.put(EARLIER, marker="boot-1", epoch=7)
+
+    published(server, Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00", opened=True))
+
+    assert (server.report.boot_id, server.report.answers) == ("boot-2", None)
 
 
 def test_a_marker_that_is_written_first_is_met_and_kept() -> None:

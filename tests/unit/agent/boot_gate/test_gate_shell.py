@@ -89,7 +89,7 @@ def test_a_gate_that_has_opened_in_this_boot_holds_nothing_back_any_more(host: H
     host.had_resets(900, 600, 300)
     write_record(str(host.folder / "record"), format_gate("boot-9", published=False))
 
-    assert host.starts() == ["--last-reset FILE"]
+    assert host.starts() == ["--opened --last-reset FILE"]
 
 
 def test_a_clock_that_was_set_back_hides_no_reset(host: Host) -> None:
