@@ -31,8 +31,20 @@ MISTAKES: Final = (
     Mistake(
         "drop the identity check",
         "host_identity",
-        "    if wrong is not None:\n",
-        "    if False:\n",
+        "    wrong = next(_differences(clues), None)\n",
+        "    wrong = None\n",
+    ),
+    Mistake(
+        "take silence for agreement",
+        "host_identity",
+        "    ties = frozenset(_ties(node, machine, host))\n",
+        "    ties = frozenset((_PROVIDER_ID,))\n",
+    ),
+    Mistake(
+        "let two Nodes state the same",
+        "host_identity",
+        "        case Present(names) if names:\n",
+        "        case Present(names) if not others:\n",
     ),
     Mistake(
         "trust a cached power state",

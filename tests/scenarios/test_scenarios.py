@@ -16,9 +16,9 @@ FILES = sorted(FOLDER.glob("*/*.txt"))
 
 
 def a_case(path: Path) -> Any:
-    """Its lines `# conforms N16 W4` and `# attack K2` name the rows it holds and the findings it plays."""
-    said = re.findall(r"^# (conforms|attack) (.+)$", path.read_text(), re.MULTILINE)
-    marks = [getattr(pytest.mark, what)(*names.split()) for what, names in said]
+    """`# conforms N16 W4` names the rows that the story holds, `# attack S2` the findings that it plays."""
+    found = re.findall(r"^# (conforms|attack) ([A-Z]\d.*)$", path.read_text(), re.MULTILINE)
+    marks = [getattr(pytest.mark, kind)(*said.split()) for kind, said in found]
     return pytest.param(path, marks=marks, id=str(path.relative_to(FOLDER)))
 
 

@@ -26,8 +26,15 @@ class MachineSpec(Wire):
     provider_id: str = msgspec.field(name="providerID", default="")
 
 
+class MachineNodeInfo(Wire):
+    """What Cluster API copies from the Node that it found in the Machine's own cluster."""
+
+    system_uuid: str = msgspec.field(name="systemUUID", default="")
+
+
 class MachineStatus(Wire):
     node_ref: NodeReference | None = None
+    node_info: MachineNodeInfo | None = None
     # As they are: they are written back whole, with those of others.
     conditions: tuple[dict[str, Any], ...] = ()
 
@@ -41,6 +48,11 @@ class Machine(Wire):
     def node(self) -> str:
         """The name of its node; empty while it has none."""
         return self.status.node_ref.name if self.status.node_ref else ""
+
+    @property
+    def system_uuid(self) -> str:
+        """Of its node, where that is known."""
+        return self.status.node_info.system_uuid if self.status.node_info else ""
 
 
 class Metal3MachineSpec(Wire):

@@ -4,7 +4,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION,
+    METAL3_REMEDIATION,
+    NODE,
+    SELF_REMEDIATION,
+    Resource,
+)
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation
@@ -16,6 +22,7 @@ from nodemend.controllers.power_cycle.controller import PowerController, PowerRe
 from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
 from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.controllers.remediating.locks import LockSweep
+from nodemend.controllers.remediating.node_claims import NodeClaims
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.controllers.self_remediation.controller import SelfController, SelfRecorder, SelfWay
 from nodemend.kube.api_client import ApiClient
@@ -112,6 +119,7 @@ class Remediator:
         self._power_cycles_stirred = False
         """One came, changed or went since the hold sweep last asked: a short one is not missed by it."""
         self.kinds = {MANUAL_REMEDIATION.kind: self._watch(MANUAL_REMEDIATION, ManualRemediation)}
+        self._claims = NodeClaims(runtime, timings)
         if powers.power_cycle:
             self.kinds[METAL3_REMEDIATION.kind] = self._watch(METAL3_REMEDIATION, Metal3Remediation)
         if powers.self_fencing:
@@ -145,6 +153,8 @@ class Remediator:
     async def run(self) -> None:
         """Until cancelled, or until something of it fails."""
         watches = {kind: watched.follow() for kind, watched in self.kinds.items()}
+        if self._powers.power_cycle:
+            watches[NODE.kind] = self._claims.follow(self._transport)
         election = lead(self._runtime, self._transport, self._election, self._work, self._observers.election)
         await run_together(self._runtime, {**watches, "election": election})
 
@@ -160,6 +170,7 @@ class Remediator:
         by_power = PowerWay(
             reader,
             around,
+            self._claims,
             epoch=leadership.epoch,
             system_namespace=namespace,
             may_delete_nodes=self._powers.node_deletion,

@@ -21,6 +21,8 @@ from nodemend.decide.host_holds import (
     NobodyReplaces,
     NodeDeletionOff,
     NodeDeletionRefused,
+    NodeNotInCluster,
+    NodesShareIdentity,
     OffByOthers,
     OffTooFresh,
     OffUndated,
@@ -49,7 +51,9 @@ from nodemend.decide.host_power import (
 
 def explain_host(reason: HostHold) -> Explanation:
     match reason:
-        case HostMissing() | HostGone() | WrongHost() | HostUnproven() | BootOutlived() | SpokeAfterOff():
+        case HostMissing() | HostGone() | BootOutlived() | SpokeAfterOff():
+            return _explain_host(reason)
+        case WrongHost() | HostUnproven() | NodeNotInCluster() | NodesShareIdentity():
             return _explain_identity(reason)
         case HostDoubtful(host, doubt):
             return _explain_doubt(host, doubt)
@@ -75,9 +79,7 @@ def explain_host(reason: HostHold) -> Explanation:
             assert_never(reason)
 
 
-def _explain_identity(
-    reason: HostMissing | HostGone | WrongHost | HostUnproven | BootOutlived | SpokeAfterOff,
-) -> Explanation:
+def _explain_host(reason: HostMissing | HostGone | BootOutlived | SpokeAfterOff) -> Explanation:
     match reason:
         case HostMissing(why):
             return Explanation(
@@ -88,17 +90,6 @@ def _explain_identity(
             return Explanation(
                 f"The BareMetalHost {host} is gone; its operator leaves the machine off.",
                 "Enrol the host again, or switch the machine on by hand once its node may run.",
-            )
-        case WrongHost(what, said, actual):
-            return Explanation(
-                f"{what[0].upper()}{what[1:]} is given as {said}, but it is {actual}. "
-                "Another machine than the node's might be switched off.",
-                "Find out which of them is right, and mend the other.",
-            )
-        case HostUnproven(host, missing):
-            return Explanation(
-                f"Nothing shows that {host} is the node's machine: {missing}.",
-                "Give the node a provider ID that names its host, or the host its consumer.",
             )
         case SpokeAfterOff(host, said):
             return Explanation(
@@ -112,6 +103,49 @@ def _explain_identity(
             )
         case _:
             assert_never(reason)
+
+
+def _explain_identity(
+    reason: WrongHost | HostUnproven | NodeNotInCluster | NodesShareIdentity,
+) -> Explanation:
+    match reason:
+        case WrongHost(what, said, actual):
+            return Explanation(
+                f"{what[0].upper()}{what[1:]} is given as {_short(said)}, but it is {_short(actual)}. "
+                "Another machine than the node's might be switched off.",
+                "Find out which of them is right, and mend the other.",
+            )
+        case HostUnproven(host, missing):
+            return Explanation(
+                f"Nothing shows that {host} is the node's machine: {_short(missing, 400)}.",
+                "Let the Node, its Machine and the host name one another; for a host without a Machine set "
+                "the annotation nodemend.io/system-uuid on the host.",
+            )
+        case NodeNotInCluster(machine, ""):
+            return Explanation(
+                f"The Machine {machine} names no Node, so it is not known to be a machine of this cluster.",
+                "Repair it by hand, or wait until its Node has joined.",
+            )
+        case NodeNotInCluster(machine, node):
+            return Explanation(
+                f"The Machine {machine} names the Node {_short(node)}, which is not in this cluster.",
+                "Nodes of workload clusters are not power-cycled: repair it by hand. A Node that was deleted "
+                "here comes back when its kubelet restarts.",
+            )
+        case NodesShareIdentity(host, nodes):
+            said = _short(", ".join(nodes), 400)
+            return Explanation(
+                f"More than one Node claims the machine {host}, by the host in its provider ID, by the whole "
+                f"provider ID or by its system UUID: {said}.",
+                "Find out which Node runs on it, and delete or re-register the others.",
+            )
+        case _:
+            assert_never(reason)
+
+
+def _short(text: str, length: int = 160) -> str:
+    """A Node may state texts of any length, and a message that is too long cannot be written."""
+    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 def _explain_doubt(host: str, doubt: Doubt) -> Explanation:

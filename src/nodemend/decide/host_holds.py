@@ -35,6 +35,23 @@ class HostUnproven:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeNotInCluster:
+    """The Machine's Node is not in this cluster: its workloads could not be released from here."""
+
+    machine: str
+    node: str
+    """Empty where the Machine names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodesShareIdentity:
+    """Several Nodes state the same provider ID, host or system UUID."""
+
+    host: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HostDoubtful:
     """What the host says about its power is not to be believed."""
 
@@ -205,6 +222,8 @@ HostHold = (
     | HostGone
     | WrongHost
     | HostUnproven
+    | NodeNotInCluster
+    | NodesShareIdentity
     | HostDoubtful
     | OffByOthers
     | AwaitingOff

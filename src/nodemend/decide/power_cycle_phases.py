@@ -25,13 +25,24 @@ from nodemend.decide.host_holds import (
     HostMissing,
     HostOn,
     HostUnproven,
+    NodeNotInCluster,
+    NodesShareIdentity,
     OffByOthers,
     OffUndated,
     SpokeAfterOff,
     TooManyPowerOffEvents,
     WrongHost,
 )
-from nodemend.decide.host_identity import Matched, Mismatch, Unproven, ties_of
+from nodemend.decide.host_identity import (
+    Identity,
+    Matched,
+    Mismatch,
+    NotHere,
+    Shared,
+    Unknown,
+    Unproven,
+    ties_of,
+)
 from nodemend.decide.host_power import HostFacts, NotManaged, doubt
 from nodemend.decide.node_deletion import (
     after_the_node,
@@ -124,19 +135,30 @@ def _with_host(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> St
     status = facts.remediation.status
     if node is not None and node.boot_id == "":
         return Hold(BootUnknown(node.name))
-    match facts.identity:
-        case Mismatch(what, said, actual):
-            return _wait(facts, node, WrongHost(what, said, actual))
-        case Unproven(missing):
-            return _wait(facts, node, HostUnproven(str(host), missing))
-        case Matched():
-            pass
+    if doubt_of_identity := _doubt_of(facts.identity, host):
+        return _wait(facts, node, doubt_of_identity)
     held = HeldHost(namespace=host.namespace, name=host.name, uid=host.uid)
     known = (status.node_name, status.node_uid, status.boot_id)
     found = (node.name, node.uid, node.boot_id) if node is not None else known
     if (status.host, known) != (held, found):
         return RecordTarget(*found, held)
     return take_lock(facts) or _move(facts, host, node)
+
+
+def _doubt_of(identity: Identity, host: HostFacts) -> HoldReason | None:
+    match identity:
+        case Matched():
+            return None
+        case Mismatch(what, said, actual):
+            return WrongHost(what, said, actual)
+        case Unproven(missing):
+            return HostUnproven(str(host), missing)
+        case NotHere(machine, name):
+            return NodeNotInCluster(machine, name)
+        case Shared(nodes):
+            return NodesShareIdentity(str(host), nodes)
+        case Unknown(why):
+            return CannotRead("the other Nodes", why)
 
 
 def _move(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> Step:

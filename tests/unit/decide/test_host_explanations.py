@@ -24,6 +24,8 @@ from nodemend.decide.host_holds import (
     NobodyReplaces,
     NodeDeletionOff,
     NodeDeletionRefused,
+    NodeNotInCluster,
+    NodesShareIdentity,
     OffByOthers,
     OffTooFresh,
     OffUndated,
@@ -50,6 +52,25 @@ EXAMPLES: list[tuple[HostHold, str]] = [
         ),
     ),
     (HostUnproven(HOST, "no ties"), f"Nothing shows that {HOST} is the node's machine: no ties."),
+    (
+        HostUnproven(HOST, "x" * 9999),
+        f"Nothing shows that {HOST} is the node's machine: {'x' * 397}....",
+    ),
+    (
+        NodeNotInCluster("metal/m1", "n1"),
+        "The Machine metal/m1 names the Node n1, which is not in this cluster.",
+    ),
+    (
+        NodeNotInCluster("metal/m1", ""),
+        "The Machine metal/m1 names no Node, so it is not known to be a machine of this cluster.",
+    ),
+    (
+        NodesShareIdentity(HOST, ("n1", "n2")),
+        (
+            f"More than one Node claims the machine {HOST}, by the host in its provider ID, by the whole "
+            "provider ID or by its system UUID: n1, n2."
+        ),
+    ),
     (
         BootOutlived(HOST, "b1"),
         f"Boot b1 speaks again, although {HOST} was seen off. Its workloads may run twice.",

@@ -11,7 +11,7 @@ from nodemend.decide import capm3_holds, guard_holds, holds, host_holds, host_po
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.holds import Hold
-from nodemend.decide.host_identity import Mismatch, Unproven
+from nodemend.decide.host_identity import Mismatch, NotHere, Shared, Unknown, Unproven
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_phases import decide
 from nodemend.decide.power_cycle_steps import (
@@ -240,6 +240,26 @@ HELD_UP: list[tuple[str, PowerFacts, Step]] = [
         "nothing ties it",
         facts(FRESH, identity=Unproven("no clue")),
         Hold(host_holds.HostUnproven(H, "no clue")),
+    ),
+    (
+        "its Node is in another cluster",
+        facts(FRESH, identity=NotHere("metal/m1", "n1")),
+        Hold(host_holds.NodeNotInCluster("metal/m1", "n1")),
+    ),
+    (
+        "another Node states the same",
+        facts(FRESH, identity=Shared(("n1", "n2"))),
+        Hold(host_holds.NodesShareIdentity(H, ("n1", "n2"))),
+    ),
+    (
+        "the other Nodes cannot be read",
+        facts(FRESH, identity=Unknown("timeout")),
+        Hold(holds.CannotRead("the other Nodes", "timeout")),
+    ),
+    (
+        "the other Nodes cannot be read, and there is evidence: it stands for a while",
+        facts(RELEASING, identity=Unknown("timeout")),
+        Hold(holds.CannotRead("the other Nodes", "timeout")),
     ),
     (
         "another has the lock",

@@ -10,6 +10,7 @@ from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.power_cycle.act import request_for
 from nodemend.controllers.power_cycle.gather import Gathered, Gatherer
 from nodemend.controllers.remediating.controller import LOOK_SOON, Recorder, RemediationController
+from nodemend.controllers.remediating.node_claims import Claims
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.decide import host_holds
 from nodemend.decide.holds import Hold
@@ -43,6 +44,7 @@ class PowerWay:
         self,
         reader: Reader,
         around: Surroundings,
+        claims: Claims,
         *,
         epoch: int,
         system_namespace: str,
@@ -51,7 +53,7 @@ class PowerWay:
         self._epoch = epoch
         self._namespace = system_namespace
         self._runtime = reader.runtime
-        self._gatherer = Gatherer(reader, around, system_namespace, may_delete_nodes=may_delete_nodes)
+        self._gatherer = Gatherer(reader, around, claims, system_namespace, may_delete_nodes=may_delete_nodes)
 
     async def gather(self, remediation: Metal3Remediation, _server_time: float | None) -> Gathered:
         return await self._gatherer.gather(remediation, self._epoch)

@@ -13,22 +13,25 @@ from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.power_cycle import HeldHost, Metal3Remediation, Phase
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen, value_of
 from nodemend.controllers.power_cycle.hand_over import machine_facts
-from nodemend.controllers.power_cycle.host_reading import clues, host_facts, is_held
+from nodemend.controllers.power_cycle.host_reading import host_clues, host_facts, is_held
 from nodemend.controllers.power_cycle.locate import Behind, Locator, Missing
 from nodemend.controllers.power_cycle.node_deletion import belongings_of
 from nodemend.controllers.power_cycle.power_off_events import read_power_offs
 from nodemend.controllers.power_cycle.refusals import Refusable, Refusals
 from nodemend.controllers.remediating.at_work import Others
 from nodemend.controllers.remediating.locks import held_by, read_lock
+from nodemend.controllers.remediating.node_claims import Claims
+from nodemend.controllers.remediating.node_names import is_machine, node_clues
 from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
 from nodemend.controllers.sightings import Sightings
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
 from nodemend.decide.guard_facts import ControlPlane
-from nodemend.decide.host_identity import Identity, Unproven, identify
+from nodemend.decide.host_identity import Clues, Identity, Unproven, claims, identify
 from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore
 from nodemend.decide.remediation_steps import Left
+from nodemend.kube.machine_dialect import CLUSTER_API
 
 _OVER: Final = (Phase.POWER_ON, Phase.DELETING_MACHINE, Phase.SUCCEEDED, Phase.FAILED)
 """Phases from which no host is switched off in the same pass."""
@@ -57,9 +60,16 @@ class Gatherer:
     """
 
     def __init__(
-        self, reader: Reader, around: Surroundings, system_namespace: str, *, may_delete_nodes: bool
+        self,
+        reader: Reader,
+        around: Surroundings,
+        claims_of_nodes: Claims,
+        system_namespace: str,
+        *,
+        may_delete_nodes: bool,
     ) -> None:
         self._reader = reader
+        self._claims = claims_of_nodes
         self._namespace = system_namespace
         self._may_delete_nodes = may_delete_nodes
         self._around = around
@@ -95,7 +105,7 @@ class Gatherer:
             left=await self._left(node, remediation),
             host=_seen_host(host, metadata.uid),
             host_missing=host.why if isinstance(host, Missing) else "",
-            identity=_identity(known, value_of(node), value_of(behind), remediation),
+            identity=self._identity(known, value_of(node), value_of(behind), remediation),
             machine=project(
                 behind,
                 lambda found: machine_facts(
@@ -176,6 +186,27 @@ class Gatherer:
             case _:
                 return "it is gone, or going"
 
+    def _identity(
+        self,
+        host: BareMetalHost | None,
+        node: Node | None,
+        behind: Behind | None,
+        remediation: Metal3Remediation,
+    ) -> Identity:
+        if host is None:
+            return Unproven("there is no host")
+        status, owners = remediation.status, remediation.metadata.owner_references
+        group = behind.resource.group if behind else CLUSTER_API
+        clues = Clues(
+            host=host_clues(host),
+            node=node_clues(node, group) if node else None,
+            machine=behind.clues if behind else None,
+            asked_uid=next((owner.uid for owner in owners if is_machine(owner)), ""),
+            recorded=bool(status.node_uid) and status.host is not None,
+        )
+        others = self._claims.others(claims(clues), node.metadata.name if node else status.node_name)
+        return identify(clues, others)
+
     def _refused(self, uid: str, step: type[Refusable]) -> str:
         return self.refusals.find(uid, step, now=self._reader.runtime.monotonic())
 
@@ -201,13 +232,3 @@ def lock_uid(remediation: Metal3Remediation) -> str:
 
 def _seen_host(host: Seen[BareMetalHost] | Missing, uid: str) -> Seen[HostFacts]:
     return Absent() if isinstance(host, Missing) else project(host, lambda found: host_facts(found, uid))
-
-
-def _identity(
-    host: BareMetalHost | None, node: Node | None, behind: Behind | None, remediation: Metal3Remediation
-) -> Identity:
-    if host is None:
-        return Unproven("there is no host")
-    owners = remediation.metadata.owner_references
-    asked = next((owner.uid for owner in owners if owner.kind == "Machine"), "")
-    return identify(clues(host, node, behind, asked))

@@ -1,10 +1,8 @@
-"""A BareMetalHost as facts, and what several objects say about whose machine it is."""
+"""A BareMetalHost as facts, and what it states about whose machine it is."""
 
 from nodemend.api import keys
 from nodemend.api.bare_metal_host import BareMetalHost
-from nodemend.api.node import Node
-from nodemend.controllers.power_cycle.locate import Behind
-from nodemend.decide.host_identity import Clues
+from nodemend.decide.host_identity import HostClues
 from nodemend.decide.host_power import HostFacts
 
 
@@ -45,21 +43,11 @@ def host_facts(host: BareMetalHost, remediation_uid: str) -> HostFacts:
     )
 
 
-def clues(host: BareMetalHost, node: Node | None, behind: Behind | None, asked_uid: str) -> Clues:
-    """`asked_uid` is the UID of the Machine that the remediation belongs to; empty where to none."""
+def host_clues(host: BareMetalHost) -> HostClues:
     consumer = host.spec.consumer_ref
-    return Clues(
-        host=f"{host.metadata.namespace}/{host.metadata.name}",
-        host_uid=host.metadata.uid,
-        host_consumer=f"{consumer.kind} {consumer.namespace}/{consumer.name}" if consumer else "",
-        host_system_uuid=host.metadata.annotations.get(keys.HOST_SYSTEM_UUID, ""),
-        node=node.metadata.name if node else "",
-        node_provider_id=node.spec.provider_id if node else "",
-        node_system_uuid=node.status.node_info.system_uuid if node else "",
-        machine=behind.consumer if behind else "",
-        machine_node=behind.machine.node if behind else "",
-        machine_host="/".join(behind.host) if behind and behind.host else "",
-        machine_provider_id=behind.machine.spec.provider_id if behind else "",
-        machine_uid=behind.machine.metadata.uid if behind else "",
-        asked_uid=asked_uid,
+    return HostClues(
+        name=f"{host.metadata.namespace}/{host.metadata.name}",
+        uid=host.metadata.uid,
+        consumer=f"{consumer.kind} {consumer.namespace}/{consumer.name}" if consumer else "",
+        system_uuid=host.metadata.annotations.get(keys.HOST_SYSTEM_UUID, ""),
     )

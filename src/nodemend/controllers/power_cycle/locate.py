@@ -1,6 +1,6 @@
 """From a remediation to the Machine, the Node and the host that it is about. Each answer is a fresh read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from nodemend.api import keys
@@ -8,11 +8,12 @@ from nodemend.api.bare_metal_host import BareMetalHost
 from nodemend.api.group_versions import BARE_METAL_HOST, Resource
 from nodemend.api.machine import Machine, Metal3Machine
 from nodemend.api.node import Node
-from nodemend.api.object_meta import ObjectMeta, OwnerReference
+from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.power_cycle import HeldHost
 from nodemend.controllers.fresh_reads import Reader, seen
+from nodemend.controllers.remediating.node_names import is_machine, machine_clues
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
-from nodemend.decide.host_identity import ByName, ByUid, read_provider_id
+from nodemend.decide.host_identity import ByName, ByUid, MachineClues, read_provider_id
 from nodemend.kube.api_outcome import Ok
 from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
 from nodemend.kube.paged_list import list_all
@@ -46,6 +47,16 @@ class Behind:
         name = said.rpartition("/")[2]
         return (self.bearer.namespace, name) if name else None
 
+    @property
+    def clues(self) -> MachineClues:
+        found = machine_clues(self.machine, self.resource.group)
+        if self.metal3 is not None:
+            owners = self.metal3.metadata.owner_references
+            owner_uid = next((one.uid for one in owners if is_machine(one)), "")
+            provider_ids = (*found.provider_ids, self.metal3.spec.provider_id)
+            found = replace(found, owner_uid=owner_uid, provider_ids=provider_ids)
+        return replace(found, consumer=self.consumer, host="/".join(self.host or ()))
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:
@@ -60,7 +71,7 @@ class Locator:
 
     async def behind_remediation(self, metadata: ObjectMeta) -> Seen[Behind]:
         """The Machine that it belongs to; Absent where it belongs to none, or that one is gone."""
-        owner = next((one for one in metadata.owner_references if _is_machine(one)), None)
+        owner = next((one for one in metadata.owner_references if is_machine(one)), None)
         if owner is None:
             return Absent()
         group, _, version = owner.api_version.partition("/")
@@ -145,10 +156,6 @@ class Locator:
             return Unreadable(str(listed))
         host = next((one for one in listed.value.items if one.metadata.uid == uid), None)
         return Present(host) if host is not None else Missing(f"no BareMetalHost has the UID {uid}")
-
-
-def _is_machine(owner: OwnerReference) -> bool:
-    return owner.kind == "Machine" and owner.api_version.partition("/")[0] in (CLUSTER_API, OPENSHIFT)
 
 
 def _machines(group: str, version: str) -> Resource:

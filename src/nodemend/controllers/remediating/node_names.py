@@ -9,6 +9,14 @@ from nodemend.api.node import Node
 from nodemend.api.object_meta import ObjectMeta, OwnerReference
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.host_identity import (
+    MachineClues,
+    Matched,
+    Mismatch,
+    NodeClues,
+    Unproven,
+    identify_node,
+)
 from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
 
 _PROJECTS: Final = (CLUSTER_API, OPENSHIFT)
@@ -17,10 +25,10 @@ _PROJECTS: Final = (CLUSTER_API, OPENSHIFT)
 async def named_node(reader: Reader, remediation: ObjectMeta, known: str) -> Seen[Node]:
     """`known` is the name that its status has, once that was settled.
 
-    The Node of a Machine has to name that Machine in turn: one of a workload cluster may have the name of a
-    node that is here.
+    The Node of a Machine has to be that Machine's by what both state: one of a workload cluster may have the
+    name of a node that is here.
     """
-    owner = next((one for one in remediation.owner_references if _is_machine(one)), None)
+    owner = next((one for one in remediation.owner_references if is_machine(one)), None)
     if known or owner is None:
         name = known or remediation.annotations.get(keys.NODE_OF_REMEDIATION, remediation.name)
         return await reader.node(name)
@@ -29,21 +37,46 @@ async def named_node(reader: Reader, remediation: ObjectMeta, known: str) -> See
     machine = seen(await reader.get(resource, owner.name, Machine, remediation.namespace))
     if not isinstance(machine, Present):
         return machine
-    if not machine.value.node:
+    if machine.value.metadata.uid != owner.uid or not machine.value.node:
         return Absent()
     node = await reader.node(machine.value.node)
-    if isinstance(node, Present) and not _names(node.value, owner.name, remediation.namespace):
-        why = f"the Node {machine.value.node} does not say that it is of the Machine {owner.name}"
-        return Unreadable(f"{why}; it may be another cluster's")
-    return node
+    if not isinstance(node, Present):
+        return node
+    match identify_node(node_clues(node.value, group), machine_clues(machine.value, group)):
+        case Matched():
+            return node
+        case Unproven(missing):
+            return Unreadable(missing)
+        case Mismatch(what, said, actual):
+            return Unreadable(f"{what} is given as {said}, but it is {actual}")
 
 
-def _is_machine(owner: OwnerReference) -> bool:
+def is_machine(owner: OwnerReference) -> bool:
     return owner.kind == "Machine" and owner.api_version.partition("/")[0] in _PROJECTS
 
 
-def _names(node: Node, machine: str, namespace: str) -> bool:
+def node_clues(node: Node, group: str = CLUSTER_API) -> NodeClues:
+    """`group` is that of the Machine which it is compared with."""
     said = node.metadata.annotations
-    of_cluster_api = (said.get(keys.NAMESPACE_OF_CLUSTER), said.get(keys.MACHINE_OF_NODE))
-    of_openshift = said.get(keys.OPENSHIFT_MACHINE_OF_NODE)
-    return of_cluster_api == (namespace, machine) or of_openshift == f"{namespace}/{machine}"
+    namespace, name = said.get(keys.NAMESPACE_OF_CLUSTER, ""), said.get(keys.MACHINE_OF_NODE, "")
+    of_cluster_api = f"{namespace}/{name}" if namespace and name else ""
+    of_openshift = said.get(keys.OPENSHIFT_MACHINE_OF_NODE, "")
+    return NodeClues(
+        name=node.metadata.name,
+        provider_id=node.spec.provider_id,
+        system_uuid=node.status.node_info.system_uuid,
+        machine=of_openshift if group == OPENSHIFT else of_cluster_api,
+    )
+
+
+def machine_clues(machine: Machine, group: str) -> MachineClues:
+    """Without what its Metal3Machine states."""
+    metadata = machine.metadata
+    return MachineClues(
+        name=f"{metadata.namespace}/{metadata.name}",
+        uid=metadata.uid,
+        node=machine.node,
+        provider_ids=(machine.spec.provider_id,),
+        system_uuid=machine.system_uuid,
+        of_this_cluster=group == OPENSHIFT,
+    )

@@ -4,6 +4,7 @@ A kubelet that is cut off goes on running its processes: that is the danger all 
 """
 
 from collections.abc import Callable
+from uuid import NAMESPACE_DNS, uuid5
 
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, POD
@@ -33,6 +34,10 @@ class Machine:
         self.boots = 1
         self.provider_id = ""
         """What its kubelet registers with."""
+        self.system_uuid = system_uuid(name)
+        """What its board states."""
+        self.annotations: dict[str, str] = {}
+        """What the controllers of its Machine write on its Node."""
         self.running: dict[str, str] = {}
         self.switched: Callable[[Machine], None] = lambda machine: None
         """Told when its power has changed."""
@@ -108,9 +113,10 @@ class Machine:
 
     def _register(self) -> None:
         if self._api.get(NODE, self.name) is None:
-            labels = {"kubernetes.io/hostname": self.name}
+            metadata = {"name": self.name, "labels": {"kubernetes.io/hostname": self.name}}
             spec = {"providerID": self.provider_id} if self.provider_id else {}
-            self._api.create(NODE, {"metadata": {"name": self.name, "labels": labels}, "spec": spec})
+            noted = {"annotations": self.annotations} if self.annotations else {}
+            self._api.create(NODE, {"metadata": {**metadata, **noted}, "spec": spec})
         self._renew()
         self._report()
 
@@ -134,9 +140,8 @@ class Machine:
             "lastTransitionTime": now,
         }
         others = [c for c in status.get("conditions", ()) if c["type"] != "Ready"]
-        change = {
-            "status": {"conditions": [*others, condition], "nodeInfo": node_info(self.name, self.boot_id)}
-        }
+        info = node_info(self.name, self.boot_id) | {"systemUUID": self.system_uuid}
+        change = {"status": {"conditions": [*others, condition], "nodeInfo": info}}
         self._api.patch(NODE, self.name, change, at=("", "status"))
 
     def _sync_loop(self) -> None:
@@ -168,10 +173,15 @@ class Machine:
             self._started(self, metadata["name"])
 
 
+def system_uuid(name: str) -> str:
+    """Of the machine that is called so."""
+    return str(uuid5(NAMESPACE_DNS, name))
+
+
 def node_info(name: str, boot_id: str) -> Object:
     same = dict.fromkeys(
         ("kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion", "kubeProxyVersion"),
         "simulated",
     )
-    identity = {"machineID": name, "systemUUID": name, "bootID": boot_id}
+    identity = {"machineID": name, "systemUUID": system_uuid(name), "bootID": boot_id}
     return {**same, **identity, "operatingSystem": "linux", "architecture": "amd64"}

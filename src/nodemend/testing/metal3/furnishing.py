@@ -6,6 +6,7 @@ from typing import Any, Final
 from nodemend.api import keys
 from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION_TEMPLATE, NODE, Resource
 from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.testing.cluster.machines import system_uuid
 from nodemend.testing.cluster.world import Shape, World
 from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from nodemend.testing.metal3.rack import NAMESPACE, Rack
@@ -62,12 +63,14 @@ def furnish(
     behind = {**CROSSED} if crossed else {}
     rack.enrol(world.admin_api, deployed=deployed, crossed=behind)
     for name, switched in world.machines.items():
-        told = {"metadata": {"annotations": {keys.HOST_SYSTEM_UUID: behind.get(name, name)}}}
+        uuid = system_uuid(behind.get(name, name))
+        told = {"metadata": {"annotations": {keys.HOST_SYSTEM_UUID: uuid}}}
         host = world.admin_api.patch(BARE_METAL_HOST, name, told, at=(NAMESPACE, "")) or {}
         uid, machine = host["metadata"]["uid"], machine_of(name)
         said = provider_id.format(namespace=NAMESPACE, host=name, machine=machine, uid=uid)
         switched.provider_id = said
-        world.admin_api.patch(NODE, name, {"spec": {"providerID": said}})
+        if said:
+            world.admin_api.patch(NODE, name, {"spec": {"providerID": said}})
     return rack
 
 

@@ -6,6 +6,7 @@ from nodemend.api import keys
 from nodemend.api.group_versions import BARE_METAL_HOST, NODE, Resource
 from nodemend.kube.machine_dialect import CLUSTER_API, OPENSHIFT
 from nodemend.testing.cluster.direct import Direct, Object
+from nodemend.testing.cluster.machines import Machine, node_info
 from nodemend.testing.cluster.world import World
 from nodemend.testing.metal3.furnishing import NEWER_FORM, machine_of
 from nodemend.testing.metal3.rack import NAMESPACE
@@ -29,9 +30,9 @@ def introduce(world: World, project: str) -> None:
     machine, machine_set = PROJECTS[project][:2]
     workers = api.create(machine_set, {"metadata": {"name": "workers"}}, NAMESPACE)
     owners = [owned_by(machine_set, workers) | {"controller": True}]
-    for node in world.machines:
+    for node in world.machines.values():
         meet = _meet_cluster_api if machine is MACHINE else _meet_openshift
-        meet(api, node, machine_of(node), owners)
+        meet(api, node, machine_of(node.name), owners)
 
 
 def owned_by(resource: Resource, owner: Object) -> Object:
@@ -40,29 +41,36 @@ def owned_by(resource: Resource, owner: Object) -> Object:
     return {**reference, "name": metadata["name"], "uid": metadata["uid"]}
 
 
-def _meet_cluster_api(api: Direct, node: str, name: str, owners: list[Object]) -> None:
-    provider = NEWER_FORM.format(namespace=NAMESPACE, host=node, machine=name)
-    annotations = {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node}"}
-    bearer = {"metadata": {"name": name, "annotations": annotations}, "spec": {"providerID": provider}}
-    api.create(METAL3_MACHINE, bearer, NAMESPACE)
+def _meet_cluster_api(api: Direct, node: Machine, name: str, owners: list[Object]) -> None:
+    provider = NEWER_FORM.format(namespace=NAMESPACE, host=node.name, machine=name)
     named = {"kind": METAL3_MACHINE.kind, "name": name, "apiVersion": METAL3_MACHINE.api_version}
     spec = {"providerID": provider, "infrastructureRef": named}
-    api.create(MACHINE, {"metadata": {"name": name, "ownerReferences": owners}, "spec": spec}, NAMESPACE)
-    api.patch(MACHINE, name, {"status": {"nodeRef": {"name": node}}}, at=(NAMESPACE, "status"))
+    machine = api.create(
+        MACHINE, {"metadata": {"name": name, "ownerReferences": owners}, "spec": spec}, NAMESPACE
+    )
+    bearer = {
+        "name": name,
+        "annotations": {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node.name}"},
+        "ownerReferences": [owned_by(MACHINE, machine)],
+    }
+    api.create(METAL3_MACHINE, {"metadata": bearer, "spec": {"providerID": provider}}, NAMESPACE)
+    status = {"nodeRef": {"name": node.name}, "nodeInfo": node_info(node.name, node.boot_id)}
+    api.patch(MACHINE, name, {"status": status}, at=(NAMESPACE, "status"))
     said = {keys.MACHINE_OF_NODE: name, keys.NAMESPACE_OF_CLUSTER: NAMESPACE}
     _name_each_other(api, node, METAL3_MACHINE.kind, name, said)
 
 
-def _meet_openshift(api: Direct, node: str, name: str, owners: list[Object]) -> None:
-    annotations = {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node}"}
+def _meet_openshift(api: Direct, node: Machine, name: str, owners: list[Object]) -> None:
+    annotations = {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node.name}"}
     metadata = {"name": name, "annotations": annotations, "ownerReferences": owners}
-    api.create(SHIFT_MACHINE, {"metadata": metadata, "spec": {}}, NAMESPACE)
-    api.patch(SHIFT_MACHINE, name, {"status": {"nodeRef": {"name": node}}}, at=(NAMESPACE, "status"))
+    api.create(SHIFT_MACHINE, {"metadata": metadata, "spec": {"providerID": node.provider_id}}, NAMESPACE)
+    api.patch(SHIFT_MACHINE, name, {"status": {"nodeRef": {"name": node.name}}}, at=(NAMESPACE, "status"))
     said = {keys.OPENSHIFT_MACHINE_OF_NODE: f"{NAMESPACE}/{name}"}
     _name_each_other(api, node, SHIFT_MACHINE.kind, name, said)
 
 
-def _name_each_other(api: Direct, node: str, kind: str, name: str, said: dict[str, str]) -> None:
+def _name_each_other(api: Direct, node: Machine, kind: str, name: str, said: dict[str, str]) -> None:
     consumer = {"kind": kind, "name": name, "namespace": NAMESPACE}
-    api.patch(BARE_METAL_HOST, node, {"spec": {"consumerRef": consumer}}, at=(NAMESPACE, ""))
-    api.patch(NODE, node, {"metadata": {"annotations": said}})
+    api.patch(BARE_METAL_HOST, node.name, {"spec": {"consumerRef": consumer}}, at=(NAMESPACE, ""))
+    node.annotations = said
+    api.patch(NODE, node.name, {"metadata": {"annotations": said}})

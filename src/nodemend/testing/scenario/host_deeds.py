@@ -13,6 +13,7 @@ from nodemend.api.group_versions import (
     SECRET,
 )
 from nodemend.kube.api_request import Method
+from nodemend.testing.cluster.machines import system_uuid
 from nodemend.testing.metal3.bmc import BmcFaults
 from nodemend.testing.metal3.furnishing import machine_of
 from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
@@ -139,8 +140,8 @@ def _call_off(stage: Stage, node: str) -> None:
 
 
 def _tell_uuid(stage: Stage, said: str) -> None:
-    host, uuid = said.split(": ")
-    _annotated(keys.HOST_SYSTEM_UUID, uuid)(stage, host)
+    host, machine = said.split(": ")
+    _annotated(keys.HOST_SYSTEM_UUID, system_uuid(machine))(stage, host)
 
 
 def _show(stage: Stage, said: str) -> None:

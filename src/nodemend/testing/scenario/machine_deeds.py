@@ -6,7 +6,13 @@ from functools import partial
 from typing import Any, Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, REMEDIATION_POLICY, Resource
+from nodemend.api.group_versions import (
+    BARE_METAL_HOST,
+    METAL3_REMEDIATION,
+    NODE,
+    REMEDIATION_POLICY,
+    Resource,
+)
 from nodemend.kube.api_request import Method
 from nodemend.testing.metal3.furnishing import machine_of
 from nodemend.testing.metal3.introductions import METAL3_MACHINE, PROJECTS, owned_by
@@ -46,6 +52,33 @@ def _rename_consumer(stage: Stage, host: str) -> None:
     stage.world.admin_api.patch(BARE_METAL_HOST, host, change, at=(NAMESPACE, ""))
 
 
+def _belong_elsewhere(stage: Stage, said: str) -> None:
+    """What Cluster API found there is not told. A Node of ours of that name belongs to no Machine."""
+    machine, node = said.split(", and its Node is called ")
+    _name_node(stage, machine, named={"name": node})
+    change = {"status": {"nodeInfo": None}}
+    stage.world.admin_api.patch(_machines(stage), machine_of(machine), change, at=(NAMESPACE, "status"))
+    if node in stage.world.machines:
+        _forget_machine(stage, node)
+
+
+def _forget_machine(stage: Stage, node: str) -> None:
+    machine = stage.world.machines[node]
+    change = {"metadata": {"annotations": dict.fromkeys(machine.annotations)}}
+    machine.annotations = {}
+    stage.world.admin_api.patch(NODE, node, change)
+
+
+def _claim(stage: Stage, said: str) -> None:
+    """As a compromised kubelet does, or a disk that was copied."""
+    node, other = said.split(" states the provider ID of ")
+    machine = stage.world.machines[node]
+    machine.provider_id = stage.world.machines[other].provider_id
+    _forget_machine(stage, node)
+    stage.world.admin_api.delete(NODE, node)
+    machine.restart_kubelet()
+
+
 def _let_be_deleted(stage: Stage, _nothing: str) -> None:
     change = {"spec": {"machines": {"deleteMachines": True}}}
     stage.world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, change)
@@ -62,6 +95,11 @@ MACHINE_DEEDS: Final[Deeds] = (
     (re.compile(r"the Machine of (\S+) names no node"), partial(_name_node, named=None)),
     (re.compile(r"the Machine of (\S+) names node-9"), partial(_name_node, named={"name": "node-9"})),
     (re.compile(r"the host of (\S+) is used by another"), _rename_consumer),
+    (
+        re.compile(r"a workload cluster has the Machine of (\S+, and its Node is called \S+)"),
+        _belong_elsewhere,
+    ),
+    (re.compile(r"(\S+ states the provider ID of \S+)"), _claim),
     (re.compile(r"our policy lets Machines be deleted()"), _let_be_deleted),
     (re.compile(r"we may not ask owners of Machines()"), _forbid),
 )

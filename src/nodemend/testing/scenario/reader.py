@@ -14,6 +14,7 @@ _RECOVERY: Final = "given a recovery"
 _HOSTS: Final = re.compile(r"given hosts((?:, \S+ \S+)*)")
 _CROSSED: Final = "given the BMCs of node-1 and node-2 are mixed up"
 _PROVIDER_IDS: Final = re.compile(r"given provider IDs like (\S+)")
+_NO_PROVIDER_IDS: Final = "given Nodes without provider IDs"
 _CONTROL_PLANE: Final = "given node-1, node-2 and node-3 are the control plane"
 _DELETABLE: Final = "given Nodes may be deleted"
 _MACHINES: Final = re.compile(r"given Machines of (Cluster API|OpenShift)")
@@ -46,8 +47,8 @@ class Hosts:
     """Of each power cycle, where it is not as usual."""
     crossed: bool = False
     """Two BMCs are mixed up; what tells is the system UUID that somebody wrote on each host."""
-    provider_id: str = ""
-    """How nodes name their hosts, where it is not as usual."""
+    provider_id: str | None = None
+    """How nodes name their hosts, where it is not as usual; empty where they do not."""
     control_plane: bool = False
     """The first three nodes are it."""
     may_delete_nodes: bool = False
@@ -109,6 +110,8 @@ class _Draft:
             self.hosts["crossed"] = True
         elif found := _PROVIDER_IDS.fullmatch(line):
             self.hosts["provider_id"] = found[1]
+        elif line == _NO_PROVIDER_IDS:
+            self.hosts["provider_id"] = ""
         elif line == _CONTROL_PLANE:
             self.hosts["control_plane"] = True
         elif line == _DELETABLE:

@@ -83,7 +83,7 @@ class Stage:
             self.power_spec,
             crossed=hosts.crossed,
             deployed=with_machines,
-            provider_id=hosts.provider_id or NEWER_FORM,
+            provider_id=NEWER_FORM if hosts.provider_id is None else hosts.provider_id,
         )
         for node in ("node-1", "node-2", "node-3") if hosts.control_plane else ():
             self.world.admin_api.patch(NODE, node, {"metadata": {"labels": {MEMBER: ""}}})

@@ -13,6 +13,7 @@ from nodemend.api.group_versions import (
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.direct import Object
 from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.testing.cluster.machines import node_info
 from nodemend.testing.cluster.world import Account, Shape, World
 from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from nodemend.testing.metal3.rack import NAMESPACE, Rack
@@ -69,9 +70,6 @@ class PowerWorld:
 
     def _introduce(self, node: str, name: str, workers: Object) -> Object:
         provider = f"metal3://{NAMESPACE}/{node}/{name}"
-        annotations = {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node}"}
-        bearer = {"metadata": {"name": name, "annotations": annotations}, "spec": {"providerID": provider}}
-        self.api.create(METAL3_MACHINE, bearer, NAMESPACE)
         named = {"kind": METAL3_MACHINE.kind, "name": name, "apiVersion": METAL3_MACHINE.api_version}
         owners = [owned_by(MACHINE_SET, workers) | {"controller": True}]
         machine = self.api.create(
@@ -82,12 +80,25 @@ class PowerWorld:
             },
             NAMESPACE,
         )
-        self.api.patch(MACHINE, name, {"status": {"nodeRef": {"name": node}}}, at=(NAMESPACE, "status"))
+        bearer = {
+            "name": name,
+            "annotations": {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{node}"},
+            "ownerReferences": [owned_by(MACHINE, machine)],
+        }
+        self.api.create(METAL3_MACHINE, {"metadata": bearer, "spec": {"providerID": provider}}, NAMESPACE)
+        status = {"nodeRef": {"name": node}, "nodeInfo": node_info(node, self.world.machines[node].boot_id)}
+        self.api.patch(MACHINE, name, {"status": status}, at=(NAMESPACE, "status"))
         consumer = {"kind": METAL3_MACHINE.kind, "name": name, "namespace": NAMESPACE}
         self.patch_host({"spec": {"consumerRef": consumer}}, node)
-        self.world.machines[node].provider_id = provider
-        self.api.patch(NODE, node, {"spec": {"providerID": provider}})
+        self._join(node, provider, {keys.MACHINE_OF_NODE: name, keys.NAMESPACE_OF_CLUSTER: NAMESPACE})
         return machine
+
+    def _join(self, node: str, provider: str, said: dict[str, str]) -> None:
+        """What its kubelet, and the controllers of its Machine, write on the Node."""
+        machine = self.world.machines[node]
+        machine.provider_id, machine.annotations = provider, said
+        change = {"metadata": {"annotations": said}, "spec": {"providerID": provider}}
+        self.api.patch(NODE, node, change)
 
     def ask(self, node: str = SICK, **spec: Any) -> None:
         """As a MachineHealthCheck does: named like the Machine, owned by it."""

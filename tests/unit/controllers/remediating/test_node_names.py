@@ -24,6 +24,7 @@ from nodemend.testing.transport import SimulatedTransport
 
 MACHINE = Resource("cluster.x-k8s.io", "v1beta2", "Machine", "machines")
 OPENSHIFT = Resource("machine.openshift.io", "v1beta1", "Machine", "machines")
+PROVIDER = "metal3://here/h-1/m-1"
 BACK_TO_IT = {keys.MACHINE_OF_NODE: "m-1", keys.NAMESPACE_OF_CLUSTER: "here"}
 
 
@@ -40,13 +41,16 @@ class Place:
         transport = SimulatedTransport(Link(self.process, account, GOOD_LINK))
         self.reader = Reader(ApiClient(transport, self.process), self.process)
 
-    def have(self, resource: Resource, node: str, back: dict[str, str]) -> None:
-        """A Machine m-1, and its node."""
-        self.api.create(resource, {"metadata": {"name": "m-1"}, "spec": {}}, "here")
+    def have(self, resource: Resource, node: str, back: dict[str, str], said: str = PROVIDER) -> ObjectMeta:
+        """A Machine m-1, and its node, which states the provider ID `said`. A remediation of the Machine."""
+        body = {"metadata": {"name": "m-1"}, "spec": {"providerID": PROVIDER}}
+        machine = self.api.create(resource, body, "here")
         at = ("here", "status")
         if node:
             self.api.patch(resource, "m-1", {"status": {"nodeRef": {"name": node}}}, at=at)
-            self.api.create(NODE, {"metadata": {"name": node, "annotations": back}})
+            spec = {"providerID": said} if said else {}
+            self.api.create(NODE, {"metadata": {"name": node, "annotations": back}, "spec": spec})
+        return of_machine(resource, machine["metadata"]["uid"])
 
     def ask(self, remediation: ObjectMeta, known: str = "") -> Seen[Node]:
         answers: list[Seen[Node]] = []
@@ -59,8 +63,8 @@ class Place:
         return answers[0]
 
 
-def of_machine(resource: Resource = MACHINE) -> ObjectMeta:
-    owner = OwnerReference(api_version=resource.api_version, kind="Machine", name="m-1", uid="u")
+def of_machine(resource: Resource = MACHINE, uid: str = "u") -> ObjectMeta:
+    owner = OwnerReference(api_version=resource.api_version, kind="Machine", name="m-1", uid=uid)
     return ObjectMeta(name="m-1", namespace="here", owner_references=(owner,))
 
 
@@ -90,27 +94,47 @@ def test_without_a_machine_it_is_named(metadata: dict[str, Any], known: str, nam
 )
 def test_a_machine_names_the_node_that_names_it(resource: Resource, back: dict[str, str]) -> None:
     place = Place()
-    place.have(resource, "n-1", back)
+    remediation = place.have(resource, "n-1", back)
 
-    assert name_of(place.ask(of_machine(resource))) == "n-1"
+    assert name_of(place.ask(remediation)) == "n-1"
 
 
-@pytest.mark.parametrize("back", [{}, {**BACK_TO_IT, keys.NAMESPACE_OF_CLUSTER: "there"}])
-def test_a_node_of_that_name_that_says_otherwise_is_nobodys(back: dict[str, str]) -> None:
+OTHER_NAMESPACE = {**BACK_TO_IT, keys.NAMESPACE_OF_CLUSTER: "there"}
+
+
+@pytest.mark.attack("S2", "G1")
+@pytest.mark.parametrize(
+    ("back", "said", "why"),
+    [
+        ({}, PROVIDER, "it may be another cluster's that has such a Node"),
+        (OTHER_NAMESPACE, PROVIDER, "the Machine of the node is given as there/m-1, but it is here/m-1"),
+        (BACK_TO_IT, "", "it may be another cluster's that has such a Node"),
+        (BACK_TO_IT, "k3s://n-1", f"the provider ID is given as {PROVIDER}, but it is k3s://n-1"),
+    ],
+)
+def test_a_node_of_that_name_is_not_the_machines(back: dict[str, str], said: str, why: str) -> None:
     place = Place()
-    place.have(MACHINE, "n-1", back)
+    remediation = place.have(MACHINE, "n-1", back, said)
 
-    found = place.ask(of_machine())
+    found = place.ask(remediation)
 
     assert isinstance(found, Unreadable)
-    assert "it may be another cluster's" in found.why
+    assert why in found.why
+
+
+@pytest.mark.attack("S2")
+def test_a_machine_that_was_made_anew_is_not_the_one_that_was_asked_for() -> None:
+    place = Place()
+    place.have(MACHINE, "n-1", BACK_TO_IT)
+
+    assert place.ask(of_machine(uid="of one before")) == Absent()
 
 
 def test_a_machine_without_a_node_has_none() -> None:
     place = Place()
-    place.have(MACHINE, "", {})
+    remediation = place.have(MACHINE, "", {})
 
-    assert place.ask(of_machine()) == Absent()
+    assert place.ask(remediation) == Absent()
 
 
 def test_a_machine_that_is_gone_names_nobody() -> None:
