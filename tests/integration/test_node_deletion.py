@@ -110,6 +110,18 @@ def merged(old: Any, change: Any) -> Any:
     return kept | {key: merged(old.get(key), value) for key, value in change.items() if value is not None}
 
 
+@pytest.mark.attack("F1")
+def test_our_taint_cannot_stand_beside_another_s_nor_in_its_place(
+    plane: ControlPlane, remediator: Api
+) -> None:
+    """So a node that another has tainted is out of service already, and theirs is not ours to remove."""
+    make(plane, "theirs", taints=[GPU, THEIRS])
+    beside = refusal(partial(remediator.patch, f"{NODES}/theirs", {"spec": {"taints": [GPU, THEIRS, OURS]}}))
+    assert "taints must be unique by key and effect pair" in beside
+    instead = refusal(partial(remediator.patch, f"{NODES}/theirs", {"spec": {"taints": [GPU, OURS]}}))
+    assert "spec.taints" in instead
+
+
 def test_a_cordon_is_not_taken_off(plane: ControlPlane, remediator: Api) -> None:
     make(plane, "cordoned", unschedulable=True)
     said = refusal(partial(remediator.patch, f"{NODES}/cordoned", {"spec": {"unschedulable": None}}))

@@ -43,6 +43,22 @@ def volume_never_detaches(round_: Round) -> None:
     round_.until_healed()
 
 
+def another_has_tainted_it(round_: Round) -> None:
+    """As medik8s, metal3's provider or a person does: the API server takes no second such taint."""
+    api, path = round_.cell.stage.plane.api, f"/api/v1/nodes/{round_.node}"
+    round_.fall_silent()
+    round_.until_held()
+    round_.until_off()
+    others = api.get(path)["spec"].get("taints", [])
+    theirs = {"key": keys.OUT_OF_SERVICE, "value": "nodeshutdown", "effect": keys.NO_EXECUTE}
+    api.patch(path, {"spec": {"taints": [*others, theirs]}})
+    round_.until_healed()
+    round_.expect("theirs is still on it", seen=round_.cell.tainted(round_.node))
+    round_.expect("ours never was", seen=not round_.releases())
+    kept = [taint for taint in api.get(path)["spec"]["taints"] if taint["key"] != keys.OUT_OF_SERVICE]
+    api.patch(path, {"spec": {"taints": kept}})
+
+
 def our_hold_is_taken_off(round_: Round) -> None:
     """By somebody, before the host is off: it is placed again, or another attempt is made."""
     round_.fall_silent()
@@ -65,6 +81,7 @@ STORIES: list[Story] = stories_of(
         was_switched_off_by_hand,
         is_switched_on_by_hand_while_held,
         volume_never_detaches,
+        another_has_tainted_it,
         our_hold_is_taken_off,
     ]
 )

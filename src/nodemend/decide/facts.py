@@ -39,6 +39,10 @@ class Taint:
     effect: str
     value: str = ""
 
+    def __str__(self) -> str:
+        """As kubectl writes it."""
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:

@@ -20,6 +20,7 @@ from nodemend.decide.holds import (
     NoKubeletLease,
     NotBackYet,
     NoWord,
+    TaintedByAnother,
     ViewStale,
     WordContradicted,
     WordExpired,
@@ -43,6 +44,7 @@ def explain(reason: HoldReason) -> Explanation:
             | KubeletSpeaks()
             | NodeReady()
             | WorkloadsLeaving()
+            | TaintedByAnother()
             | NotBackYet()
         ):
             return _explain_node(reason)
@@ -114,7 +116,13 @@ def _explain_sight(
 
 
 def _explain_node(
-    reason: NoKubeletLease | BootUnknown | KubeletSpeaks | NodeReady | WorkloadsLeaving | NotBackYet,
+    reason: NoKubeletLease
+    | BootUnknown
+    | KubeletSpeaks
+    | NodeReady
+    | WorkloadsLeaving
+    | TaintedByAnother
+    | NotBackYet,
 ) -> Explanation:
     match reason:
         case NoKubeletLease(node):
@@ -138,6 +146,12 @@ def _explain_node(
             return Explanation(
                 f"Still on the node: {spell_count(pods, 'pod')} and {spell_count(attachments, 'volume')}.",
                 "It goes on when they are gone.",
+            )
+        case TaintedByAnother(node, taint, pods, attachments):
+            return Explanation(
+                f"Node {node} has the taint {taint}, which is not ours, and ours cannot stand beside it. "
+                f"Still on the node: {spell_count(pods, 'pod')} and {spell_count(attachments, 'volume')}.",
+                "It goes on when they are gone. The taint stays until its owner removes it.",
             )
         case NotBackYet(node, gone=True):
             return Explanation(

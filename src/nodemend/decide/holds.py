@@ -126,6 +126,16 @@ class WorkloadsLeaving:
 
 
 @dataclass(frozen=True, slots=True)
+class TaintedByAnother:
+    """Another's out-of-service taint is where ours would be. Its workloads leave by that one."""
+
+    node: str
+    taint: str
+    pods: int
+    attachments: int
+
+
+@dataclass(frozen=True, slots=True)
 class NotBackYet:
     node: str
     gone: bool = False
@@ -153,6 +163,7 @@ HoldReason = (
     | NodeReady
     | WordContradicted
     | WorkloadsLeaving
+    | TaintedByAnother
     | NotBackYet
 )
 

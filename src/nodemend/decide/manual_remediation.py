@@ -33,6 +33,7 @@ from nodemend.decide.remediation_life import (
     clear_out,
     drop_lock_then,
     is_marked,
+    is_out_of_service,
     take_lock,
     void,
 )
@@ -93,8 +94,10 @@ def _pursue(facts: ManualFacts, node: NodeFacts) -> Step:
         # E2: that boot has ended by itself, and its kubelet ends the old pods. The report of the new one
         # raised the Node's version, so that no release write of ours which is still under way can land.
         return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
-    if status.evidence is not None and OUR_TAINT in node.taints:
-        return clear_out(facts, node, contradicted=_contradicted(facts, node, status.evidence))
+    if status.evidence is not None and is_out_of_service(node):
+        contradicted = _contradicted(facts, node, status.evidence)
+        against = WordContradicted(status.evidence.by, node.boot_id)
+        return clear_out(facts, node, contradicted=contradicted, void_as=against)
     if node.boot_id == "":
         return Hold(BootUnknown(node.name))
     if (status.node_uid, status.boot_id) != (node.uid, node.boot_id):

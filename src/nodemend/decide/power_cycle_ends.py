@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Final
 
+from nodemend.api.node_deletion import ReleaseBy
 from nodemend.api.power_cycle import Phase
 from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
 from nodemend.decide.holds import CannotRead, Hold
-from nodemend.decide.host_holds import AwaitingOn, CalledOff, NobodyReplaces, OwnerReplacing
+from nodemend.decide.host_holds import AwaitingOn, CalledOff, NobodyReplaces, OffUndated, OwnerReplacing
 from nodemend.decide.host_power import Power
 from nodemend.decide.node_deletion import after_the_node, awaits_a_node
 from nodemend.decide.power_cycle import Move, move_for
@@ -21,14 +22,20 @@ from nodemend.decide.power_cycle_steps import (
     Step,
     VoidHold,
 )
-from nodemend.decide.remediation_life import OUR_TAINT, clear_out, drop_lock_then, is_marked, mark_for, void
+from nodemend.decide.remediation_life import (
+    OUR_TAINT,
+    clear_out,
+    drop_lock_then,
+    is_marked,
+    mark_for,
+    taint_of_another,
+    void,
+)
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
     Close,
     DropFinalizer,
     ForgetTaint,
-    MarkReleased,
-    ReportLeft,
     Untaint,
 )
 
@@ -113,21 +120,33 @@ def _is_leaving(facts: PowerFacts) -> bool:
     return facts.target is None and status.evidence is not None and not status.released
 
 
-def let_leave(facts: PowerFacts, node: NodeFacts) -> Untaint | MarkReleased | ReportLeft | Hold:
-    """Our taint is on. Where its evidence turns out to be wrong it comes off, and the evidence is void.
+def leaves_by_taint(facts: PowerFacts, node: NodeFacts) -> bool:
+    """Whether its workloads leave by an out-of-service taint, ours or another's.
+
+    Where the Node is to be deleted, another's taint may do nothing: such clusters are older than its meaning.
+    """
+    theirs = taint_of_another(node) is not None and facts.remediation.spec.release_by is ReleaseBy.TAINT
+    return OUR_TAINT in node.taints or theirs
+
+
+def let_leave(facts: PowerFacts, node: NodeFacts) -> Step:
+    """It is out of service. Where the evidence turns out to be wrong our taint comes off, and that is void.
 
     At the next look all may seem well again, such as when a host is no longer paused.
     """
-    step = clear_out(facts, node, contradicted=is_contradicted(facts, node))
+    against = OffUndated(str(facts.remediation.status.host))
+    step = clear_out(facts, node, contradicted=is_contradicted(facts, node), void_as=against)
     return replace(step, mark=mark_for(facts)) if isinstance(step, Untaint) else step
 
 
 def _undo(facts: PowerFacts, node: NodeFacts) -> Step | None:
     """What has to happen to the Node before power comes back; None when there is nothing of ours on it."""
     status = facts.remediation.status
-    if OUR_TAINT in node.taints and status.evidence is not None:
-        ended = status.released or node.boot_id != status.evidence.boot_id
-        return Untaint(node) if ended else let_leave(facts, node)
+    if status.evidence is not None and leaves_by_taint(facts, node):
+        if not status.released and node.boot_id == status.evidence.boot_id:
+            return let_leave(facts, node)
+        if OUR_TAINT in node.taints:
+            return Untaint(node)
     if status.evidence is not None and not status.released and node.boot_id == status.evidence.boot_id:
         return void(facts, node, None)
     return ClearVoidMark(node) if is_marked(facts) else None

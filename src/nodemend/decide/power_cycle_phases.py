@@ -53,7 +53,7 @@ from nodemend.decide.node_deletion import (
 )
 from nodemend.decide.power_cycle import Move, move_for
 from nodemend.decide.power_cycle_attempts import back_off, bring_back, close, fail_attempt
-from nodemend.decide.power_cycle_ends import call_off, end, hand_over, let_leave
+from nodemend.decide.power_cycle_ends import call_off, end, hand_over, leaves_by_taint, let_leave
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import GiveBack, NoteOff, PlaceHold, RecordTarget, Step, WantOff
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
@@ -119,7 +119,7 @@ def _pursue(facts: PowerFacts) -> Step:
             # E2: that boot has ended, and its kubelet ends the old pods. Its report raised the Node's
             # version, so that no release write of ours which is still under way can land.
             return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
-        if OUR_TAINT in node.taints:
+        if leaves_by_taint(facts, node):
             return let_leave(facts, node)
     match facts.host:
         case Present(host) if status.host is None or status.host.uid == host.uid:

@@ -16,7 +16,7 @@ from nodemend.api.evidence import Evidence
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.decide.facts import Absent, NodeFacts, Present, Seen, Taint, Unreadable
 from nodemend.decide.guard_holds import OtherRemediation
-from nodemend.decide.holds import CannotRead, Deposed, Hold, HoldReason, WorkloadsLeaving
+from nodemend.decide.holds import CannotRead, Deposed, Hold, HoldReason, TaintedByAnother, WorkloadsLeaving
 from nodemend.decide.remediation_steps import (
     AddFinalizer,
     Done,
@@ -114,21 +114,41 @@ def drop_lock_then(
             return last
 
 
+def taint_of_another(node: NodeFacts) -> Taint | None:
+    """The out-of-service taint of another, where it keeps ours away: taints are unique by key and effect."""
+    place = (OUR_TAINT.key, OUR_TAINT.effect)
+    found = (taint for taint in node.taints if (taint.key, taint.effect) == place and taint != OUR_TAINT)
+    return next(found, None)
+
+
+def is_out_of_service(node: NodeFacts) -> bool:
+    """Kubernetes removes its pods and volumes by force, whoever asked for that."""
+    return OUR_TAINT in node.taints or taint_of_another(node) is not None
+
+
 def clear_out(
-    facts: LifeFacts, node: NodeFacts, *, contradicted: bool
-) -> Untaint | MarkReleased | ReportLeft | Hold:
-    """Our taint is on: wait until it has done its work, unless the evidence turns out to be wrong."""
+    facts: LifeFacts, node: NodeFacts, *, contradicted: bool, void_as: HoldReason
+) -> Untaint | MarkReleased | ReportLeft | VoidOnNode | ForgetEvidence | Hold:
+    """The node is out of service: wait until its workloads are gone, unless the evidence is contradicted.
+
+    Another's taint is not ours to remove: then the evidence alone is voided, as `void_as` says.
+    """
+    theirs = taint_of_another(node)
+    if theirs is not None and (contradicted or is_marked(facts)):
+        return void(facts, node, void_as)
     if contradicted:
         return Untaint(node, contradicted=True)
     match facts.left:
         case Unreadable(why):
             return Hold(CannotRead("the node's pods and volumes", why))
         case Absent() | Present(Left(pods=0, attachments=0)):
-            return MarkReleased()
+            return MarkReleased(taint_stays=str(theirs) if theirs else "")
         case Present(left):
             status = facts.remediation.status
             if (left.pods, left.attachments) != (status.pods_left, status.attachments_left):
                 return ReportLeft(left)
+            if theirs is not None:
+                return Hold(TaintedByAnother(node.name, str(theirs), left.pods, left.attachments))
             return Hold(WorkloadsLeaving(left.pods, left.attachments))
 
 

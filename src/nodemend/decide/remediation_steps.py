@@ -57,7 +57,9 @@ class ReportLeft:
 
 @dataclass(frozen=True, slots=True)
 class MarkReleased:
-    pass
+    """`taint_stays` is another's out-of-service taint, which is not ours to remove; empty where is none."""
+
+    taint_stays: str = ""
 
 
 @dataclass(frozen=True, slots=True)

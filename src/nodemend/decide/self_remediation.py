@@ -23,6 +23,7 @@ from nodemend.decide.remediation_life import (
     clear_out,
     drop_lock_then,
     is_marked,
+    taint_of_another,
 )
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
@@ -31,6 +32,7 @@ from nodemend.decide.remediation_steps import (
     DropFinalizer,
     ForgetTaint,
     MarkReleased,
+    Release,
     Untaint,
 )
 from nodemend.decide.self_remediation_facts import SelfFacts
@@ -70,15 +72,18 @@ def _pursue(facts: SelfFacts, node: NodeFacts) -> Step:
 
 
 def _use(facts: SelfFacts, node: NodeFacts, evidence: Evidence) -> Step:
-    tainted = OUR_TAINT in node.taints
     if node.boot_id not in ("", evidence.boot_id):
         # Its kubelet ends the old pods. That report raised the Node's version, so that no release write of
         # ours which is still under way can land.
-        return Untaint(node) if tainted else MarkReleased()
-    if not tainted:
-        return release(facts, node, evidence)
-    heard = isinstance(facts.lease, Present) and speaks(facts.lease.value, node, evidence)
-    return clear_out(facts, node, contradicted=heard)
+        return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
+    against = ProofContradicted(evidence.boot_id)
+    if OUR_TAINT in node.taints:
+        heard = isinstance(facts.lease, Present) and speaks(facts.lease.value, node, evidence)
+        return clear_out(facts, node, contradicted=heard, void_as=against)
+    step = release(facts, node, evidence)
+    if isinstance(step, Release) and taint_of_another(node):
+        return clear_out(facts, node, contradicted=False, void_as=against)
+    return step
 
 
 def _recover(facts: SelfFacts, node: NodeFacts) -> Step:

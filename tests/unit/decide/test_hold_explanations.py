@@ -95,6 +95,13 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         "Boot b1, which anna vouched to be down, speaks again. Its workloads may run twice.",
     ),
     (holds.WorkloadsLeaving(2, 1), "Still on the node: 2 pods and 1 volume."),
+    (
+        holds.TaintedByAnother("n1", "node.kubernetes.io/out-of-service=x:NoExecute", 2, 1),
+        (
+            "Node n1 has the taint node.kubernetes.io/out-of-service=x:NoExecute, which is not ours, and "
+            "ours cannot stand beside it. Still on the node: 2 pods and 1 volume."
+        ),
+    ),
     (holds.NotBackYet("n1"), "Waiting for n1 to be Ready on a new boot."),
     (holds.NotBackYet("", gone=True), "Waiting for its node to be Ready on a new boot."),
     (holds.EvidenceForOther("boot", "a", "b"), "The evidence names boot a, but this is b."),

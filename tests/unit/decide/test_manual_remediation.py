@@ -321,9 +321,24 @@ def test_a_pause_holds_the_release_and_keeps_the_evidence() -> None:
     assert decide(releasing(policy=Present(paused))) == Hold(guard_holds.Paused("anna", "switch swap"))
 
 
-def test_nobody_elses_taint_is_taken_for_ours() -> None:
-    theirs = replace(SILENT_NODE, taints=(replace(OUR_TAINT, value="nodeshutdown"),))
-    assert isinstance(decide(releasing(node=Present(theirs))), Release)
+THEIRS = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+BY_ANOTHER = replace(SILENT_NODE, taints=(replace(OUR_TAINT, value="nodeshutdown"),))
+
+
+@pytest.mark.attack("F1")
+def test_another_s_taint_is_waited_on_and_left_alone() -> None:
+    tainted = releasing(node=Present(BY_ANOTHER))
+    assert decide(tainted) == ReportLeft(Left(2, 1))
+    assert decide(replace(tainted, left=Present(Left(0, 0)))) == MarkReleased(taint_stays=THEIRS)
+    told = tainted.remediation.status.but(pods_left=2, attachments_left=1)
+    waiting = replace(tainted, remediation=remediation(told), word_age=9999.0)
+    assert decide(waiting) == Hold(holds.TaintedByAnother("n1", THEIRS, 2, 1))
+
+
+@pytest.mark.attack("F1")
+def test_a_boot_that_speaks_under_another_s_taint_voids_the_evidence() -> None:
+    awake = replace(BY_ANOTHER, ready=ConditionStatus.TRUE)
+    assert isinstance(decide(releasing(node=Present(awake))), VoidOnNode)
 
 
 def test_who_has_begun_to_release_is_not_stopped_by_others_that_have() -> None:

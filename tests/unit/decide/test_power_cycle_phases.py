@@ -6,7 +6,12 @@ import pytest
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.power_cycle import MOST_POWER_OFF_EVENTS, Metal3RemediationStatus, Phase, PowerOffEvent
+from nodemend.api.power_cycle import (
+    MOST_POWER_OFF_EVENTS,
+    Metal3RemediationStatus,
+    Phase,
+    PowerOffEvent,
+)
 from nodemend.decide import capm3_holds, guard_holds, holds, host_holds, host_power
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.guard_facts import ControlPlane
@@ -504,11 +509,6 @@ def test_next_step(world: PowerFacts, expected: Step) -> None:
 def test_a_deleted_one_without_our_finalizer_is_not_touched() -> None:
     bare = remediation(FRESH).but(metadata=ObjectMeta(deletion_timestamp="2026-01-01T00:00:00Z"))
     assert decide(replace(facts(FRESH), remediation=bare)) == Done()
-
-
-def test_nobody_elses_taint_is_taken_for_ours() -> None:
-    theirs = replace(TAINTED_NODE, taints=(replace(TAINTED_NODE.taints[0], value="nodeshutdown"),))
-    assert isinstance(decide(facts(RELEASING, OFF, node=Present(theirs))), Release)
 
 
 @pytest.mark.parametrize(

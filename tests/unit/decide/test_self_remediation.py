@@ -34,6 +34,7 @@ from nodemend.decide.holds import (
     NodeReady,
     NoKubeletLease,
     NotBackYet,
+    TaintedByAnother,
     WorkloadsLeaving,
 )
 from nodemend.decide.release_gate import ReleaseTicket
@@ -95,6 +96,8 @@ READY = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
 NEW = replace(SILENT_NODE, boot_id="boot-2")
 NEW_AND_READY = replace(READY, boot_id="boot-2")
 TAINTED = replace(SILENT_NODE, taints=(OUR_TAINT,))
+THEIRS = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+BY_ANOTHER = replace(SILENT_NODE, taints=(replace(OUR_TAINT, value="nodeshutdown"),))
 SPEAKS = LeaseFacts(renew_time="12:01:00", lasts=40.0, unchanged_for=3.0)
 DRY = replace(ACTING, mode=Mode.DRY_RUN)
 OURS = "rem-1.55"
@@ -504,6 +507,25 @@ OPENED = replace(BACK, marker=None)
             RELEASING,
             {"node": Present(replace(TAINTED, boot_id="boot-2"))},
             Untaint(replace(TAINTED, boot_id="boot-2")),
+        ),
+        # Another's taint is on.
+        pytest.param(
+            RELEASING,
+            {"node": Present(BY_ANOTHER), "agent": Present(MARKED)},
+            ReportLeft(Left(2, 1)),
+            marks=pytest.mark.attack("F1"),
+        ),
+        pytest.param(
+            RELEASING,
+            {"node": Present(BY_ANOTHER), "agent": Present(MARKED), "left": Present(Left(0, 0))},
+            MarkReleased(taint_stays=THEIRS),
+            marks=pytest.mark.attack("F1"),
+        ),
+        pytest.param(
+            RELEASING.but(pods_left=2, attachments_left=1),
+            {"node": Present(BY_ANOTHER), "agent": Present(MARKED)},
+            Hold(TaintedByAnother("n1", THEIRS, 2, 1)),
+            marks=pytest.mark.attack("F1"),
         ),
     ],
 )

@@ -13,12 +13,19 @@ from nodemend.cli.remediations import Remediation, is_open, node_of
 from nodemend.cli.words import first_sentence, spell_names, spell_seconds
 from nodemend.controllers.remediating.locks import lock_name
 from nodemend.decide.explanation import spell_count
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
-from nodemend.kube.node_record import NodeRecord
+from nodemend.decide.facts import Absent, Present, Seen, Taint, Unreadable
+from nodemend.kube.node_record import NodeRecord, NodeTaint
 
 OPEN_FOR_LONG: Final = 900.0
 """Seconds, as in the alert on remediations that are held for long."""
 _LOCK: Final = lock_name("")
+_OTHER_WRITER: Final = (
+    "{node} has the taint {taint}, which is not ours: another writer releases its workloads, and Nodemend "
+    "neither adds its own taint beside it nor takes it off"
+)
+_ASK_OWNER: Final = (
+    "find out who set it (medik8s, Cluster API's metal3 provider, Rook, a person); let one of you heal a node"
+)
 
 
 def assess_remediations(facts: CheckFacts) -> Iterator[Finding]:
@@ -60,6 +67,10 @@ def _taints(remediations: Sequence[Remediation], nodes: Seen[list[NodeRecord]]) 
         )
     if not left:
         yield ok("no out-of-service taint of ours was left behind")
+    for node in sorted(nodes.value, key=lambda one: one.name):
+        for taint in node.taints:
+            if taint.key == keys.OUT_OF_SERVICE and taint.value != keys.OUR_TAINT_VALUE:
+                yield warn(_OTHER_WRITER.format(node=node.name, taint=_spell(taint)), _ASK_OWNER)
 
 
 def _locks(remediations: Sequence[Remediation], locks: Seen[list[Lease]]) -> Iterator[Finding]:
@@ -80,6 +91,10 @@ def _locks(remediations: Sequence[Remediation], locks: Seen[list[Lease]]) -> Ite
         )
     else:
         yield ok("no lock on a node was left behind")
+
+
+def _spell(taint: NodeTaint) -> str:
+    return str(Taint(taint.key, taint.effect, taint.value))
 
 
 def is_tainted(node: NodeRecord) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE
 from nodemend.api.manual_remediation import ManualRemediation, Phase
-from nodemend.controllers.remediating.teller import Subject, Teller, Told
+from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
@@ -56,8 +56,8 @@ def _tell(remediation: ManualRemediation, step: Step) -> Told | None:
         case steps.Release(ticket):
             said = f"{name} is marked out of service: its pods and volumes are released, on the word of"
             return Told(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by}.")
-        case steps.MarkReleased():
-            said = f"The pods and volumes of {name} are gone from it."
+        case steps.MarkReleased(taint_stays):
+            said = f"The pods and volumes of {name} are gone from it.{spell_taint(taint_stays)}"
             return Told(event_reasons.WORKLOADS_RELEASED, said)
         case steps.Untaint(contradicted=True):
             by = status.evidence.by if status.evidence else "somebody"

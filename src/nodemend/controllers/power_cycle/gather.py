@@ -146,7 +146,7 @@ class Gatherer:
         """Also by the name of a Node that has vanished: another may come by it, and find its pods."""
         status = remediation.status
         if isinstance(node, Absent) and status.node_name and not status.released:
-            return await self._around.left_on(status.node_name, all_go=True)
+            return await self._around.left_on(status.node_name, None)
         return await self._around.left(node)
 
     async def _others(self, remediation: Metal3Remediation, node: str) -> Seen[Others]:

@@ -8,7 +8,7 @@ from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.api.power_cycle import Metal3Remediation, Phase
 from nodemend.controllers.power_cycle.figures import PowerFigures
-from nodemend.controllers.remediating.teller import Subject, Teller, Told
+from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import power_cycle_steps as power
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.hold_explanations import explain
@@ -141,9 +141,9 @@ def _tell_release(remediation: Metal3Remediation, step: power.Step) -> Told | No
         case steps.Release(ticket):
             said = f"{name} is marked out of service: its pods and volumes are released, as"
             return Told(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by} is off.")
-        case steps.MarkReleased():
+        case steps.MarkReleased(taint_stays):
             said = f"The pods and volumes of {name} are gone from it." if name else "It has been off."
-            return Told(event_reasons.WORKLOADS_RELEASED, said)
+            return Told(event_reasons.WORKLOADS_RELEASED, f"{said}{spell_taint(taint_stays)}")
         case steps.Untaint(contradicted=True):
             said = f"{name} may be running, although its host was seen off. Its workloads may run twice."
             return Told(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)

@@ -156,7 +156,7 @@ class RemediationController(Generic[R, G, S]):
         match hold.reason:
             case holds.KubeletSpeaks(silent_for, needed):
                 return min(LOOK_AGAIN, max(needed - silent_for, LOOK_SOON))
-            case holds.WorkloadsLeaving() | holds.CannotRead():
+            case holds.WorkloadsLeaving() | holds.TaintedByAnother() | holds.CannotRead():
                 return LOOK_SOON
             case _:
                 special = self._way.again_in(hold)

@@ -9,9 +9,9 @@ from nodemend.api.workloads import Pod, VolumeAttachment
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen
 from nodemend.controllers.remediating.at_work import AtWork, Others
 from nodemend.controllers.sightings import Sightings
-from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
+from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Taint, Unreadable
 from nodemend.decide.guard_facts import ControlPlane
-from nodemend.decide.remediation_life import OUR_TAINT
+from nodemend.decide.remediation_life import OUR_TAINT, taint_of_another
 from nodemend.decide.remediation_steps import Left
 from nodemend.decide.workloads import Toleration, tolerates
 from nodemend.kube.api_outcome import Ok
@@ -45,15 +45,17 @@ class Surroundings:
         return LeaseFacts(renew_time=renewed, lasts=lasts, unchanged_for=silent_for)
 
     async def left(self, node: Seen[Node]) -> Seen[Left]:
-        """What a release still waits for; asked only where our taint is on."""
-        if not isinstance(node, Present) or OUR_TAINT not in node_facts(node.value).taints:
+        """What a release still waits for; asked only where the node is out of service."""
+        if not isinstance(node, Present):
             return NOT_ASKED
-        return await self.left_on(node.value.metadata.name)
+        known = node_facts(node.value)
+        taint = OUR_TAINT if OUR_TAINT in known.taints else taint_of_another(known)
+        return await self.left_on(node.value.metadata.name, taint) if taint else NOT_ASKED
 
-    async def left_on(self, name: str, *, all_go: bool = False) -> Seen[Left]:
-        """On the node of this name, whether or not there is such a Node.
+    async def left_on(self, name: str, taint: Taint | None) -> Seen[Left]:
+        """On the node of this name that does not tolerate `taint`.
 
-        Where there is none `all_go`: the collector does not ask what a pod tolerates.
+        None where there is no such Node: the collector does not ask what a pod tolerates.
         """
         client = self._reader.client
         on_node = Selection(fields=f"spec.nodeName={name}")
@@ -63,7 +65,7 @@ class Surroundings:
             return Unreadable(str(pods))
         if not isinstance(volumes, Ok):
             return Unreadable(str(volumes))
-        waited_for = sum(all_go or must_leave(pod) for pod in pods.value.items)
+        waited_for = sum(taint is None or must_leave(pod, taint) for pod in pods.value.items)
         return Present(Left(waited_for, sum(v.spec.node_name == name for v in volumes.value.items)))
 
     async def control_plane(self, node: Node, others: Seen[Others]) -> Seen[ControlPlane]:
@@ -90,11 +92,11 @@ def _is_ready(node: Node) -> bool:
     return node_facts(node).ready is ConditionStatus.TRUE
 
 
-def must_leave(pod: Pod) -> bool:
-    """Whether a release waits for this pod: it runs, and does not tolerate our taint."""
+def must_leave(pod: Pod, taint: Taint = OUR_TAINT) -> bool:
+    """Whether a release waits for this pod: it runs, and does not tolerate the taint."""
     declared = (Toleration(t.key, t.operator or "Equal", t.value, t.effect) for t in pod.spec.tolerations)
     over = pod.status.phase in ("Succeeded", "Failed")
-    return not over and not tolerates(declared, OUR_TAINT)
+    return not over and not tolerates(declared, taint)
 
 
 def void_mark(node: Seen[Node]) -> str:

@@ -26,6 +26,11 @@ class Told:
     note: str
 
 
+def spell_taint(stays: str) -> str:
+    """What to add where another's taint stays on a node whose workloads are gone."""
+    return f" The taint {stays} is not ours, and stays until its owner removes it." if stays else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A remediation, and the node that it is about; its own name where it has none."""

@@ -6,7 +6,7 @@ from typing import Final
 from nodemend.api.evidence import Evidence
 from nodemend.api.group_versions import SELF_REMEDIATION
 from nodemend.api.self_remediation import Phase, SelfRemediation
-from nodemend.controllers.remediating.teller import Subject, Teller, Told
+from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
@@ -77,8 +77,8 @@ def _tell_release(remediation: SelfRemediation, step: Step) -> Told | None:
         case steps.Release(ticket):
             said = f"{name} is marked out of service: its pods and volumes are released, on evidence"
             return Told(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.class_}.")
-        case steps.MarkReleased():
-            said = f"Nothing of the boot that is over is left on {name}."
+        case steps.MarkReleased(taint_stays):
+            said = f"Nothing of the boot that is over is left on {name}.{spell_taint(taint_stays)}"
             return Told(event_reasons.WORKLOADS_RELEASED, said)
         case steps.Untaint(contradicted=True):
             said = f"{name} speaks, although its boot is over. Its workloads may run twice."

@@ -85,7 +85,7 @@ def _check_taints(taints: Any) -> Iterator[Cause]:
         elif taint["effect"] not in EFFECTS:
             yield not_supported(f"{path}.effect", taint["effect"], EFFECTS)
         if (taint["key"], taint["effect"]) in seen:
-            yield duplicate(path, taint)
+            yield duplicate(path, taint, "taints must be unique by key and effect pair")
         seen.add((taint["key"], taint["effect"]))
 
 

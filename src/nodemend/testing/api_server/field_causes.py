@@ -38,8 +38,9 @@ def too_many(field: str, count: int, most: int) -> Cause:
     return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {most} items", field)
 
 
-def duplicate(field: str, value: Any) -> Cause:
-    return Cause("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", field)
+def duplicate(field: str, value: Any, why: str = "") -> Cause:
+    said = f"Duplicate value: {_shown(value)}"
+    return Cause("FieldValueDuplicate", f"{said}: {why}" if why else said, field)
 
 
 def forbidden_value(field: str, why: str) -> Cause:

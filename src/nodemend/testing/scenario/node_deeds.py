@@ -31,8 +31,15 @@ def _very_much(_nothing: str) -> dict[str, Any]:
     return {"metadata": {"annotations": {"example.com/notes": "x" * 65_536}}}
 
 
-def _taint(key: str) -> dict[str, Any]:
-    return {"spec": {"taints": [{"key": key, "effect": "NoSchedule"}]}}
+def _taint(said: str) -> dict[str, Any]:
+    """As kubectl writes it, key=value:effect; a key alone is NoSchedule."""
+    what, _, effect = said.partition(":")
+    key, _, value = what.partition("=")
+    return {"spec": {"taints": [{"key": key, "value": value, "effect": effect or "NoSchedule"}]}}
+
+
+def _no_taints(_nothing: str) -> dict[str, Any]:
+    return {"spec": {"taints": None}}
 
 
 def _cordon(_nothing: str) -> dict[str, Any]:
@@ -59,6 +66,7 @@ NODE_DEEDS: Final[Deeds] = (
     (re.compile(r"anna writes on the Node (\S+: \S+)"), _written(_annotation)),
     (re.compile(r"anna writes very much on the Node (\S+)"), _written(_very_much)),
     (re.compile(r"anna taints (\S+: \S+)"), _written(_taint)),
+    (re.compile(r"anna takes all taints off (\S+)"), _written(_no_taints)),
     (re.compile(r"anna cordons (\S+)"), _written(_cordon)),
     (re.compile(r"we may not delete Nodes()"), partial(_forbid, method=Method.DELETE)),
     (re.compile(r"we may not change Nodes()"), partial(_forbid, method=Method.PATCH)),

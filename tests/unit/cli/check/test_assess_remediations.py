@@ -1,5 +1,7 @@
 """What waits for long, and what was left behind."""
 
+import pytest
+
 from nodemend.api.lease import Lease, LeaseSpec
 from nodemend.api.manual_remediation import Phase
 from nodemend.api.object_meta import ObjectMeta
@@ -34,10 +36,26 @@ def test_one_that_is_open_for_long_is_told_with_what_it_waits_for() -> None:
 
 
 def test_our_taint_without_a_remediation_is_a_failure() -> None:
-    nodes = [node("edge-1", taints=(OURS,)), node("edge-2", taints=(THEIRS,))]
+    nodes = [node("edge-1", taints=(OURS,)), node("edge-2")]
 
     assert troubles(assess(facts(nodes=Present(nodes)))) == [
         (FAIL, "edge-1 has our out-of-service taint, and no remediation that would take it off")
+    ]
+
+
+@pytest.mark.attack("F1")
+def test_another_writer_of_the_taint_is_warned_of() -> None:
+    nodes = [node("edge-1"), node("edge-2", taints=(THEIRS,))]
+
+    assert troubles(assess(facts(nodes=Present(nodes)))) == [
+        (
+            WARN,
+            (
+                "edge-2 has the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, which is not "
+                "ours: another writer releases its workloads, and Nodemend neither adds its own taint beside "
+                "it nor takes it off"
+            ),
+        )
     ]
 
 

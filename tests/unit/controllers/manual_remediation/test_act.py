@@ -54,7 +54,8 @@ def test_a_release_names_the_version_of_its_ticket_not_of_what_is_at_hand() -> N
 
 
 def test_taking_the_taint_off_takes_only_ours() -> None:
-    foreign = OURS.but(value="nodeshutdown")
+    # Of another effect: beside ours there can be none of the same.
+    foreign = OURS.but(value="nodeshutdown", effect="NoSchedule")
     tainted = NODE.but(spec=NodeSpec(taints=(THEIRS, OURS, foreign)))
     _, body = write(steps.Untaint(SILENT_NODE), node=tainted)
     assert taints(body) == [
