@@ -33,6 +33,7 @@ ENDPOINT_SLICE: Final = Resource("discovery.k8s.io", "v1", "EndpointSlice", "end
 VOLUME_ATTACHMENT: Final = Resource(
     "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False
 )
+PERSISTENT_VOLUME_CLAIM: Final = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 CERTIFICATE_SIGNING_REQUEST: Final = Resource(
     "certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", namespaced=False
 )

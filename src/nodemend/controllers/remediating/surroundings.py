@@ -1,11 +1,13 @@
 """What is read about every node under remediation: its kubelet's Lease, its control plane, what is left."""
 
+from collections.abc import Iterable
+
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
-from nodemend.api.group_versions import LEASE, NODE, POD, VOLUME_ATTACHMENT
+from nodemend.api.group_versions import LEASE, NODE, PERSISTENT_VOLUME_CLAIM, POD, VOLUME_ATTACHMENT
 from nodemend.api.lease import Lease
 from nodemend.api.node import Node
-from nodemend.api.workloads import Pod, VolumeAttachment
+from nodemend.api.workloads import PersistentVolumeClaim, Pod, VolumeAttachment
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, seen
 from nodemend.controllers.remediating.at_work import AtWork, Others
 from nodemend.controllers.sightings import Sightings
@@ -65,8 +67,31 @@ class Surroundings:
             return Unreadable(str(pods))
         if not isinstance(volumes, Ok):
             return Unreadable(str(volumes))
-        waited_for = sum(taint is None or must_leave(pod, taint) for pod in pods.value.items)
-        return Present(Left(waited_for, sum(v.spec.node_name == name for v in volumes.value.items)))
+        attached = [one for one in volumes.value.items if one.spec.node_name == name]
+        leaving = [pod for pod in pods.value.items if taint is None or must_leave(pod, taint)]
+        staying = [pod for pod in pods.value.items if taint is not None and stays(pod, taint)]
+        kept = await self._volumes_of(staying) if attached else Present(frozenset[str]())
+        if not isinstance(kept, Present):
+            return kept
+        waited_for = [one for one in attached if one.spec.source.persistent_volume_name not in kept.value]
+        return Present(Left(len(leaving), len(waited_for)))
+
+    async def _volumes_of(self, pods: Iterable[Pod]) -> Present[frozenset[str]] | Unreadable:
+        """The volumes that these pods use. Kubernetes detaches none of them while the pods are bound."""
+        found = set[str]()
+        for pod in pods:
+            for claim in pod.claims:
+                namespace = pod.metadata.namespace
+                match seen(
+                    await self._reader.get(PERSISTENT_VOLUME_CLAIM, claim, PersistentVolumeClaim, namespace)
+                ):
+                    case Unreadable(why):
+                        return Unreadable(why)
+                    case Present(read):
+                        found.add(read.spec.volume_name)
+                    case Absent():
+                        pass
+        return Present(frozenset(found))
 
     async def control_plane(self, node: Node, others: Seen[Others]) -> Seen[ControlPlane]:
         """The members around one, by their labels; Absent for a node that is none of them.
@@ -95,8 +120,16 @@ def _is_ready(node: Node) -> bool:
 def must_leave(pod: Pod, taint: Taint = OUR_TAINT) -> bool:
     """Whether a release waits for this pod: it runs, and does not tolerate the taint."""
     declared = (Toleration(t.key, t.operator or "Equal", t.value, t.effect) for t in pod.spec.tolerations)
-    over = pod.status.phase in ("Succeeded", "Failed")
-    return not over and not tolerates(declared, taint)
+    return not _is_over(pod) and not tolerates(declared, taint)
+
+
+def stays(pod: Pod, taint: Taint) -> bool:
+    """Whether it stays on the node, and keeps its volumes there: it tolerates the taint, and is not over."""
+    return not _is_over(pod) and not must_leave(pod, taint)
+
+
+def _is_over(pod: Pod) -> bool:
+    return pod.status.phase in ("Succeeded", "Failed")
 
 
 def void_mark(node: Seen[Node]) -> str:

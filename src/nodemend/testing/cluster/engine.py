@@ -11,6 +11,8 @@ from typing import Final
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, POD, VOLUME_ATTACHMENT
 from nodemend.api.timestamps import print_time
+from nodemend.decide.facts import Taint
+from nodemend.decide.workloads import Toleration, tolerates
 from nodemend.kube.api_request import EVERYTHING, Selection
 from nodemend.testing.cluster.direct import Direct, Object
 from nodemend.testing.cluster.late_nodes import LateNodes
@@ -107,7 +109,7 @@ class Engine:
         """Only the out-of-service taint: what an unreachable one evicts stays until its kubelet agrees."""
         for node in self._nodes_out_of_service():
             for pod in self._pods_on(node["metadata"]["name"]):
-                if not pod["metadata"].get("deletionTimestamp"):
+                if not pod["metadata"].get("deletionTimestamp") and not _stays(pod, node):
                     self._api.delete(POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
 
     def _collect_pods(self) -> None:
@@ -178,6 +180,20 @@ class Engine:
 def _ready(node: Object) -> str:
     conditions = node.get("status", {}).get("conditions", ())
     return next((condition["status"] for condition in conditions if condition["type"] == "Ready"), "Unknown")
+
+
+def _stays(pod: Object, node: Object) -> bool:
+    """It tolerates every taint that makes pods leave."""
+    declared = [
+        Toleration(
+            one.get("key", ""), one.get("operator", "Equal"), one.get("value", ""), one.get("effect", "")
+        )
+        for one in pod["spec"].get("tolerations", ())
+    ]
+    taints = (
+        Taint(one["key"], one["effect"], one.get("value", "")) for one in node["spec"].get("taints", ())
+    )
+    return all(tolerates(declared, taint) for taint in taints if taint.effect == keys.NO_EXECUTE)
 
 
 def _repels(node: Object) -> bool:

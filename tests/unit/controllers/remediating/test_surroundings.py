@@ -1,10 +1,12 @@
 """What a release waits for: what is on that very node, and nothing elsewhere."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from nodemend.api.group_versions import VOLUME_ATTACHMENT
+from nodemend.api.group_versions import PERSISTENT_VOLUME_CLAIM, POD, VOLUME_ATTACHMENT
+from nodemend.kube.api_request import Method
 from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
 
 KEPT = {"finalizers": ["example.com/never-detached"]}
@@ -47,3 +49,64 @@ def test_what_is_on_other_nodes_is_not_waited_for(world: PowerWorld) -> None:
     world.run(300.0)
 
     assert world.status["phase"] == "succeeded"
+
+
+def stay(world: PowerWorld, volumes: list[dict[str, Any]], *, phase: str = "Running") -> None:
+    """An agent that tolerates every taint, on the node that fails. Its volume is named like it."""
+    spec = {
+        "nodeName": SICK,
+        "containers": [{"name": "main", "image": "simulated"}],
+        "tolerations": [{"operator": "Exists"}],
+        "volumes": volumes,
+    }
+    world.api.create(POD, {"metadata": {"name": "agent"}, "spec": spec}, "default")
+    world.api.patch(POD, "agent", {"status": {"phase": phase}}, at=("default", "status"))
+
+
+def claim(world: PowerWorld, name: str, volume: str) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "volumeName": volume}
+    world.api.create(PERSISTENT_VOLUME_CLAIM, {"metadata": {"name": name}, "spec": spec}, "default")
+
+
+CLAIMED = [{"name": "disk", "persistentVolumeClaim": {"claimName": "disk-of-agent"}}]
+EPHEMERAL = [{"name": "disk", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+
+
+@pytest.mark.attack("K8")
+@pytest.mark.parametrize(
+    ("volumes", "named"), [(CLAIMED, "disk-of-agent"), (EPHEMERAL, "agent-disk")], ids=["claim", "ephemeral"]
+)
+def test_a_pod_that_tolerates_the_taint_keeps_its_volume_and_is_not_waited_for(
+    world: PowerWorld, volumes: list[dict[str, Any]], named: str
+) -> None:
+    stay(world, volumes)
+    claim(world, named, "agent")
+    world.ask()
+    world.run(300.0)
+
+    assert world.status["phase"] == "succeeded"
+    assert world.api.get(POD, "agent", "default") is not None
+    assert world.api.get(VOLUME_ATTACHMENT, f"agent.{SICK}") is not None
+
+
+@pytest.mark.attack("K8")
+@pytest.mark.parametrize("volume", ["pv-other", ""], ids=["of another volume", "not bound"])
+def test_a_volume_of_another_pod_is_waited_for(world: PowerWorld, volume: str) -> None:
+    stay(world, CLAIMED)
+    claim(world, "disk-of-agent", volume)
+    world.ask()
+    world.run(300.0)
+
+    assert (world.status["phase"], world.status["attachmentsLeft"]) == ("release", 1)
+
+
+@pytest.mark.attack("K8")
+def test_a_claim_that_cannot_be_read_holds_with_words(world: PowerWorld) -> None:
+    stay(world, CLAIMED)
+    claim(world, "disk-of-agent", "agent")
+    world.world.remediator.forbidden.add((Method.GET, "persistentvolumeclaims"))
+    world.ask()
+    world.run(300.0)
+
+    assert world.status["phase"] == "release"
+    assert "Cannot read the node's pods and volumes" in world.status["message"]
