@@ -89,6 +89,7 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
     assert rights_of("nodemend-remediator") == {
         "nodes": read | {"patch"},
         "pods": read,
+        "persistentvolumeclaims": {"get"},
         "volumeattachments": read,
         "manualremediations": read | {"patch"},
         "manualremediations/status": {"patch"},
