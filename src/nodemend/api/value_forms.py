@@ -40,6 +40,7 @@ AddressText = Annotated[str, Meta(pattern=rf"\A\Z|{_ADDRESS}", max_length=LONGES
 """HOST:PORT, with brackets around an IPv6 host; or empty. `parse_address` is stricter."""
 
 _ADDRESS_PATTERN: Final = re.compile(_ADDRESS)
+_WORD_PATTERN: Final = re.compile(_WORD)
 _NAME_PATTERN: Final = re.compile(rf"\A{_SUBDOMAIN}\Z")
 
 
@@ -74,3 +75,7 @@ def parse_address(text: str) -> PeerAddress | None:
 
 def is_node_name(text: str) -> bool:
     return len(text) <= LONGEST_NAME and _NAME_PATTERN.match(text) is not None
+
+
+def is_boot_id(text: str) -> bool:
+    return len(text) <= LONGEST_BOOT_ID and _WORD_PATTERN.match(text) is not None

@@ -9,6 +9,7 @@ from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, Resource
 from nodemend.api.node import Node
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import FailureDomains, LimitReading, RemediationPolicy
+from nodemend.api.value_forms import is_boot_id
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.facts import (
     Absent,
@@ -87,7 +88,8 @@ def node_facts(node: Node) -> NodeFacts:
         name=node.metadata.name,
         uid=node.metadata.uid,
         version=node.metadata.resource_version,
-        boot_id=node.status.node_info.boot_id,
+        # One of another form is none: it could be recorded in no status, and a node without one is held.
+        boot_id=boot_id if is_boot_id(boot_id := node.status.node_info.boot_id) else "",
         ready=node.ready,
         taints=tuple(Taint(taint.key, taint.effect, taint.value) for taint in node.spec.taints),
     )

@@ -45,11 +45,11 @@ class Medik8sLeases:
         )
 
     def _as_facts(self, name: str, lease: Lease, asked_at: float, answered_at: float) -> NeighbourLease:
-        shown = lease.metadata.uid, lease.spec
+        shown, lasts = (lease.metadata.uid, lease.spec), lease.spec.lease_duration_seconds
         return NeighbourLease(
             name=f"{self._namespace}/{name}",
             holder=lease.spec.holder_identity or "",
-            lasts=lease.spec.lease_duration_seconds,
+            lasts=lasts if lasts and lasts > 0 else None,
             unchanged_for=self._sightings.unchanged_for(
                 name, shown, asked_at=asked_at, answered_at=answered_at
             ),

@@ -1,9 +1,15 @@
 """A BareMetalHost as facts, and what it states about whose machine it is."""
 
+from typing import Final
+
 from nodemend.api import keys
 from nodemend.api.bare_metal_host import BareMetalHost
 from nodemend.decide.host_identity import HostClues
 from nodemend.decide.host_power import HostFacts
+
+LONGEST_ERROR: Final = 500
+LONGEST_TIME: Final = 64
+"""Characters."""
 
 
 def our_hold(uid: str) -> str:
@@ -35,10 +41,11 @@ def host_facts(host: BareMetalHost, remediation_uid: str) -> HostFacts:
         power_off_disabled=spec.disable_power_off,
         operational_status=status.operational_status,
         error_type=status.error_type,
-        error_message=status.error_message,
+        error_message=status.error_message[:LONGEST_ERROR],
         manageable=manageable.reason if manageable and manageable.status == "False" else "",
         state=status.provisioning.state,
-        last_updated=status.last_updated,
+        # One that no status could record is none, and then nothing is certain about the host.
+        last_updated=status.last_updated if len(status.last_updated) <= LONGEST_TIME else "",
         marked_unhealthy=any(key in metadata.annotations for key in keys.HOST_UNHEALTHY),
     )
 
