@@ -64,5 +64,8 @@ class Fuzzer:
             f"{self.target.name:16} {self.executions:8} executions, {len(self.outcomes):3} outcomes,"
             f" corpus {len(self.corpus):3}, slowest {self.slowest * 1000:6.1f} ms"
         )
+        self.tell_findings()
+
+    def tell_findings(self) -> None:
         for what, (data, more) in list(self.findings.items())[:_TOLD]:
             print(f"  FOUND {what} {more}\n    {len(data)} bytes: {data[:300]!r}")

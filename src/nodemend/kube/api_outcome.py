@@ -11,7 +11,7 @@ from nodemend.kube.json_decoding import UNREADABLE, decoder_of
 
 T = TypeVar("T")
 
-LONGEST_MESSAGE: Final = 8192
+LONGEST_MESSAGE: Final = 4096
 """Characters of what a server says went wrong. What is longer is cut."""
 LONGEST_WAIT: Final = 86400.0
 

@@ -99,7 +99,7 @@ def in_cluster(host: str, port: str, directory: str = SERVICE_ACCOUNT_DIRECTORY)
 
 def server_of(text: str) -> SplitResult:
     """The parts of a server's address. Raises CredentialsError for one that is none."""
-    if len(text) > LONGEST_SERVER or not text.isprintable() or " " in text:
+    if len(text) > LONGEST_SERVER or not (text.isascii() and text.isprintable()) or " " in text:
         raise CredentialsError(f"server {text[:100]!r} is not an http or https address")
     try:
         parts = urlsplit(text)

@@ -2,7 +2,6 @@
 
 import posixpath
 from base64 import b64decode
-from binascii import Error as Base64Error
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -185,7 +184,7 @@ def _pem(data: str, path: str, directory: str, what: str) -> Pem | None:
     if data:
         try:
             return Inline(b64decode(data, validate=True))
-        except Base64Error as error:
+        except ValueError as error:  # Also for letters that are not ASCII.
             raise CredentialsError(f"{what}-data is not base64: {error}") from error
     return FromFile(_absolute(path, directory)) if path else None
 

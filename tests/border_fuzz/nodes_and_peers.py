@@ -1,0 +1,187 @@
+"""What nodes, their agents and their peers write."""
+
+import json
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+from yarl import URL
+
+from nodemend.agent.last_words.reset_record import ResetRecord, format_reset, parse_reset
+from nodemend.api.agent_lease import AgentReport, PeerProposal
+from nodemend.api.keys import AGENT_REPORT, MARKER, PEER_PROPOSAL
+from nodemend.api.lease import Lease
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.self_remediation import SelfRemediationSpec, SelfRemediationStatus, Weakness
+from nodemend.api.value_forms import LARGEST_NUMBER, is_node_name, parse_address
+from nodemend.controllers.agents.roll import Enrolled, NodeMark, agent_seen
+from nodemend.decide.contact_evidence import Sightings, contact_of, covered_until
+from nodemend.decide.peer_proposals import propose_peers
+from nodemend.decide.proven_seconds import Look, count
+from nodemend.decide.self_remediation_fencing import proven_peers
+from nodemend.decide.time_proof import USUALLY, Progress, needed_for
+from nodemend.kube.agent_lease import Found, read_lease
+from nodemend.kube.api_request import Precondition
+from tests.peer_fuzz import seeds, targets
+from tests.peer_fuzz.targets import Target, wants
+
+LONGEST_REASON: Final = 256
+_LENIENT: Final = SelfRemediationSpec(accept=tuple(Weakness))
+_HONEST: Final = [f"worker-{number}" for number in range(1, 6)]
+
+
+def _noted(key: str, data: bytes) -> Found | None:
+    """As it stands on a Lease that the API server holds: valid text."""
+    text = data.decode("utf-8", "replace")
+    metadata = ObjectMeta(uid="u", resource_version="7", annotations={key: text})
+    news = read_lease(Lease(metadata=metadata))
+    if isinstance(news, Found):
+        return news
+    wants(len(news.why) <= LONGEST_REASON and news.why.isprintable(), "a reason without a bound")
+    return None
+
+
+def report(data: bytes) -> str:
+    """Through the remediator: as the node's own report, as a peer's, and as a candidate for others."""
+    news = _noted(AGENT_REPORT, data)
+    wants(news is not None, "a report that makes its Lease unreadable")
+    found = news.lease.report if news else None
+    if not isinstance(found, AgentReport):
+        wants(len(getattr(found, "why", "")) <= LONGEST_REASON, "a reason without a bound")
+        return "refused"
+    for number in (found.sequence, found.acknowledged, found.steady_since):
+        wants(0 <= number <= LARGEST_NUMBER, "a number that no status can hold")
+    wants(sum(map(len, found.peers)) <= 128, "reads without a bound")
+    wants(all(map(is_node_name, (name for names in found.peers for name in names))), "no name of a node")
+    wants(len(found.held_back) <= 512 and len(found.version) <= 64, "texts without a bound")
+    wants(len(found.address) <= 260 and found.address.isascii(), "an address without a bound")
+    wants(not set(found.address) & set("@/ %?#\n"), "an address of another form")
+    needed_for(found, _LENIENT)
+    _in_a_status(found)
+    return f"accepted, {_as_a_candidate(found)} proposed"
+
+
+def _in_a_status(found: AgentReport) -> None:
+    """What is counted for a peer is written down: the API server must take it."""
+    contact = contact_of(found)
+    sightings = Sightings().seen(found.sequence, 1.0).seen(found.sequence + 1, 2.0)
+    look = Look(contact, covered_until(contact, sightings, USUALLY.clock_error))
+    progress = Progress(count({}, {"peer": look}, 1.0), 0, 72, 0, done=False)
+    status = SelfRemediationStatus(proven=proven_peers(progress), boot_id=found.boot_id)
+    written = msgspec.json.encode(status)
+    wants(msgspec.json.decode(written, type=SelfRemediationStatus) == status, "a status that is refused")
+
+
+def _as_a_candidate(found: AgentReport) -> int:
+    """Proposed to others with an address that they can ask at, or not at all."""
+    known = Precondition("u", "7")
+    candidate = Enrolled(known, "hostile", found, None, None)
+    honest = [
+        Enrolled(known, name, msgspec.structs.replace(found, address=f"{name}:9771"), None, None)
+        for name in _HONEST
+    ]
+    mark = NodeMark(found.node_uid, "", control_plane=False)
+    agents = [one for each in (candidate, *honest) if (one := agent_seen(each, mark, silent=False))]
+    told = [entry for _, proposal in propose_peers(agents) for entry in proposal.peers]
+    for entry in told:
+        written = msgspec.json.decode(msgspec.json.encode(entry), type=type(entry))
+        wants(written == entry and parse_address(entry.address) is not None, "a peer that cannot be asked")
+    return min(sum(entry.name == "hostile" for entry in told), 1)
+
+
+def proposal(data: bytes) -> str:
+    news = _noted(PEER_PROPOSAL, data)
+    found = news.lease.proposal if news else None
+    if not isinstance(found, PeerProposal):
+        return "refused"
+    wants(len(found.peers) <= 64, "peers without a bound")
+    for entry in found.peers:
+        wants(is_node_name(entry.name), "no name of a node")
+        _url_of(entry.address)
+    return f"accepted: {targets.proposal(data)}"
+
+
+def marker(data: bytes) -> str:
+    news = _noted(MARKER, data)
+    if news is None:
+        return "refused"
+    found = news.lease.marker
+    wants(found is not None and not news.lease.clean, "clean with a marker on it")
+    return f"accepted, condemns {news.lease.condemns(seeds.NODE_UID, seeds.BOOT_ID)}"
+
+
+def address(data: bytes) -> str:
+    return "refused" if _url_of(data.decode("utf-8", "replace")) is None else "accepted"
+
+
+def _url_of(text: str) -> URL | None:
+    """As the peer client makes it."""
+    found = parse_address(text)
+    if found is None:
+        return None
+    url = URL.build(scheme="https", host=found.host, port=found.port, path="/v1/marker")
+    wants((url.host, url.port, url.user, url.path) == (found.host, found.port, None, "/v1/marker"), "a trick")
+    wants(text.endswith(f":{found.port}"), "something behind the port")
+    wants(len(text) <= 260 and str(url).isprintable(), "an address without a bound")
+    return url
+
+
+def reset(data: bytes) -> str:
+    found = parse_reset(data)
+    if not isinstance(found, ResetRecord):
+        return "refused"
+    wants(found.lived_on >= 0, "a boot that ended before it lived")
+    return "accepted"
+
+
+def _judged(target: Target, *refused: str, accepted: str = "") -> Target:
+    """A reader of peer_fuzz: which of its outcomes are refusals, or which is none."""
+
+    def feed(data: bytes) -> str:
+        outcome = target.feed(data)
+        is_refused = outcome != accepted if accepted else outcome in refused
+        return f"refused ({outcome})" if is_refused else f"accepted ({outcome})"
+
+    return replace(target, feed=feed)
+
+
+def _of(name: str, *refused: str) -> Target:
+    return _judged(next(one for one in targets.TARGETS if one.name == name), *refused)
+
+
+_FULL_REPORT: Final = json.dumps(
+    {
+        **json.loads(seeds.REPORTS[0]),
+        "heldBack": "three resets within an hour",
+        "certificate": {"ends": "2026-01-01T00:00:00Z", "life": 86400.0},
+        "lastReset": {"bootID": seeds.BOOT_ID, "condemned": True, "livedOn": 9.1},
+    }
+).encode()
+_TOKEN: Final = next(one for one in targets.TARGETS if one.name == "own token")
+_ADDRESSES: Final = (b"10.0.0.7:9771", b"[fd00::7]:9771", b"worker-7.example.com:9771")
+_RESETS: Final = tuple(
+    format_reset(ResetRecord(seeds.BOOT_ID, state, 1_700_000_000, 5, 9))
+    for state in ("starving", "condemned")
+)
+
+
+def _markers() -> tuple[bytes, ...]:
+    found: list[Any] = [json.loads(one)["metadata"]["annotations"].get(MARKER) for one in seeds.LEASES]
+    return tuple(text.encode() for text in found if text)
+
+
+BORDERS: Final = (
+    Target("agent report", (*seeds.REPORTS, _FULL_REPORT), report, ways=("turned", "rewritten", "rewritten")),
+    Target("peer proposal", seeds.PROPOSALS, proposal, ways=("turned", "rewritten", "rewritten")),
+    Target("marker", _markers(), marker),
+    Target("peer address", _ADDRESSES, address, ways=("turned", "plain_text")),
+    Target("reset record", _RESETS, reset, ways=("turned", "sealed")),
+    _of("question", "none"),
+    _of("answer", "silent"),
+    _of("lease", "Failed"),
+    _of("feeder status", "nothing rests on it"),
+    _of("feed lease", "refused"),
+    _of("gate and permit", "gate False permit False"),
+    _judged(_TOKEN, accepted="bound"),
+    _of("API check", "Unclear Unclear"),
+)
