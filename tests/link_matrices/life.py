@@ -17,6 +17,7 @@ from nodemend.agent.self_watch_steps import (
     Condemn,
     Event,
     FeedUntil,
+    LookBeside,
     PeerSaid,
     PlaceLease,
     ReadLease,
@@ -25,6 +26,7 @@ from nodemend.agent.self_watch_steps import (
     RoundOver,
     StandDown,
     StandUp,
+    StopLooking,
     Wait,
     Waited,
 )
@@ -118,6 +120,8 @@ class _Living:
                     told = self._ask_peers(command)
                 case StandDown() | StandUp():
                     pass  # Nobody stops it.
+                case LookBeside() | StopLooking():
+                    pass  # A line is whole or it is not: they would see no more than renewals do.
                 case Wait(until):
                     self._now, told = until, Waited()
         return told

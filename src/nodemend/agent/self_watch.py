@@ -1,8 +1,9 @@
 """The agent's machine: whether this node may go on. `step(event, now)` returns what to do next, in order.
 
 It renews the node's Lease. A renewal that is acknowledged is a clean look, and lets the feeder go on for G
-from when it was *sent*. After some failures in a row it asks peers. It counts no time otherwise: if nothing
-clean is seen the feed lease ends by itself, whatever this machine does or does not do any more.
+from when it was *sent*. While renewals fail it tries again sooner, reads the Lease beside them, and after some
+failures in a row asks peers. It counts no time otherwise: if nothing clean is seen the feed lease ends by
+itself, whatever this machine does or does not do any more.
 
 Told to stop, it stands down: it publishes that nothing rests on this node's watchdog, and once that is
 acknowledged the feeder goes on without a lease. An agent that cannot say so leaves the lease to its end.
@@ -23,6 +24,8 @@ from nodemend.agent.self_watch_steps import (
     Condemn,
     Event,
     FeedUntil,
+    LookBeside,
+    Looked,
     PeerSaid,
     PlaceLease,
     ReadLease,
@@ -32,6 +35,7 @@ from nodemend.agent.self_watch_steps import (
     StandDown,
     StandUp,
     StopAsked,
+    StopLooking,
     Wait,
     Waited,
 )
@@ -39,12 +43,16 @@ from nodemend.api.agent_lease import AgentReport, PeerEntry, PeerProposal, Watch
 from nodemend.decide.own_contact import OwnContact
 from nodemend.decide.peer_verdict import Answer, Verdict
 from nodemend.decide.renewal_pace import RenewalPace
-from nodemend.kube.agent_lease import AgentLease, Failed, Found, Missing, Outdated
+from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing, Outdated
 
 Commands = tuple[Command, ...]
 
 _AGAIN_AFTER: Final = 1.0
 """Seconds: who is told to stop has not many."""
+_MOST_LOOKS: Final = 8
+"""Under way at once, beside a renewal."""
+_LOOKS_AGAIN: Final = 0.4
+"""Of a feed lease without a clean look or word of peers: in an outage for all their word comes sooner."""
 _MARKED: Final = "a marker is on its Lease"
 
 
@@ -64,6 +72,7 @@ class SelfWatch:
         self._failures = 0
         self._round = 0
         self._rounds: PeerRounds | None = None
+        self._looking = False
         self._condemned = False
         self._stopping = False
         self._stood_up = False
@@ -122,6 +131,8 @@ class SelfWatch:
                 return self._heard(number, now, said=(peer, answer))
             case RoundOver(number):
                 return self._heard(number, now)
+            case Looked(news, asked_at):
+                return self._looked(news, asked_at)
             case _:
                 assert_never(event)
 
@@ -136,8 +147,7 @@ class SelfWatch:
     def _found(self, lease: AgentLease, now: float) -> Commands:
         """Read, or written by us: either way the server's word, as of some moment after it was asked."""
         if lease.condemns(self._who.node_uid, self._who.boot_id):
-            drill = lease.marker is not None and lease.marker.drill
-            return self._condemn("a drill's marker is on its Lease" if drill else _MARKED, at_once=not drill)
+            return self._condemn_by(lease)
         self._known, self._failures = lease, 0
         was_read = self._renewal is None
         if self._renewal is not None:
@@ -155,7 +165,7 @@ class SelfWatch:
         fed = self._feed_from(self._asked_at) if lease.clean else ()
         if was_read:
             return (*fed, *self._write(lease, now))
-        kept = (*fed, Remember(self._memory))
+        kept = (*self._stop_looking(), *fed, Remember(self._memory))
         if self._stopping and lease.clean:
             return (*kept, StandDown())
         return (*kept, *self._stand_up(lease), *self._rest(now))
@@ -177,20 +187,51 @@ class SelfWatch:
             return (Remember(self._memory), PlaceLease(renewal.report, deadline))
         return (Remember(self._memory), RenewLease(known, renewal.report, deadline))
 
+    # Looks beside renewals that fail.
+
+    def _look_beside(self, now: float) -> Commands:
+        """From the first failure on; and later where peers do not help either."""
+        conduct = self._memory.conduct
+        fed_for = self._memory.fed_until - now
+        wanted = self._failures == 1 or fed_for < (1 - _LOOKS_AGAIN) * conduct.feed_lease
+        if self._looking or self._stopping or not wanted:
+            return ()
+        self._looking = True
+        every = self._pace.look_every(len(conduct.peers))
+        return (LookBeside(every, self._pace.look_deadline, _MOST_LOOKS),)
+
+    def _stop_looking(self) -> Commands:
+        was, self._looking = self._looking, False
+        return (StopLooking(),) if was else ()
+
+    def _looked(self, news: LeaseNews, asked_at: float) -> Commands:
+        """A clean look as any other. What it does not show is left to those that are waited for."""
+        if not isinstance(news, Found):
+            return ()
+        if news.lease.condemns(self._who.node_uid, self._who.boot_id):
+            return self._condemn_by(news.lease)
+        return self._feed_from(asked_at) if news.lease.clean else ()
+
     # Peers.
 
     def _failed(self, now: float) -> Commands:
         """Of a write nobody knows whether it was applied: the next meets a conflict if it was, and reads."""
         self._failures += 1
-        if self._stopping or self._failures < self._pace.failures:
-            return self._rest(now)
+        return (*self._look_beside(now), *self._try_otherwise(now))
+
+    def _try_otherwise(self, now: float) -> Commands:
+        """Again soon, a few times; then by peers. A new agent of an old outage asks them at once."""
+        contact = self._memory.contact
+        cut_off = contact is not None and contact.out_of_reach(now)
+        if self._stopping or (self._failures < self._pace.failures and not cut_off):
+            return self._rest(now, retry=True)
         peers = self._memory.conduct.peers
         self._rounds = PeerRounds(peers, now, self._healthy_wanted)
         if peers:
             return self._ask(self._rounds.open_first(self._turn()), now)
         if self._memory.contact is None:
             # Nobody knows yet that this boot has none: what an earlier one published may still be believed.
-            return self._rest(now)
+            return self._rest(now, retry=True)
         return self._judge(self._rounds, Verdict.UNDECIDABLE, now)
 
     def _heard(self, number: int, now: float, said: tuple[str, Answer] | None = None) -> Commands:
@@ -208,13 +249,13 @@ class SelfWatch:
     def _judge(self, rounds: PeerRounds, verdict: Verdict, now: float) -> Commands:
         match verdict:
             case Verdict.HEALTHY | Verdict.OUTAGE | Verdict.UNDECIDABLE:
-                return (*self._feed_from(rounds.began), *self._rest(now))
+                return (*self._stop_looking(), *self._feed_from(rounds.began), *self._rest(now))
             case Verdict.CONDEMNED:
                 return self._condemn("peers have seen a marker on its Lease")
             case Verdict.ASK_THE_REST:
                 return self._ask(rounds.open_second(), now)
             case Verdict.UNDETERMINED:
-                return self._rest(now)
+                return self._rest(now, retry=True)
             case _:
                 assert_never(verdict)
 
@@ -235,13 +276,18 @@ class SelfWatch:
             return ()
         return (FeedUntil(self._memory.fed_until),)
 
+    def _condemn_by(self, lease: AgentLease) -> Commands:
+        drill = lease.marker is not None and lease.marker.drill
+        return self._condemn("a drill's marker is on its Lease" if drill else _MARKED, at_once=not drill)
+
     def _condemn(self, why: str, *, at_once: bool = True) -> Commands:
         self._condemned = True
         return (Condemn(why, at_once),)
 
-    def _rest(self, now: float) -> Commands:
+    def _rest(self, now: float, *, retry: bool = False) -> Commands:
         self._rounds = None
-        return (Wait(now + (_AGAIN_AFTER if self._stopping else self._pace.every)),)
+        pause = self._pace.retry if retry else self._pace.every
+        return (Wait(now + (_AGAIN_AFTER if self._stopping else pause)),)
 
     @property
     def _pace(self) -> RenewalPace:

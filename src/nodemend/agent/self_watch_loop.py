@@ -1,17 +1,21 @@
 """Carries out what the agent's machine asks for, and tells it what came of that."""
 
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
+from nodemend.agent.looks_beside import LooksBeside
 from nodemend.agent.ports import Certificate, Feeder, Keeper, Listener, Peers
 from nodemend.agent.self_watch import Commands, SelfWatch
 from nodemend.agent.self_watch_steps import (
     AskPeers,
+    AtOnce,
     Begun,
     Condemn,
     Event,
     FeedUntil,
+    LookBeside,
+    Looked,
     PeerSaid,
     PlaceLease,
     ReadLease,
@@ -21,6 +25,7 @@ from nodemend.agent.self_watch_steps import (
     StandDown,
     StandUp,
     StopAsked,
+    StopLooking,
     Wait,
     Waited,
 )
@@ -29,7 +34,7 @@ from nodemend.kube.api_request import Request
 from nodemend.kube.ports import Runtime, Transport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SelfWatchLoop:
     """`transport` sends once and ends by its deadline: a hidden retry would outlive what is counted on."""
 
@@ -42,10 +47,19 @@ class SelfWatchLoop:
     feeder: Feeder
     certificate: Certificate
     listener: Listener
+    _looks: LooksBeside = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._looks = LooksBeside(
+            node=self.node, runtime=self.runtime, transport=self.transport, tell=self._look_ended
+        )
 
     async def run(self) -> None:
         """Until this boot is condemned."""
-        await self._go_on(self._begin(Begun()))
+        try:
+            await self._go_on(self._begin(Begun()))
+        finally:
+            await self._looks.close()
 
     async def stand_down(self) -> None:
         """After `run` was ended: until that is acknowledged, this boot is condemned, or it is cancelled."""
@@ -55,22 +69,40 @@ class SelfWatchLoop:
         while commands:
             commands = await self._carry_out(commands)
 
+    def _look_ended(self, looked: Looked) -> None:
+        """At any time, also while something else is waited for."""
+        for command in self._step(looked):
+            match command:
+                case FeedUntil() | Condemn():
+                    self._do_at_once(command)
+                case _:
+                    raise AssertionError(f"a look beside asks for {command}")
+
+    def _do_at_once(self, command: AtOnce) -> None:
+        match command:
+            case LookBeside():
+                self._looks.begin(command)
+            case StopLooking():
+                self._looks.stop()
+            case FeedUntil(until):
+                self.keeper.feed_until(until)
+            case Condemn(why, at_once):
+                # Else the feed lease runs out by itself: nothing renews it, after a restart neither.
+                if at_once:
+                    self.keeper.condemn(why)
+            case StandDown():
+                self.keeper.stand_down()
+            case StandUp():
+                self.keeper.stand_up()
+            case Remember(memory):
+                self.keeper.remember(memory)
+            case _:
+                assert_never(command)
+
     async def _carry_out(self, commands: Commands) -> Commands:
         """In order; the last of them is what is waited for. Nothing follows a condemnation."""
         for command in commands:
             match command:
-                case FeedUntil(until):
-                    self.keeper.feed_until(until)
-                case Condemn(why, at_once):
-                    # Else the feed lease runs out by itself: nothing renews it, after a restart neither.
-                    if at_once:
-                        self.keeper.condemn(why)
-                case StandDown():
-                    self.keeper.stand_down()
-                case StandUp():
-                    self.keeper.stand_up()
-                case Remember(memory):
-                    self.keeper.remember(memory)
                 case Wait(until):
                     await self.runtime.sleep(max(0.0, until - self.runtime.monotonic()))
                     return self._begin(Waited())
@@ -79,7 +111,7 @@ class SelfWatchLoop:
                 case ReadLease() | PlaceLease() | RenewLease():
                     return self._step(await self._request(command))
                 case _:
-                    assert_never(command)
+                    self._do_at_once(command)
         return ()
 
     def _begin(self, event: Begun | Waited) -> Commands:

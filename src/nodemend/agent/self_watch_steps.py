@@ -40,6 +40,24 @@ class AskPeers:
 
 
 @dataclass(frozen=True, slots=True)
+class LookBeside:
+    """Read the Lease every so many seconds, with chance in it, beside all that follows, until StopLooking.
+
+    Each read ends `within` seconds of its own sending, and its answer is told by `Looked` when it comes. At
+    most `most` are under way at once.
+    """
+
+    every: float
+    within: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopLooking:
+    """No more reads are begun. Those under way are still told of."""
+
+
+@dataclass(frozen=True, slots=True)
 class FeedUntil:
     """The feeder may ping until then. To be written before the commands that follow are begun."""
 
@@ -76,18 +94,8 @@ class Wait:
     until: float
 
 
-Command = (
-    ReadLease
-    | PlaceLease
-    | RenewLease
-    | AskPeers
-    | FeedUntil
-    | Condemn
-    | StandDown
-    | StandUp
-    | Remember
-    | Wait
-)
+AtOnce = LookBeside | StopLooking | FeedUntil | Condemn | StandDown | StandUp | Remember
+Command = ReadLease | PlaceLease | RenewLease | AskPeers | Wait | AtOnce
 
 # What is told.
 
@@ -100,6 +108,17 @@ class Begun:
 @dataclass(frozen=True, slots=True)
 class Waited:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One of the looks beside has ended. It was sent at `asked_at`, or later.
+
+    Told at any time. What the machine asks for then is done at once, and nothing is waited for by it.
+    """
+
+    news: LeaseNews
+    asked_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +140,4 @@ class RoundOver:
     round: int
 
 
-Event = Begun | LeaseNews | Waited | StopAsked | PeerSaid | RoundOver
+Event = Begun | LeaseNews | Waited | StopAsked | PeerSaid | RoundOver | Looked

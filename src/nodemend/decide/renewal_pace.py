@@ -9,6 +9,10 @@ RENEWALS_A_SECOND: Final = 1000
 nodes ask of it for their own Leases."""
 
 
+FEW_PEERS: Final = 9
+"""Fewer are had in small clusters alone."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenewalPace:
     """All in seconds, but for the two counts."""
@@ -26,6 +30,11 @@ class RenewalPace:
     """For a machine that is busy, not sick."""
 
     @property
+    def retry(self) -> float:
+        """After a failure, instead of `every`. The bound counts from sendings: trying sooner never hurts it."""
+        return self.every / 5
+
+    @property
     def feed_lease(self) -> float:
         """G: as long as it takes to fail, to ask peers and to be told. Any shorter resets healthy nodes."""
         return self._feed_lease_at(self.every)
@@ -34,6 +43,19 @@ class RenewalPace:
     def contact_age(self) -> float:
         """K: without an acknowledged contact for so long, a peer may say that it cannot reach the API."""
         return 3 * self.every
+
+    def look_every(self, peers: int) -> float:
+        """Between looks that are made beside renewals while these fail, on the average.
+
+        A node with few peers depends on its own looks; where it has many, they look for it. So all nodes of a
+        large cluster together ask at most 2.5 times as often as they renew.
+        """
+        return self.every * (0.15 if peers < FEW_PEERS else 0.4)
+
+    @property
+    def look_deadline(self) -> float:
+        """A server that is slow, and not away, is waited for: the lease runs from the sending all the same."""
+        return 4 * self.deadline
 
     def every_within(self, longest: float) -> float:
         """No slower than a feed lease of `longest` allows, and never quicker than usual for that."""

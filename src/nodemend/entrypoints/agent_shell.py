@@ -50,8 +50,8 @@ PAIR: Final = "pair.pem"
 """Certificate and key, in one file."""
 HEALTHY_WANTED: Final = 2
 """Peers that saw no marker, before their word counts: one may lie."""
-_CONNECTIONS: Final = 6
-"""To the API server: a renewal of its own, and looks for peers."""
+_CONNECTIONS: Final = 14
+"""To the API server: a renewal of its own, looks for peers, and eight looks beside renewals that fail."""
 _CLOSE_SECONDS: Final = 1.0
 STAND_DOWN_SECONDS: Final = 10.0
 """Of the 15 that its pod has to end."""

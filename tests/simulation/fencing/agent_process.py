@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nodemend.agent import peer_desk as desk
 from nodemend.agent.certificate import NotHeld
+from nodemend.agent.looks_beside import SPREAD
 from nodemend.agent.memory import Memory
 from nodemend.agent.published import Conduct
 from nodemend.agent.self_watch import SelfWatch
@@ -16,6 +17,8 @@ from nodemend.agent.self_watch_steps import (
     Condemn,
     Event,
     FeedUntil,
+    LookBeside,
+    Looked,
     PeerSaid,
     PlaceLease,
     ReadLease,
@@ -25,6 +28,7 @@ from nodemend.agent.self_watch_steps import (
     StandDown,
     StandUp,
     StopAsked,
+    StopLooking,
     Wait,
     Waited,
 )
@@ -55,6 +59,8 @@ class AgentProcess(Process):
         self._desk = desk.PeerDesk(now=node.clock.now())
         self._lives = 0
         """Told to stop, it begins another: answers that were meant for the first are not heard."""
+        self._looking: LookBeside | None = None
+        self._looks_under_way = 0
         self._questions = count()
         self._replies: dict[int, Callable[[Answer], None]] = {}
         condemned = isinstance(node.lease_file, FeedLease) and node.lease_file.condemned
@@ -102,6 +108,11 @@ class AgentProcess(Process):
                 self._request(command)
             case AskPeers():
                 self._ask(command)
+            case LookBeside():
+                self._looking = command
+                self._look_beside(command)
+            case StopLooking():
+                self._looking = None
             case Wait(until):
                 self._tell(Waited(), node.clock.true(until))
 
@@ -110,6 +121,7 @@ class AgentProcess(Process):
 
         def stand_down() -> None:
             self._lives += 1
+            self._looking = None
             self._hear(StopAsked())
 
         self.do(stand_down)
@@ -134,6 +146,33 @@ class AgentProcess(Process):
         store = node.world.store
         store.ask(node.name, lambda: store.serve(node.name, request), hear)
         self.do(lambda: hear(_LATE), node.clock.true(request.deadline))
+
+    def _look_beside(self, command: LookBeside) -> None:
+        """As agent/looks_beside has it."""
+        if self._looking is not command:
+            return
+        node, now, life = self._node, self._node.clock.now(), self._lives
+        wait = command.every * (1 + SPREAD * (node.chance.random() - 0.5))
+        self.do(lambda: self._look_beside(command), node.clock.true(now + wait))
+        if self._looks_under_way >= command.most:
+            return
+        self._looks_under_way += 1
+        ended = [False]
+
+        def end(news: LeaseNews) -> None:
+            if ended[0]:
+                return
+            ended[0] = True
+            self._looks_under_way -= 1
+            if self._lives == life:
+                self._tell(Looked(news, now))
+
+        def hear(lease: AgentLease | None) -> None:
+            end(Missing() if lease is None else Found(lease))
+
+        store = node.world.store
+        store.ask(node.name, lambda: store.read(node.name), hear)
+        self.do(lambda: end(_LATE), node.clock.true(now + command.within))
 
     # Peers.
 

@@ -14,7 +14,7 @@ from nodemend.agent.ports import FeederTold
 from nodemend.agent.published import Conduct
 from nodemend.agent.self_watch import SelfWatch
 from nodemend.agent.self_watch_loop import SelfWatchLoop
-from nodemend.agent.self_watch_steps import Command, Event
+from nodemend.agent.self_watch_steps import Command, Event, Looked
 from nodemend.api.agent_lease import AgentReport, Marker, PeerEntry, WatchdogReport
 from nodemend.api.keys import AGENT_REPORT
 from nodemend.decide.peer_verdict import Answer
@@ -189,6 +189,47 @@ def test_cut_off_from_everybody_nothing_feeds_it_any_more(stage: Stage) -> None:
 
     assert stage.fed_for <= 0
     assert len(stage.peers.asked) >= 2
+
+
+@pytest.mark.attack("V2")
+@pytest.mark.parametrize(
+    "quality",
+    [
+        pytest.param(LinkQuality(delay=(1.8, 2.3)), id="every answer takes about four seconds"),
+        pytest.param(LinkQuality(lost=0.35, reply_lost=0.35), id="seven of ten requests fail"),
+        pytest.param(LinkQuality(refused=0.7), id="seven of ten connections are refused"),
+    ],
+)
+def test_an_api_server_that_is_slow_or_lossy_does_not_end_it(stage: Stage, quality: LinkQuality) -> None:
+    stage.start()
+    stage.run(30.0)
+    stage.link.quality = quality
+    least = 35.0
+    for _ in range(1200):
+        stage.run(3.0)
+        least = min(least, stage.fed_for)
+
+    assert least > 0
+
+
+def test_looks_beside_renewals_end_with_the_failure_and_with_the_agent(stage: Stage) -> None:
+    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), Answer.API_OUT_OF_REACH)
+    stage.start()
+    stage.run(30.0)
+    stage.cut()
+    stage.run(600.0)
+    looks = sum(isinstance(one, Looked) for one in stage.heard.events)
+    assert 0 < looks < 40, "not for as long as an outage for all lasts"
+    stage.link.up = stage.link.down = True
+    stage.run(30.0)
+    looks = sum(isinstance(one, Looked) for one in stage.heard.events)
+    stage.run(600.0)
+    assert sum(isinstance(one, Looked) for one in stage.heard.events) == looks
+    stage.cut()
+    stage.run(10.0)
+    stage.stop()
+    stage.run(30.0)
+    assert not stage.heard.events[-1:] or not isinstance(stage.heard.events[-1], Looked)
 
 
 def test_one_peer_that_looked_keeps_it_alive(stage: Stage) -> None:

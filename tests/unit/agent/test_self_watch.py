@@ -20,6 +20,8 @@ from nodemend.agent.self_watch_steps import (
     Condemn,
     Event,
     FeedUntil,
+    LookBeside,
+    Looked,
     PeerSaid,
     PlaceLease,
     ReadLease,
@@ -29,6 +31,7 @@ from nodemend.agent.self_watch_steps import (
     StandDown,
     StandUp,
     StopAsked,
+    StopLooking,
     Wait,
     Waited,
 )
@@ -50,13 +53,17 @@ DOWN = Failed("no answer in time")
 
 
 class Story:
-    """An agent and its clock. Each step returns what the agent asks for, but for what it only remembers."""
+    """An agent and its clock. Each step returns what the agent asks for, but for what it only remembers.
+
+    Whether it looks beside renewals is kept in `looking`.
+    """
 
     def __init__(self, memory: Memory | None = None, longest_lease: float | None = None) -> None:
         self.watch = SelfWatch(replace(ME, longest_lease=longest_lease), memory, chance=0.0)
         self.now = 100.0
         self.remembered = memory
         self.fed_until = 0.0
+        self.looking: LookBeside | None = None
 
     def meets(self, event: Event, *, after: float = 0.0) -> list[Command]:
         self.now += after
@@ -65,6 +72,10 @@ class Story:
             match command:
                 case Remember(memory):
                     self.remembered = memory
+                case LookBeside():
+                    self.looking = command
+                case StopLooking():
+                    self.looking = None
                 case FeedUntil(until):
                     self.fed_until = until
                     asked.append(command)
@@ -109,10 +120,11 @@ def settled(peers: tuple[PeerEntry, ...] = PEERS, *, chance: float | None = None
 def silenced(peers: tuple[PeerEntry, ...] = PEERS, *, chance: float | None = None) -> Story:
     """Three renewals have failed, and the fourth thing it does is to ask."""
     story = settled(peers, chance=chance)
-    for _ in range(2):
-        story.meets(Waited(), after=5.0)
-        story.meets(DOWN, after=3.0)
     story.meets(Waited(), after=5.0)
+    story.meets(DOWN, after=3.0)
+    story.meets(Waited(), after=1.0)
+    story.meets(DOWN, after=3.0)
+    story.meets(Waited(), after=1.0)
     return story
 
 
@@ -154,7 +166,7 @@ def test_where_it_cannot_be_placed_either_that_is_a_failure_like_others() -> Non
     story.meets(Begun())
     story.meets(Missing())
 
-    assert story.meets(Missing()) == [Wait(story.now + 5.0)]
+    assert story.meets(Missing()) == [Wait(story.now + 1.0)]
 
 
 def test_whoever_wrote_first_is_read_before_anything_is_written() -> None:
@@ -310,7 +322,7 @@ def test_silence_of_the_first_makes_it_ask_the_rest_and_then_nothing_is_renewed(
     (rest,) = story.meets(RoundOver(1), after=3.0)
     assert isinstance(rest, AskPeers)
     assert len(rest.peers) == 1
-    assert story.meets(RoundOver(2), after=3.0) == [Wait(story.now + 5.0)]
+    assert story.meets(RoundOver(2), after=3.0) == [Wait(story.now + 1.0)]
     assert story.fed_until == fed
 
 
@@ -401,6 +413,83 @@ def test_nobody_is_heard_twice_nor_who_was_not_asked_nor_in_a_round_that_is_over
     assert story.meets(PeerSaid(1, asked.peers[1].name, Answer.HEALTHY), after=0.1) == []
 
 
+# Looks beside renewals.
+
+
+def failing() -> Story:
+    """One renewal has failed."""
+    story = settled()
+    story.meets(Waited(), after=5.0)
+    assert story.meets(DOWN, after=3.0) == [Wait(story.now + 1.0)]
+    return story
+
+
+@pytest.mark.attack("V2")
+def test_while_renewals_fail_it_looks_beside_them_and_lives_from_when_a_look_was_sent() -> None:
+    story = failing()
+    assert story.looking == LookBeside(every=0.75, within=12.0, most=8)
+    sent_at = story.now + 2.0
+
+    assert story.meets(Looked(Found(a_lease("7")), sent_at), after=9.0) == [FeedUntil(sent_at + 35.0)]
+    assert story.meets(Looked(Found(a_lease("7")), sent_at - 1.0)) == [], "an older one tells nothing new"
+    assert story.meets(Looked(DOWN, sent_at)) == []
+    assert story.meets(Looked(Missing(), sent_at)) == []
+
+
+def test_a_look_that_sees_the_marker_condemns_and_one_that_sees_anothers_is_not_clean() -> None:
+    story = failing()
+    assert story.meets(Looked(Found(marked("boot-0")), story.now)) == []
+    assert story.meets(Looked(Found(marked()), story.now)) == [Condemn("a marker is on its Lease")]
+    assert story.meets(Looked(Found(a_lease("7")), story.now + 1.0), after=2.0) == []
+    assert story.meets(Waited(), after=1.0) == []
+
+
+def test_it_stops_looking_when_it_is_in_touch_again() -> None:
+    story = failing()
+    story.meets(Waited(), after=1.0)
+    story.meets(Found(a_lease("8")), after=0.5)
+    assert story.looking is None
+
+
+def outage_for_all(story: Story) -> None:
+    """One round in which everybody says so."""
+    commands = story.meets(DOWN, after=3.0)
+    assert isinstance(commands[-1], AskPeers)
+    for one in commands[-1].peers:
+        story.meets(PeerSaid(commands[-1].round, one.name, Answer.API_OUT_OF_REACH), after=0.7)
+
+
+def test_in_an_outage_for_all_it_does_not_look_for_hours() -> None:
+    story = silenced()
+    for _ in range(100):
+        outage_for_all(story)
+        assert story.looking is None
+        story.meets(Waited(), after=5.0)
+
+
+def test_but_when_peers_stop_answering_it_looks_again() -> None:
+    story = silenced()
+    outage_for_all(story)
+    for _ in range(2):
+        story.meets(Waited(), after=5.0)
+        commands = story.meets(DOWN, after=3.0)
+        while isinstance(commands[-1], AskPeers):
+            commands = story.meets(RoundOver(commands[-1].round), after=3.0)
+    assert story.looking is not None
+
+
+@pytest.mark.attack("V1")
+def test_an_agent_that_is_started_in_an_outage_asks_peers_at_once() -> None:
+    before = silenced()
+    outage_for_all(before)
+    story = Story(before.remembered)
+    story.now = before.now
+    story.meets(Begun(), after=10.0)
+    (asked,) = story.meets(DOWN, after=3.0)
+    assert isinstance(asked, AskPeers)
+    assert {one.name for one in asked.peers} <= {one.name for one in PEERS}
+
+
 def test_without_peers_it_lives_on_and_says_that_it_promises_nothing() -> None:
     story = silenced(())
     asked_at = story.now + 3.0
@@ -424,7 +513,7 @@ def test_a_failure_now_and_then_asks_nobody() -> None:
     story = settled()
     for _ in range(5):
         story.meets(Waited(), after=5.0)
-        assert story.meets(DOWN, after=3.0) == [Wait(story.now + 5.0)]
+        assert story.meets(DOWN, after=3.0) == [Wait(story.now + 1.0)]
         story.renewed()
 
 

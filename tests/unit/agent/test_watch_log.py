@@ -122,7 +122,7 @@ def test_a_server_that_is_away_for_a_moment_is_no_news() -> None:
     life = Life()
     life.live(60.0)
     life.reachable = False
-    assert life.live(12.0) == []
+    assert life.live(8.0) == []
     life.reachable = True
     assert life.live(3600.0) == []
 

@@ -1,0 +1,126 @@
+"""A cluster of the simulated nodes of tests/simulation/fencing, without a remediator: nobody is ever marked.
+
+Peers are proposed by the shipped ring, certificates are renewed while the API server answers, and a brown-out
+loses or delays a share of all requests to it. Whoever resets here did nothing wrong.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final, TypeVar
+
+from nodemend.api.agent_lease import AgentReport, PeerEntry, PeerProposal
+from nodemend.decide.certificate_life import RENEWED_AFTER
+from nodemend.decide.peer_sampling import Peer, PeerRing
+from tests.simulation.fencing.lease_store import LeaseStore
+from tests.simulation.fencing.network import API, Network
+from tests.simulation.fencing.node import Node
+from tests.simulation.fencing.papers import LIFE, Papers
+from tests.simulation.fencing.surroundings import Surroundings
+from tests.simulation.fencing.time_line import Process, TimeLine
+
+T = TypeVar("T")
+PROPOSED_EVERY: Final = 15.0
+SETTLED: Final = 300.0
+"""Seconds by which every node has booted, has an agent, and its peers."""
+CERTIFICATES_EVERY: Final = 60.0
+SLOWEST: Final = 15.0
+"""Seconds that a slow answer takes at most."""
+
+
+@dataclass(slots=True)
+class FailingStore(LeaseStore):
+    """`failing` is the share of requests that are lost on their way, or whose replies are lost or late."""
+
+    failing: float = 0.0
+
+    def ask(
+        self, who: str, what: Callable[[], T], hear: Callable[[T], None], reader: Process | None = None
+    ) -> None:
+        network = self.network
+        chance = network.chance
+
+        def arrive() -> None:
+            if self.down:
+                return
+            fate = chance.choice(("lost", "unanswered", "late")) if chance.random() < self.failing else ""
+            if fate == "lost":
+                return
+            found = what()
+            if fate == "unanswered":
+                return
+            wait = chance.uniform(3.0, SLOWEST) if fate else 0.0
+            network.line.after(wait, lambda: network.send(API, who, lambda: hear(found), reader))
+
+        network.send(who, API, arrive)
+
+
+class Cluster:
+    def __init__(self, seed: str, nodes: int) -> None:
+        chance = Random(seed)
+        line = TimeLine()
+        network = Network(line, chance)
+        self.store = FailingStore(network)
+        self.world = Surroundings(line, network, self.store, chance, liars=1)
+        self.line, self.chance = line, chance
+        self.restarted: set[str] = set()
+        for number in range(nodes):
+            name = f"n{number:02}"
+            self.world.bound.add(name)
+            node = self.world.nodes[name] = Node(name, self.world, chance, liar=False)
+            node.stubborn = False
+        self._propose()
+        self._renew_certificates()
+        line.run(SETTLED)
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        return self.world.nodes
+
+    @property
+    def may_restart(self) -> int:
+        """So many nodes may be away in an outage, and the others still have a majority of peers."""
+        peers = min(15, len(self.nodes) - 1)
+        return peers - (peers // 2 + 1)
+
+    @property
+    def resets(self) -> int:
+        """Of nodes that nobody restarted."""
+        return self.world.counts["reset"] - self.world.counts["restarted"]
+
+    def restart_node(self, name: str) -> None:
+        """By its admin, or by a power failure."""
+        if self.nodes[name].up:
+            self.world.counts["restarted"] += 1
+            self.restarted.add(name)
+            self.nodes[name].reset("somebody restarts it")
+
+    def run(self, seconds: float) -> None:
+        self.line.run(self.line.now + seconds)
+
+    def _propose(self) -> None:
+        self.line.after(PROPOSED_EVERY, self._propose)
+        if self.store.down:
+            return
+        answering = [
+            Peer(name, name, name)
+            for name, lease in self.store.leases.items()
+            if isinstance(lease.report, AgentReport) and lease.report.address
+        ]
+        ring = PeerRing(answering)
+        for name, lease in list(self.store.leases.items()):
+            peers = tuple(PeerEntry(name=one.name, address=one.address) for one in ring.peers_of(name))
+            if not isinstance(lease.proposal, PeerProposal) or lease.proposal.peers != peers:
+                self.store.propose(name, lease, PeerProposal(peers=peers))
+
+    def _renew_certificates(self) -> None:
+        """As agents ask for them: in the first quarter of a life, where the API server and the signer answer."""
+        self.line.after(CERTIFICATES_EVERY, self._renew_certificates)
+        if self.store.down:
+            return
+        for node in self.nodes.values():
+            age, wall = self.line.now - node.papers.begins, node.wall
+            over = not node.papers.are_believed(wall)
+            if over or age > LIFE * RENEWED_AFTER * self.chance.uniform(0.6, 1.0):
+                # By the signer's clock, which is right.
+                node.papers = Papers(self.line.now - 60.0, self.line.now - 60.0 + LIFE)
