@@ -88,6 +88,14 @@ def _brown_out(share: float) -> Callable[[Cluster], None]:
     return act
 
 
+def uplink_away(cluster: Cluster, seconds: float) -> None:
+    """Of one site of several: none of its nodes has a majority of its peers inside."""
+    links = cluster.cut_site("site-0")
+    cluster.run(seconds)
+    cluster.world.network.cut -= links
+    cluster.run(300.0)
+
+
 def _agents_killed(cluster: Cluster) -> None:
     """All of them at once, for two minutes: out of memory, a crash loop, a bad release."""
     for node in cluster.nodes.values():

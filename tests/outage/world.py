@@ -74,12 +74,21 @@ class OutageNode(Node):
 
 
 class Cluster:
-    def __init__(self, seed: str, nodes: int) -> None:
+    def __init__(self, seed: str, nodes: int, *, ride_through: float = 0.0, sites: int = 1) -> None:
         chance = Random(seed)
         line = TimeLine()
         network = Network(line, chance)
         self.store = FailingStore(network)
-        self.world = Surroundings(line, network, self.store, chance, liars=1)
+        self.world = Surroundings(
+            line,
+            network,
+            self.store,
+            chance,
+            liars=1,
+            ride_through=ride_through,
+            lease_length=35.0 + ride_through,
+        )
+        self.sites = {f"n{number:02}": f"site-{number % sites}" for number in range(nodes)}
         self.line, self.chance = line, chance
         for number in range(nodes):
             name = f"n{number:02}"
@@ -109,6 +118,15 @@ class Cluster:
         """By its admin, or by a power failure."""
         self.nodes[name].reset(RESTARTED)
 
+    def cut_site(self, site: str) -> set[tuple[str, str]]:
+        """Its uplink: its nodes reach one another, and nobody else. What was cut is returned."""
+        inside = {name for name, where in self.sites.items() if where == site}
+        outside = {API, *self.nodes} - inside
+        links = {(one, other) for one in inside for other in outside}
+        links |= {(other, one) for one, other in links}
+        self.world.network.cut |= links
+        return links
+
     def run(self, seconds: float) -> None:
         self.line.run(self.line.now + seconds)
 
@@ -117,7 +135,7 @@ class Cluster:
         if self.store.down:
             return
         answering = [
-            Peer(name, name, name)
+            Peer(name, name, name, self.sites[name])
             for name, lease in self.store.leases.items()
             if isinstance(lease.report, AgentReport) and lease.report.address
         ]

@@ -1,6 +1,7 @@
 """The page of the times of self-fencing: what follows from the size of a cluster and from a watchdog."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil
 from typing import Final
 
@@ -10,6 +11,7 @@ from nodemend.decide.renewal_pace import pace_for
 NODES: Final = (3, 1_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 WATCHDOGS: Final = (10, 30, 60)
 """Seconds."""
+RIDES: Final = (0.0, 60.0, 120.0, 300.0)
 
 
 def fencing_times_page() -> Iterator[str]:
@@ -32,3 +34,14 @@ def fencing_times_page() -> Iterator[str]:
     yield ""
     yield "A node that nobody reaches resets itself at most G + W after it was cut off, marked or not. It"
     yield "is released T_safe after its marker, or as soon as a new boot is published."
+    yield ""
+    yield "A ride-through of R seconds (`selfFencing.agent.rideThroughSeconds`, 0 unless set) makes G, and with it"
+    yield "T_safe, R seconds longer. A site whose nodes lose everybody else is not ended by an uplink that is back"
+    yield f"within R seconds. For W = {WATCHDOGS[0]} s and up to 5,000 nodes:"
+    yield ""
+    yield "| R | G | T_safe |"
+    yield "|---:|---:|---:|"
+    for ride in RIDES:
+        length = replace(pace_for(NODES[0]), ride_through=ride).feed_lease
+        wait = ceil(safe_time(FencingTimes(feed_lease=length, watchdog=WATCHDOGS[0])))
+        yield f"| {ride:g} s | {length:g} s | {wait} s |"

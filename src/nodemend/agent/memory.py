@@ -47,6 +47,8 @@ class Self:
     longest_lease: float | None = None
     """Seconds: further ahead the feeder believes no lease. It may live on its own last look for as long."""
     last_reset: LastReset | None = None
+    ride_through: float = 0.0
+    """Seconds, as the agent's settings want it."""
     certificate: CertificateReport | None = None
     heard: bool = True
     """Whether peers believe who it is, and will for long enough. Else it has no peers: nobody answers it."""
@@ -151,13 +153,15 @@ class Memory(Struct, frozen=True, kw_only=True):
         """
         if not who.heard:
             proposal = PeerProposal(every=proposal.every if proposal else self.conduct.pace.every)
-        if proposal is None:
-            return self
-        if who.longest_lease is not None:
-            borne = RenewalPace(every=proposal.every).every_within(who.longest_lease)
-            if borne != proposal.every:
-                proposal = structs.replace(proposal, every=borne)
-        return structs.replace(self, conduct=self.conduct.consider(proposal))
+        conduct = self.conduct
+        if proposal is not None:
+            if who.longest_lease is not None:
+                borne = RenewalPace(every=proposal.every).every_within(who.longest_lease)
+                if borne != proposal.every:
+                    proposal = structs.replace(proposal, every=borne)
+            conduct = conduct.consider(proposal)
+        pace = conduct.pace.riding(who.ride_through, who.longest_lease)
+        return structs.replace(self, conduct=conduct.at_pace(pace))
 
     def feed_from(self, looked_at: float, longest_lease: float | None = None) -> "Memory":
         """After a clean look that was asked for at `looked_at`. No further ahead than the feeder believes."""
@@ -179,6 +183,7 @@ class Memory(Struct, frozen=True, kw_only=True):
             # Before this agent was there, the feeder lived by looks of its own.
             feed_lease=max(terms.feed_lease, who.longest_lease or 0.0),
             contact_age=terms.contact_age,
+            ride_through=self.conduct.pace.ride_through,
             watchdog=who.watchdog,
             peers=terms.lists,
             address=who.address if who.heard else "",

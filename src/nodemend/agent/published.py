@@ -52,6 +52,12 @@ class Conduct(Struct, frozen=True, kw_only=True):
             proposed=None if names(proposal.peers) == names(self.peers) else proposal,
         )
 
+    def at_pace(self, pace: RenewalPace) -> "Conduct":
+        """The same with other times; what lengthens the lease is used only once it is published."""
+        if pace == self.pace:
+            return self
+        return structs.replace(self, pace=pace, feed_lease=min(self.feed_lease, pace.feed_lease))
+
     def terms(self, fed_for: float) -> Terms:
         """What the next renewal publishes. `fed_for`: for so long the feeder was already allowed to go on."""
         lists = [names(self.peers)]

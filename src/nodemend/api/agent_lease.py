@@ -80,6 +80,8 @@ class AgentReport(Wire):
     contact_age: Annotated[float, about("K, in seconds.", ge=0, le=LONGEST_TIME)]
     """Without an acknowledged renewal for so long the node tells peers that it cannot reach the API."""
     watchdog: WatchdogReport
+    ride_through: Annotated[float, about("Seconds of G.", ge=0, le=LONGEST_TIME)] = 0.0
+    """So much of G an admin has asked for, to ride out the loss of an uplink."""
     peers: Annotated[tuple[_Peers, ...], msgspec.Meta(max_length=MOST_LISTS)] = ()
     address: AddressText = ""
     """HOST:PORT at which it answers peers; empty where they would not believe who it is."""

@@ -28,6 +28,8 @@ class RenewalPace:
     ping_every: float = 2.0
     slack: float = 3.0
     """For a machine that is busy, not sick."""
+    ride_through: float = 0.0
+    """An admin's own seconds: for so long a site that loses its uplink as a whole is not ended by it."""
 
     @property
     def retry(self) -> float:
@@ -62,9 +64,17 @@ class RenewalPace:
         slowest = (longest - self._feed_lease_at(0.0)) / self.failures
         return min(self.every, max(USUAL_PACE.every, slowest))
 
+    def riding(self, seconds: float, longest: float | None) -> "RenewalPace":
+        """With so many seconds of ride-through, as far as a feed lease of `longest` allows."""
+        plain = replace(self, ride_through=0.0)
+        if longest is not None:
+            seconds = min(seconds, max(0.0, longest - plain.feed_lease))
+        return replace(plain, ride_through=seconds)
+
     def _feed_lease_at(self, every: float) -> float:
         failing = self.failures * (every + self.deadline)
-        return failing + self.rounds * self.round_deadline + self.ping_every + self.slack
+        asking = self.rounds * self.round_deadline
+        return failing + asking + self.ping_every + self.slack + self.ride_through
 
 
 USUAL_PACE: Final = RenewalPace()

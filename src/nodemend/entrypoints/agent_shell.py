@@ -197,6 +197,7 @@ def _self(settings: AgentSettings, boot_id: str, told: FeederTold, door: socket.
         version=__version__,
         longest_lease=told.longest_lease,
         last_reset=last_reset(f"{settings.host_folder}/{LAST_RESET}"),
+        ride_through=settings.ride_through,
     )
 
 

@@ -16,6 +16,19 @@ def parse_folder(text: str) -> str:
     return text.rstrip("/")
 
 
+LONGEST_RIDE: Final = 3600.0
+
+
+def parse_ride_through(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 <= seconds <= LONGEST_RIDE:
+        raise ValueError(f"it must be between 0 and {LONGEST_RIDE:g} seconds")
+    return seconds
+
+
 NODE_NAME: Final = Setting("node-name", parse_word, "", "The node that this agent runs on. Must be said.")
 PEER_HOST: Final = Setting(
     "peer-host", parse_word, "", "The address of this node, at which its peers reach it. Must be said."
@@ -42,6 +55,13 @@ ACCOUNT: Final = Setting(
 BOOT_ID: Final = Setting(
     "boot-id", parse_folder, "/proc/sys/kernel/random/boot_id", "The file that names this boot."
 )
+RIDE_THROUGH: Final = Setting(
+    "ride-through",
+    parse_ride_through,
+    "0",
+    "Seconds for which a node that is cut off from most of its peers, too, lives on. Releases by time come that "
+    "much later. The host's NODEMEND_LEASE_LENGTH must allow it.",
+)
 PROBE_ADDRESS: Final = Setting(
     "probe-address", str, "127.0.0.1", "The address that /livez and /readyz listen on."
 )
@@ -64,6 +84,7 @@ SETTINGS: Final[tuple[Setting[object], ...]] = (
     TRUST,
     ACCOUNT,
     BOOT_ID,
+    RIDE_THROUGH,
     PROBE_ADDRESS,
     PROBE_PORT,
     LOG_LEVEL,
@@ -82,6 +103,7 @@ class AgentSettings:
     trust: str
     account: str
     boot_id: str
+    ride_through: float
     probes: Address
     log_level: LogLevel
     log_form: LogForm
@@ -100,6 +122,7 @@ def read_agent_settings(flags: Mapping[str, str | None], environment: Mapping[st
         trust=source.read(TRUST),
         account=source.read(ACCOUNT),
         boot_id=source.read(BOOT_ID),
+        ride_through=source.read(RIDE_THROUGH),
         probes=Address(source.read(PROBE_ADDRESS), source.read(PROBE_PORT)),
         log_level=source.read(LOG_LEVEL),
         log_form=source.read(LOG_FORM),

@@ -36,7 +36,6 @@ from nodemend.decide.certificate_belief import Belief, judge_validity
 from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing
-from tests.simulation.fencing.feeder_process import LEASE_LENGTH
 from tests.simulation.fencing.papers import as_date
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.fencing.time_line import Process
@@ -76,7 +75,7 @@ class AgentProcess(Process):
             self._watch.learn_certificate(
                 NotHeld() if bare else node.papers.hold(wall), as_date(wall), node.clock.now()
             )
-            self._watch.learn(node.who.watchdog, LEASE_LENGTH)
+            self._watch.learn(node.who.watchdog, node.world.lease_length)
         for command in self._watch.step(event, self._node.clock.now()):
             self._perform(command)
 

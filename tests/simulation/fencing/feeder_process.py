@@ -17,7 +17,6 @@ _S: Final = 1_000_000_000
 _DEVICE: Final = w.Device("Software Watchdog", 10, magic_close=True, nowayout=False)
 
 
-LEASE_LENGTH: Final = 35.0
 WATCHDOG: Final = 10
 """Seconds: W, as it is published."""
 
@@ -29,7 +28,7 @@ class FeederProcess(Process):
         self._machine = Feeder(
             w.FeederRules(
                 boot_id=node.boot_id,
-                lease_length=int(LEASE_LENGTH * _S),
+                lease_length=int(node.world.lease_length * _S),
                 wanted_reset=10 * _S,
                 ping_every=3 * _S,
                 look_every=1 * _S,

@@ -10,7 +10,7 @@ from nodemend.api.agent_lease import WatchdogReport
 from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.peer_verdict import Answer
 from tests.simulation.fencing.agent_process import AgentProcess
-from tests.simulation.fencing.feeder_process import LEASE_LENGTH, WATCHDOG, FeederProcess
+from tests.simulation.fencing.feeder_process import WATCHDOG, FeederProcess
 from tests.simulation.fencing.gate_process import GateProcess
 from tests.simulation.fencing.network import API
 from tests.simulation.fencing.papers import Papers
@@ -107,7 +107,8 @@ class Node:
             watchdog=_WORTH,
             address=f"{self.name}:9771",
             boot_gate=True,
-            longest_lease=LEASE_LENGTH,
+            longest_lease=self.world.lease_length,
+            ride_through=self.world.ride_through,
         )
         return who.stood_down() if self.permitted else who
 

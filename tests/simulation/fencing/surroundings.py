@@ -35,6 +35,9 @@ class Surroundings:
     chance: Random
     clock_error: float = 0.01
     watchdog_error: float = 0.02
+    lease_length: float = 35.0
+    """What feeders believe, at most."""
+    ride_through: float = 0.0
     liars: int = 0
     """How many peers may lie; nodes and managers are set to bear so many."""
     hiccups: float = 0.0

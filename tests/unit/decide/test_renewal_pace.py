@@ -29,3 +29,26 @@ def test_a_pace_that_asks_for_too_long_a_lease_is_taken_up_as_far_as_that_goes()
     borne = RenewalPace(every=60.0).every_within(80.0)
 
     assert (borne, RenewalPace(every=borne).feed_lease) == (20.0, 80.0)
+
+
+@pytest.mark.attack("V4")
+@pytest.mark.parametrize(
+    ("wanted", "longest", "rides", "lease"),
+    [(0.0, 35.0, 0.0, 35.0), (60.0, 95.0, 60.0, 95.0), (60.0, 50.0, 15.0, 50.0), (60.0, None, 60.0, 95.0)],
+)
+def test_a_ride_through_lengthens_the_lease_as_far_as_the_feeder_bears_it(
+    wanted: float, longest: float | None, rides: float, lease: float
+) -> None:
+    pace = RenewalPace().riding(wanted, longest)
+
+    assert (pace.ride_through, pace.feed_lease) == (rides, lease)
+    assert pace.riding(0.0, longest) == RenewalPace()
+
+
+@pytest.mark.parametrize("nodes", [3, 5_000, 20_000, 100_000])
+def test_looks_beside_renewals_are_few_where_nodes_are_many(nodes: int) -> None:
+    pace = pace_for(nodes)
+    peers = min(nodes - 1, 15)
+
+    assert nodes / pace.look_every(peers) <= 2.5 * RENEWALS_A_SECOND
+    assert pace.look_deadline < pace.feed_lease

@@ -23,6 +23,7 @@ def test_a_node_and_its_address_are_all_that_must_be_said() -> None:
         trust="/etc/nodemend/trust/ca.crt",
         account="/var/run/secrets/kubernetes.io/serviceaccount",
         boot_id="/proc/sys/kernel/random/boot_id",
+        ride_through=0.0,
         probes=Address("127.0.0.1", 9772),
         log_level=LogLevel.INFO,
         log_form=LogForm.AUTO,
@@ -61,3 +62,13 @@ def test_settings_reach_the_program_and_a_wrong_one_stops_it(capsys: pytest.Capt
     wrong = run_with_settings("nodemend-agent", "Runs.", lambda _: 0, [*words, "--peer-port=x"])
     assert wrong == EXIT_WRONG_USAGE
     assert "--peer-port is 'x'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", ["-1", "3601", "nan", "inf", "a while"])
+def test_a_ride_through_has_a_bound(wrong: str) -> None:
+    with pytest.raises(SettingsError, match="RIDE_THROUGH"):
+        read_agent_settings({}, SAID | {"NODEMEND_RIDE_THROUGH": wrong})
+
+
+def test_a_ride_through_is_in_seconds() -> None:
+    assert read_agent_settings({}, SAID | {"NODEMEND_RIDE_THROUGH": "60"}).ride_through == 60.0

@@ -79,6 +79,11 @@ def _steps(facts: ProbeFacts, ways: tuple[Way, ...], prospect: Prospect | Unread
             f"its Lease is marked: after at most {report.feed_lease:g} s it may feed its watchdog no more, "
             f"which resets it {report.watchdog.effective:g} s after the last ping"
         )
+    if report.ride_through:
+        yield (
+            f"{report.ride_through:g} s of that are its ride-through: set to 0, it would be released by time "
+            f"{report.ride_through:g} s sooner, and a site that loses its uplink would end itself that much sooner"
+        )
     if any(way.evidence == "E2" and way.possible is Possible.YES for way in ways):
         yield "as soon as it reports a new boot it is released (E2)"
     if isinstance(prospect, ByTime):

@@ -11,10 +11,10 @@ from nodemend.cli.probe.facts import gather
 from nodemend.cli.probe.judging import probe_view
 from nodemend.cli.probe.view import Possible, ProbeView
 from nodemend.cli.self_fencing import fewest_peers
-from nodemend.decide.facts import Unreadable
+from nodemend.decide.facts import Present, Unreadable
 from tests.unit.cli.check.fencing_cluster import RESET
-from tests.unit.cli.node_cases import a_host
-from tests.unit.cli.probe.goldens import CASES, POWER, facts_of
+from tests.unit.cli.node_cases import A_REPORT, a_host
+from tests.unit.cli.probe.goldens import CASES, POWER, agent, facts_of
 from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
 
@@ -103,3 +103,18 @@ def test_a_check_that_does_not_watch_for_silence_asks_for_nothing() -> None:
     view = probe_view(facts_of(RESET, all_checks=[deaf]))
 
     assert view.steps == ("nhc/workers does not watch for Ready=Unknown: it would ask for nothing",)
+
+
+@pytest.mark.attack("V4")
+def test_what_a_ride_through_costs_is_told_in_seconds() -> None:
+    plain = probe_view(facts_of(RESET))
+    riding = A_REPORT.but(feed_lease=A_REPORT.feed_lease + 60.0, ride_through=60.0)
+    view = probe_view(facts_of(RESET, agent_=Present(agent(riding))))
+
+    told = [step for step in view.steps if "ride-through" in step]
+    assert len(told) == 1
+    assert told[0].startswith("60 s of that are its ride-through")
+    after = [way.after_seconds for shown in (plain, view) for way in shown.ways if way.evidence == "E4"]
+    assert after[1] is not None
+    assert after[0] is not None
+    assert after[1] - after[0] in (60, 61)
