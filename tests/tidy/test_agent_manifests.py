@@ -110,3 +110,30 @@ def test_the_names_in_the_chart_are_those_in_the_code() -> None:
     text = str([one for one in ADDED if one["kind"] == "ValidatingAdmissionPolicy"])
     for word in (keys.AGENT_USER, keys.NODE_OF_CALLER, keys.AGENT_AUTHORITY, keys.AGENT_TRUST):
         assert word in text
+
+
+@pytest.mark.attack("V8")
+def test_what_agents_and_feeders_live_by_is_left_by_whoever_prunes_the_rest() -> None:
+    """Namespace, account and rights: without them no agent stands down, and no feeder looks for itself."""
+    needed = {(one, "nodemend-agent") for one in ("ServiceAccount", "Role", "RoleBinding")}
+    needed |= {
+        ("Namespace", keys.AGENT_NAMESPACE),
+        ("Role", "nodemend-host"),
+        ("RoleBinding", "nodemend-host"),
+    }
+    found = {
+        (one["kind"], one["metadata"]["name"]): one["metadata"]["annotations"]
+        for one in ADDED
+        if (one["kind"], one["metadata"]["name"]) in needed
+    }
+    assert set(found) == needed
+    for annotations in found.values():
+        assert annotations["helm.sh/resource-policy"] == "keep"
+        assert annotations["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
+        assert annotations["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
+
+
+@pytest.mark.attack("V8")
+def test_the_plain_manifests_have_nothing_that_a_node_with_an_armed_watchdog_lives_by() -> None:
+    assert not [one for one in DEFAULT if one["kind"] == "DaemonSet"]
+    assert keys.AGENT_NAMESPACE not in {one["metadata"].get("namespace") for one in DEFAULT}

@@ -13,6 +13,10 @@ from typing import Final
 from nodemend.agent.pack_shell import NAME, write_archive
 
 _UNITS: Final = ("nodemend-feeder.service", "nodemend-boot-gate.service")
+_SLEEP: Final = tuple(
+    f"{way}.target" for way in ("sleep", "suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate")
+)
+"""Masked: a machine that sleeps is not reset, and goes on where it was when it wakes."""
 _DROP_IN: Final = "50-nodemend.conf"
 _SETTINGS: Final = "host.env"
 _NODE: Final = "NODEMEND_NODE="
@@ -33,6 +37,8 @@ def install(given: str, host: str, node: str) -> list[str]:
     for unit in _UNITS:
         written += _put(f"{units}/{unit}", _read(f"{given}/{unit}"))
         written += _enable(f"{units}/multi-user.target.wants/{unit}", f"../{unit}")
+    for target in _SLEEP:
+        written += _enable(f"{units}/{target}", os.devnull)
     # Last: from here on kubelet waits for the gate, which needs all the others.
     return written + _put(f"{units}/kubelet.service.d/{_DROP_IN}", _read(f"{given}/{_DROP_IN}"))
 

@@ -72,12 +72,18 @@ class Drill(SmallValue):
 
 
 def judge_class(
-    identity: str | None, machine: Machine, *, closing_disarms: bool = False, alarm_only: bool = False
+    identity: str | None,
+    machine: Machine,
+    *,
+    closing_disarms: bool = False,
+    alarm_only: bool = False,
+    may_sleep: bool = False,
 ) -> WatchdogClass:
     """`identity` is the driver's name for itself; None when there is no device.
 
     What kind of device it is: that it resets, too, only a reset shows (agent/last_words/tested_watchdog.py).
     `alarm_only`: it says itself that it does not (WDIOF_ALARMONLY).
+    `may_sleep`: somebody may suspend or hibernate the machine. What sleeps is not reset, and goes on later.
 
     `closing_disarms`: the driver knows no magic byte, and was not loaded with nowayout. The kernel stops such
     a device when whoever has it open dies, and a dead feeder would then protect nobody.
@@ -88,6 +94,8 @@ def judge_class(
         return Unsupported("closing the device disarms it: the driver must be loaded with nowayout")
     if alarm_only:
         return Unsupported("the device raises an alarm and resets nothing (WDIOF_ALARMONLY)")
+    if may_sleep:
+        return Unsupported("the machine may be put to sleep: mask sleep.target")
     match Virtual() if _driver(identity).emulated else machine:
         case Virtual():
             return Unsupported("a virtual machine can be paused, and its watchdog with it")

@@ -54,6 +54,16 @@ def test_units_settings_and_program_are_there_and_enabled(given: Path, host: Pat
     assert str(wanted.readlink()) == "../nodemend-feeder.service"
 
 
+@pytest.mark.attack("K4")
+def test_nobody_puts_it_to_sleep_any_more(given: Path, host: Path) -> None:
+    (host / "systemd" / "suspend.target").write_text("[Unit]\n")
+    install(str(given), str(host), "n1")
+
+    assert str((host / "systemd" / "sleep.target").readlink()) == os.devnull
+    assert str((host / "systemd" / "hibernate.target").readlink()) == os.devnull
+    assert (host / "systemd" / "suspend.target").read_text() == "[Unit]\n", "a person's own is left alone"
+
+
 def test_a_second_time_nothing_is_touched(given: Path, host: Path) -> None:
     """The feeder's program is told from another by its size and time."""
     install(str(given), str(host), "n1")

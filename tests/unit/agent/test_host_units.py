@@ -98,7 +98,7 @@ def test_kubelet_comes_after_each(unit: str) -> None:
 
 def test_kubelet_needs_the_gate() -> None:
     drop_in = (HOST / "kubelet.service.d" / "50-nodemend.conf").read_text()
-    assert "Requires=nodemend-boot-gate.service" in drop_in
+    assert "ExecStartPre=/usr/bin/test -s /run/nodemend/gate\n" in drop_in
     assert "After=nodemend-boot-gate.service" in drop_in
 
 

@@ -108,3 +108,10 @@ def test_a_device_that_only_raises_an_alarm_resets_nobody() -> None:
     for identity in (TCO, SOFT, "never heard of"):
         found = judge_class(identity, Physical(), alarm_only=True)
         assert found == Unsupported("the device raises an alarm and resets nothing (WDIOF_ALARMONLY)")
+
+
+@pytest.mark.attack("K4")
+def test_a_machine_that_may_be_put_to_sleep_promises_nothing() -> None:
+    for identity in (TCO, SOFT, "never heard of"):
+        found = judge_class(identity, Physical(), may_sleep=True)
+        assert found == Unsupported("the machine may be put to sleep: mask sleep.target")

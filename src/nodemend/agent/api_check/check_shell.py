@@ -77,7 +77,6 @@ def _publish(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
         wall=time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()),
         held_back=options.held_back,
         last_reset=read_reset(options.last_reset) if options.last_reset else None,
-        opened=options.opened,
     )
     return Publisher(wanted, Caller(options).ask, lambda token: Caller(options, token).ask).publish()
 
@@ -98,9 +97,6 @@ def parser() -> argparse.ArgumentParser:
         "--lease-length", type=float, default=35.0, help="G while no feeder tells (%(default)s)"
     )
     parser.add_argument("--held-back", default="", help="with it: why the gate stays closed all the same")
-    parser.add_argument(
-        "--opened", action="store_true", help="with it: the gate has opened in this boot, and answers nobody"
-    )
     parser.add_argument("--last-reset", help="with it: the record of the boot that last ended itself")
     parser.add_argument("--tested", help="with it: what the gate left of a watchdog that was seen to reset")
     parser.add_argument("--within", type=float, default=3.0, help="seconds for all of it (%(default)s)")

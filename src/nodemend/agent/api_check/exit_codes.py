@@ -12,4 +12,8 @@ NO_NODE = 6
 """It has none, and there is no Node of that name: what was published was of one that is gone."""
 MARKED_FOR_DRILL = 7
 """It has one for this boot, whose watchdog alone is to end it: a drill."""
+STOOD_DOWN = 8
+"""It has none, its agent was stopped and said so, and none is there that could publish this boot."""
+UNINSTALLED = 9
+"""It may not be read, and the API server serves no kind of ours: nobody can ask for the end of any boot."""
 FAILED = 1

@@ -7,7 +7,7 @@ until the agent has some.
 
 import json
 
-from nodemend.agent.feeder.worth import SECOND, Worth
+from nodemend.agent.feeder.worth import SECOND, STOOD_DOWN, Worth
 from nodemend.agent.last_words.reset_record import CONDEMNED, ResetRecord
 from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, MARKER
 from nodemend.decide.small_value import SmallValue
@@ -29,12 +29,10 @@ class Boot(SmallValue):
     held_back: str = ""
     """Why its gate stays closed though nobody asks for its end."""
     last_reset: ResetRecord | None = None
-    opened: bool = False
-    """Its gate has opened in this boot: kubelet may run, whatever a gate that is started again does."""
 
 
 def needs_publishing(
-    lease: dict[str, object] | None, boot_id: str, worth: Worth, held_back: str = "", *, opened: bool = False
+    lease: dict[str, object] | None, boot_id: str, worth: Worth, held_back: str = ""
 ) -> bool:
     """Whether what stands on the Lease is of another boot, or promises something else of the watchdog.
 
@@ -48,8 +46,17 @@ def needs_publishing(
     if found.get("acknowledged"):
         return False
     same = _promise(found.get("watchdog")) == _promise(_watchdog(worth))
-    answered = found.get("answers") == (None if opened else _asked_by(lease))
+    answered = found.get("answers") == _asked_by(lease)
     return not same or not answered or found.get("heldBack", "") != held_back
+
+
+def has_stood_down(lease: dict[str, object] | None) -> bool:
+    """Whether the last agent said that it ends, and that no release may rest on this node's watchdog."""
+    match _report_on(lease).get("watchdog"):
+        case {"class": "unsupported", "why": str(why)}:
+            return why == STOOD_DOWN
+        case _:
+            return False
 
 
 def promises_less(lease: dict[str, object], boot_id: str, feed_lease: float, effective: float) -> str:
@@ -89,7 +96,7 @@ def renewed_lease(lease: dict[str, object], boot: Boot, wall: str) -> dict[str, 
             following = number + 1 if isinstance(number, int) else 1
             only_if = {"uid": uid, "resourceVersion": version}
             return {
-                "metadata": {**only_if, **_annotated(boot, following, _answer(lease, boot))},
+                "metadata": {**only_if, **_annotated(boot, following, _asked_by(lease))},
                 "spec": _spec(boot, wall),
             }
         case _:
@@ -151,10 +158,6 @@ def _spec(boot: Boot, wall: str) -> dict[str, object]:
         "leaseDurationSeconds": round(CONTACT_AGE),
         "renewTime": wall + _PRECISE,
     }
-
-
-def _answer(lease: dict[str, object], boot: Boot) -> int | None:
-    return None if boot.opened else _asked_by(lease)
 
 
 def _asked_by(lease: dict[str, object] | None) -> int | None:

@@ -8,7 +8,13 @@ import urllib.parse
 
 from nodemend.agent.api_check import exit_codes
 from nodemend.agent.api_check.agent_token import ACCOUNT, NoPod, Token, find_pod, read_token, token_request
-from nodemend.agent.api_check.lease_report import Boot, needs_publishing, new_lease, renewed_lease
+from nodemend.agent.api_check.lease_report import (
+    Boot,
+    has_stood_down,
+    needs_publishing,
+    new_lease,
+    renewed_lease,
+)
 from nodemend.agent.api_check.reply import (
     MarkedBefore,
     MarkedNow,
@@ -31,7 +37,8 @@ if TYPE_CHECKING:
     """Method, path and body; the status and what came with it. Raises for no answer."""
 
 _TRIES = 4
-_OK, _CREATED, _NOT_FOUND, _CONFLICT = 200, 201, 404, 409
+_OUR_KINDS = "/apis/nodemend.io"
+_OK, _CREATED, _FORBIDDEN, _NOT_FOUND, _CONFLICT = 200, 201, 403, 404, 409
 
 
 class Wanted(SmallValue):
@@ -45,7 +52,6 @@ class Wanted(SmallValue):
     wall: str
     held_back: str = ""
     last_reset: ResetRecord | None = None
-    opened: bool = False
 
 
 class Publisher:
@@ -57,6 +63,7 @@ class Publisher:
         self._as_node = as_node
         self._as_agent = as_agent
         self._name = urllib.parse.quote(wanted.node, safe="")
+        self._node = f"/api/v1/nodes/{self._name}"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases"
         self._lease = f"{self._leases}/{self._name}"
 
@@ -73,6 +80,8 @@ class Publisher:
         status, body = self._as_node("GET", self._lease, None)
         answer = judge_reply(status, body, self._wanted.node, self._wanted.boot_id)
         match answer:
+            case Unclear() if status == _FORBIDDEN and self._is_uninstalled():
+                return exit_codes.UNINSTALLED, ""
             case Unclear(why):
                 return exit_codes.FAILED, why
             case MarkedNow():
@@ -87,11 +96,13 @@ class Publisher:
     def _write(self, lease: dict[str, object] | None, looked: int) -> tuple[int, str] | None:
         """`looked` is what the look alone tells, where there is nothing to publish."""
         wanted = self._wanted
-        if not needs_publishing(lease, wanted.boot_id, wanted.worth, wanted.held_back, opened=wanted.opened):
+        if not needs_publishing(lease, wanted.boot_id, wanted.worth, wanted.held_back):
             return looked, ""
         token = self._fetch_token()
         if isinstance(token, Token):
             return self._send(lease, token)
+        if isinstance(token, NoPod):
+            token = self._without_pod(lease)
         # Only where the look would open the gate it matters why this boot cannot be published.
         return token if looked == exit_codes.CLEAN else (looked, token[1])
 
@@ -106,7 +117,6 @@ class Publisher:
             version=wanted.version,
             held_back=wanted.held_back,
             last_reset=wanted.last_reset,
-            opened=wanted.opened,
         )
         if lease is None:
             status, body = ask("POST", self._leases, new_lease(boot, wanted.wall))
@@ -119,7 +129,7 @@ class Publisher:
             return None  # Deleted in between: the next look tells.
         return exit_code_of(answer), answer.why if isinstance(answer, Unclear) else ""
 
-    def _fetch_token(self) -> Token | tuple[int, str]:
+    def _fetch_token(self) -> Token | NoPod | tuple[int, str]:
         """As the agent of this node; else what that means."""
         pods = f"/api/v1/namespaces/{AGENT_NAMESPACE}/pods"
         mine = urllib.parse.quote(f"spec.nodeName={self._wanted.node}", safe="")
@@ -128,14 +138,24 @@ class Publisher:
             return exit_codes.FAILED, f"the pods of this node cannot be listed: {status} {body[:300]!r}"
         pod = find_pod(json.loads(body))
         if isinstance(pod, NoPod):
-            return self._without_pod()
+            return pod
         account = f"/api/v1/namespaces/{AGENT_NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
         status, body = self._as_node("POST", account, token_request(pod))
         token = read_token(json.loads(body), self._wanted.node)
         return token or (exit_codes.FAILED, f"no token for the agent of this node: {status} {body[:300]!r}")
 
-    def _without_pod(self) -> tuple[int, str]:
-        status, _ = self._as_node("GET", f"/api/v1/nodes/{self._name}", None)
+    def _without_pod(self, lease: dict[str, object] | None) -> tuple[int, str]:
+        status, _ = self._as_node("GET", self._node, None)
         if status == _NOT_FOUND:
             return exit_codes.NO_NODE, ""
+        if has_stood_down(lease):
+            return exit_codes.STOOD_DOWN, ""
         return exit_codes.FAILED, "no agent's pod is bound to this node: in whose name should it publish?"
+
+    def _is_uninstalled(self) -> bool:
+        """Only by a server that reads its store: one that is cut off from it knows its kinds from before."""
+        status, _ = self._as_node("GET", self._node, None)
+        if status not in (_OK, _NOT_FOUND):
+            return False
+        status, _ = self._as_node("GET", _OUR_KINDS, None)
+        return status == _NOT_FOUND

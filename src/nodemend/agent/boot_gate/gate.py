@@ -13,6 +13,8 @@ from nodemend.agent.api_check import exit_codes
 from nodemend.decide.self_resets import MayStart, StaysGated
 from nodemend.decide.small_value import SmallValue
 
+OPEN = "nodemend.gate=open"
+"""On the kernel's command line: a person lets this boot start, unless a look shows a marker."""
 FORGET = "nodemend.forget-resets"
 """On the kernel's command line: a person has looked, and this boot may start whatever came before."""
 
@@ -28,10 +30,21 @@ class AskNow(SmallValue):
 
 
 class Go(SmallValue):
-    """Kubelet may start. Guarded: it could not have before this boot was published, or nobody was promised
-    anything about this node."""
+    """Kubelet may start. `unguarded` is why it may though this boot was not published; empty where it was, or
+    where nobody was promised anything about this node."""
 
-    guarded: bool = True
+    unguarded: str = ""
+
+
+class Asked(SmallValue):
+    """What a person, or the first boot of a machine, asks of the gate where no look says anything."""
+
+    by_person: bool = False
+    first_boot: bool = False
+    """There is no certificate of kubelet, and no gate on this disk has ever opened after a look."""
+
+
+_NOTHING = Asked()
 
 
 def judge_feeder(status: dict[str, str], boot_id: str, now: int) -> AskNow | Closed:
@@ -55,34 +68,55 @@ _CLOSED = {
     exit_codes.MARKED_FOR_DRILL: "this boot is marked for a drill: it is to end",
     exit_codes.MARKED_FOR_ANOTHER_BOOT: "an earlier boot was marked, and its remediation is not done",
 }
+WAY_OUT = (
+    "To let kubelet start all the same, make sure that nothing of this node runs elsewhere, and: "
+    "touch /run/nodemend/open-gate, or boot once with nodemend.gate=open"
+)
 _FAILED = "this boot could not be published: see the line above, or the API server did not answer"
+_UNGUARDED = {
+    exit_codes.NO_NODE: "there is no such Node",
+    exit_codes.STOOD_DOWN: "its agent was stopped, and said so",
+    exit_codes.UNINSTALLED: "Nodemend is not installed in this cluster any more",
+}
+"""Nobody relies on this gate: no pod is bound to a Node that is not there, and nothing is released by time,
+or for a new boot, of a node whose agent stood down, or in a cluster that has no SelfRemediations."""
 
 
 def judge_look(exit_code: int) -> Go | Closed:
     """By the exit code of an API check that publishes.
 
     Without a Lease the gate opens: a node that never published a watchdog was promised to nobody, and a
-    marker has nothing to stand on. Without a Node it does, too: no pod is bound to it, and it would never
-    come to be one; but then nothing was published.
+    marker has nothing to stand on.
     """
-    if exit_code == exit_codes.NO_NODE:
-        return Go(guarded=False)
     if exit_code in (exit_codes.CLEAN, exit_codes.ABSENT):
         return Go()
+    if exit_code in _UNGUARDED:
+        return Go(_UNGUARDED[exit_code])
     return Closed(_CLOSED.get(exit_code, _FAILED))
 
 
-def judge(feeder: AskNow | Closed, exit_code: int, held_back: str = "") -> Go | Closed:
+def judge(
+    feeder: AskNow | Closed, exit_code: int, held_back: str = "", asked: Asked = _NOTHING
+) -> Go | Closed:
     """`feeder` is from before the look. A marker is the better reason: it keeps the feeder waiting, too.
 
     `held_back` is why it stays closed all the same. Opening takes a look in which nobody was told that it is.
+    Whoever asks for it to open is heard unless the look has shown a marker. For a person nobody is told that
+    it is held back; where an earlier look may have told that, it takes one that is acknowledged.
     """
     looked = judge_look(exit_code)
     if exit_code in _CLOSED:
         return looked
+    if exit_code in (exit_codes.STOOD_DOWN, exit_codes.UNINSTALLED):
+        return looked
+    published = isinstance(looked, Go)
+    if asked.by_person and (published or not held_back):
+        return looked if published and isinstance(feeder, AskNow) else Go("a person has asked for it")
+    if asked.first_boot and not held_back:
+        return Go("kubelet has no certificate yet: this machine has never been a node")
     if isinstance(feeder, Closed):
         return feeder
-    return Closed(held_back) if held_back and isinstance(looked, Go) else looked
+    return Closed(held_back) if held_back and published else looked
 
 
 def hold_back(resets: StaysGated | MayStart, command_line: str) -> str:

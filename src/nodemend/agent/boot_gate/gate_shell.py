@@ -1,13 +1,15 @@
 """The boot gate as a program: ends with 0 when kubelet may start. Its unit is what kubelet's waits for."""
 
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 
-from nodemend.agent.boot_gate.gate import Closed, Go, hold_back, judge, judge_feeder
+from nodemend.agent.api_check import exit_codes
+from nodemend.agent.boot_gate.gate import OPEN, WAY_OUT, Asked, Closed, Go, hold_back, judge, judge_feeder
 from nodemend.agent.feeder.record_shell import has_opened, read_beginning, write_record
 from nodemend.agent.feeder.records import format_gate
 from nodemend.agent.feeder.status_text import parse_status
@@ -18,34 +20,63 @@ from nodemend.decide.self_resets import ResetLimit, judge_resets
 
 _EVERY = 2.0
 _LONGEST_LOOK = 10.0
+_GONE_FOR = 30.0
 
 
 def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
     """Waits as long as it takes: a closed gate is not a failure. Says why whenever that changes."""
     options = parser().parse_args(words)
     boot_id = read_beginning(options.boot_id).decode("ascii").strip()
+    if has_opened(options.record, boot_id):
+        return _say("open: it has opened in this boot before")
     waiting = _Waiting(options, boot_id)
-    opened = has_opened(options.record, boot_id)
     if options.open_if and os.path.exists(options.open_if):
-        return _open(options, boot_id, Go(guarded=False), f"{options.open_if}: kubelet starts the API server")
+        return _open(options, boot_id, Go(f"{options.open_if}: kubelet starts the API server"))
+    gone = _Gone()
     said = ""
     while True:
-        match _judge(options, boot_id, waiting.why(), opened=opened):
+        match gone.judge(_judge(options, boot_id, waiting.why())):
             case Go() as go:
-                return _open(options, boot_id, go, "" if go.guarded else "there is no such Node")
+                return _open(options, boot_id, go)
             case Closed(why) if why != said:
-                sys.stderr.write(f"nodemend-boot-gate: closed: {why}\n")
+                _say(f"closed: {why}. {WAY_OUT}")
                 said = why
             case Closed():
                 pass
         sleep(_EVERY)
 
 
-def _open(options: argparse.Namespace, boot_id: str, go: Go, why: str) -> int:
-    """What it leaves behind tells the agent whether this boot was guarded."""
-    write_record(options.record, format_gate(boot_id, published=go.guarded))
-    sys.stderr.write(f"nodemend-boot-gate: open{f', without a look: {why}' if why else ''}\n")
+def _say(what: str) -> int:
+    sys.stderr.write(f"nodemend-boot-gate: {what}\n")
     return 0
+
+
+def _open(options: argparse.Namespace, boot_id: str, go: Go) -> int:
+    """What it leaves behind tells the agent whether this boot was guarded."""
+    write_record(options.record, format_gate(boot_id, published=not go.unguarded))
+    if not go.unguarded and options.opened_before:
+        # A disk that refuses: the next boot may then take itself for the first.
+        with contextlib.suppress(OSError):
+            write_record(options.opened_before, b"")
+    return _say(f"open, without a look: {go.unguarded}" if go.unguarded else "open")
+
+
+class _Gone:
+    """That nothing of ours is served must be seen for a while: a server that starts knows no kinds."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def judge(self, found: tuple[int, Go | Closed]) -> Go | Closed:
+        code, verdict = found
+        if code != exit_codes.UNINSTALLED:
+            self._since = None
+            return verdict
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        if now - self._since < _GONE_FOR:
+            return Closed("Nodemend seems not to be installed any more: it looks again for half a minute")
+        return verdict
 
 
 class _Waiting:
@@ -56,9 +87,7 @@ class _Waiting:
         self._folder.prune(boot_id)
         found, now = self._folder.others(boot_id), int(time.time())
         ages = [now - one.wall if now >= one.wall else None for one in found]
-        why = hold_back(judge_resets(ages, ResetLimit()), _command_line(options.cmdline))
-        # One that has opened in this boot, and is started anew, holds nothing back: kubelet may run by now.
-        self._why = "" if has_opened(options.record, boot_id) else why
+        self._why = hold_back(judge_resets(ages, ResetLimit()), _command_line(options.cmdline))
         if found and options.last_reset:
             write_record(options.last_reset, format_reset(found[-1]))
         if options.tested and options.tested_here:
@@ -69,15 +98,23 @@ class _Waiting:
         return self._why if self._why and self._folder.others(self._boot_id) else ""
 
 
-def _judge(options: argparse.Namespace, boot_id: str, held_back: str, *, opened: bool) -> Go | Closed:
+def _judge(options: argparse.Namespace, boot_id: str, held_back: str) -> tuple[int, Go | Closed]:
     feeder = judge_feeder(_status(options.status), boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
-    told = ["--held-back", held_back] if held_back else []
-    told += ["--opened"] if opened else []
+    asked = _asked(options)
+    told = ["--held-back", held_back] if held_back and not asked.by_person else []
     if options.last_reset:
         told += ["--last-reset", options.last_reset]
     if options.tested:
         told += ["--tested", options.tested]
-    return judge(feeder, _look([*options.check, *told]), held_back)
+    code = _look([*options.check, *told])
+    return code, judge(feeder, code, held_back, asked)
+
+
+def _asked(options: argparse.Namespace) -> Asked:
+    by_person = OPEN in _command_line(options.cmdline).split() or os.path.exists(options.open_now)
+    certificate, before = options.certificate, options.opened_before
+    never = bool(certificate and before) and not (os.path.exists(certificate) or os.path.exists(before))
+    return Asked(by_person, never)
 
 
 def _command_line(path: str) -> str:
@@ -112,6 +149,11 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--last-reset", default="", help="where to leave the last of them, for the agent")
     parser.add_argument("--tested-here", default="", help="the file on disk that says which watchdog resets")
     parser.add_argument("--tested", default="", help="where to leave that for this boot, for the agent")
+    parser.add_argument("--certificate", default="", help="kubelet's: a machine without one was no node yet")
+    parser.add_argument(
+        "--opened-before", default="", help="the file on disk that says that a gate has opened"
+    )
+    parser.add_argument("--open-now", default="", help="open where this file is, unless a marker is seen")
     parser.add_argument("--cmdline", default="", help="the kernel's command line")
     parser.add_argument("--open-if", help="open without a look where this file is")
     parser.add_argument("check", nargs="+", help="after --, the API check to run, which publishes")

@@ -12,6 +12,8 @@ feeder --device PATH --lock PATH --lease PATH --permit PATH --status PATH --boot
   --sysfs PATH             the device's folder under /sys/class, for what only the kernel knows of it
   --sysrq PATH             where a condemned node may ask for a reset, as an attempt
   --oom-score PATH         where protection from the OOM killer is asked for
+  --power-states PATH      where the kernel says whether this machine can sleep
+  --sleep-target PATH      systemd's unit for it: masked where it leads to /dev/null
   --cpuinfo PATH           where it stands whether this is a virtual machine
   --machine KIND           physical or virtual, where that file cannot tell
   --drill IDENTITY,SECONDS,MILLISECONDS   a reset that was timed: the driver, what was written, what it took
@@ -19,7 +21,7 @@ feeder --device PATH --lock PATH --lease PATH --permit PATH --status PATH --boot
 """
 
 _REQUIRED = ("device", "lock", "lease", "permit", "status", "boot-id")
-_PATHS = (*_REQUIRED, "sysfs", "sysrq", "oom-score", "cpuinfo")
+_PATHS = (*_REQUIRED, "sysfs", "sysrq", "oom-score", "cpuinfo", "power-states", "sleep-target")
 _SECONDS = {"wanted-reset": "10", "lease-length": "35", "ping-every": "2", "check-every": "5"}
 _OTHER = ("machine", "drill", "recorder")
 _MACHINES: dict[str, Machine] = {"physical": Physical(), "virtual": Virtual()}

@@ -184,6 +184,7 @@ class Feeder:
                     self._rules.machine,
                     closing_disarms=closing_disarms,
                     alarm_only=device.alarm_only,
+                    may_sleep=self._rules.may_sleep,
                 )
                 self._learn_timeout(device.timeout_seconds)
                 return (w.Look(),)

@@ -40,7 +40,23 @@ def _rules(arguments: Arguments) -> FeederRules:
         check_every=arguments.check_every if arguments.check else None,
         machine=_machine(arguments),
         drill=arguments.drill,
+        may_sleep=_may_sleep(arguments),
     )
+
+
+def _may_sleep(arguments: Arguments) -> bool:
+    """Unless the kernel knows no way to, or systemd's target is masked. Nobody asked: it is not looked at."""
+    if "power-states" not in arguments.paths:
+        return False
+    try:
+        states = read_beginning(arguments.paths["power-states"])
+    except OSError:
+        return False  # A kernel that cannot sleep has no such file.
+    try:
+        masked = os.readlink(arguments.paths.get("sleep-target", "")) == os.devnull
+    except OSError:
+        masked = False
+    return bool(states.strip()) and not masked
 
 
 def _machine(arguments: Arguments) -> Machine:

@@ -20,6 +20,8 @@ class FeederRules(SmallValue):
     """How often it asks the API server itself when half of the lease is over; None: never."""
     machine: Machine
     drill: Drill | None = None
+    may_sleep: bool = False
+    """Somebody may suspend this machine, and its watchdog with it."""
 
 
 class Device(SmallValue):

@@ -11,7 +11,7 @@ import pytest
 from nodemend.agent.api_check import exit_codes
 from nodemend.agent.api_check.lease_report import CONTACT_AGE
 from nodemend.agent.api_check.publish import Publisher, Wanted
-from nodemend.agent.feeder.worth import SECOND, Worth
+from nodemend.agent.feeder.worth import SECOND, STOOD_DOWN, Worth
 from nodemend.agent.last_words.reset_record import ResetRecord
 from nodemend.agent.memory import Memory, Self
 from nodemend.agent.published import Conduct
@@ -38,6 +38,8 @@ class Server:
         self.lease: dict[str, Any] | None = None
         self.pods: list[dict[str, Any]] = [self.pod()]
         self.node = True
+        self.installed = True
+        self.readable = True
         self.token = token()
         self.asked: list[str] = []
         self.before_write: Callable[[], None] = lambda: None
@@ -69,6 +71,10 @@ class Server:
                 return self._told(200, {"items": self.pods})
             case "POST", "token":
                 return self._told(201, {"status": {"token": self.token}})
+            case "GET", "nodemend.io":
+                return self._told(200 if self.installed else 404, {})
+            case "GET", _ if not self.readable and "/leases/" in path:
+                return self._told(403, {"kind": "Status", "reason": "Forbidden"})
             case "GET", _ if "/nodes/" in path:
                 return self._told(200 if self.node else 404, {})
             case "GET", _:
@@ -179,16 +185,6 @@ def test_a_gate_that_stays_closed_answers_the_marker_and_answers_again_when_a_la
     server.put(json.loads(msgspec.json.encode(server.report)), marker="boot-1", epoch=9)
     assert published(server) == (exit_codes.MARKED_FOR_ANOTHER_BOOT, "")
     assert server.report.answers == 9
-
-
-@pytest.mark.attack("K1")
-def test_a_gate_that_has_opened_in_this_boot_answers_nobody() -> None:
-    server = Server()
-    server.put(EARLIER, marker="boot-1", epoch=7)
-
-    published(server, Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00", opened=True))
-
-    assert (server.report.boot_id, server.report.answers) == ("boot-2", None)
 
 
 def test_a_marker_that_is_written_first_is_met_and_kept() -> None:
@@ -318,3 +314,54 @@ def test_who_always_comes_second_gives_up_for_now() -> None:
 
     code, why = Publisher(WANTED, server.as_node, busy).publish()
     assert (code, why) == (exit_codes.FAILED, "somebody else writes the Lease all the time")
+
+
+STOOD_DOWN_REPORT = {**EARLIER, "watchdog": {"class": "unsupported", "why": STOOD_DOWN}}
+
+
+@pytest.mark.attack("V10")
+def test_where_the_agent_stood_down_and_none_is_there_any_more_that_is_told() -> None:
+    server = Server()
+    server.pods = []
+    server.put(STOOD_DOWN_REPORT)
+    assert published(server) == (exit_codes.STOOD_DOWN, "")
+    assert "agent: PATCH" not in server.asked
+
+
+@pytest.mark.attack("V10")
+@pytest.mark.parametrize(
+    "report",
+    [
+        EARLIER,
+        {**EARLIER, "watchdog": {"class": "unsupported", "why": "a virtual machine"}},
+        {**EARLIER, "watchdog": {"class": "hardware", "why": STOOD_DOWN}},
+        {**EARLIER, "watchdog": "unsupported"},
+    ],
+)
+def test_an_agent_that_said_anything_else_has_not_stood_down(report: dict[str, Any]) -> None:
+    server = Server()
+    server.pods = []
+    server.put(report)
+    assert published(server)[0] == exit_codes.FAILED
+
+
+@pytest.mark.attack("V10")
+def test_a_marker_stands_above_that() -> None:
+    for boot, code in (("boot-1", exit_codes.MARKED_FOR_ANOTHER_BOOT), ("boot-2", exit_codes.MARKED)):
+        server = Server()
+        server.pods = []
+        server.put(STOOD_DOWN_REPORT, marker=boot)
+        assert published(server)[0] == code
+
+
+@pytest.mark.attack("V10")
+def test_a_refusal_in_a_cluster_without_our_kinds_is_that_of_an_uninstalled_nodemend() -> None:
+    server = Server()
+    server.put(EARLIER, marker="boot-1")
+    server.readable = False
+    assert published(server)[0] == exit_codes.FAILED
+    server.installed = False
+    assert published(server) == (exit_codes.UNINSTALLED, "")
+    # What can be read counts for more.
+    server.readable = True
+    assert published(server)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT

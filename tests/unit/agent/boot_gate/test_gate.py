@@ -5,6 +5,7 @@ import pytest
 from nodemend.agent.api_check import exit_codes
 from nodemend.agent.boot_gate.gate import (
     FORGET,
+    Asked,
     AskNow,
     Closed,
     Go,
@@ -55,7 +56,7 @@ def test_it_opens_after_a_look_without_any_marker(code: int, opens: bool) -> Non
 
 
 def test_without_a_node_it_opens_and_says_that_nothing_was_published() -> None:
-    assert judge_look(exit_codes.NO_NODE) == Go(guarded=False)
+    assert judge_look(exit_codes.NO_NODE) == Go("there is no such Node")
 
 
 @pytest.mark.parametrize("code", [exit_codes.CLEAN, exit_codes.ABSENT, exit_codes.NO_NODE])
@@ -83,3 +84,49 @@ def test_who_waits_is_told_what_else_stands_in_the_way_first() -> None:
     assert judge(Closed("waiting"), exit_codes.CLEAN, "three resets") == Closed("waiting")
     assert judge(AskNow(), exit_codes.MARKED, "three resets") == judge_look(exit_codes.MARKED)
     assert judge(AskNow(), exit_codes.FAILED, "three resets") == judge_look(exit_codes.FAILED)
+
+
+WAITS = Closed("the feeder is waiting: 401")
+PERSON, FIRST = Asked(by_person=True), Asked(first_boot=True)
+MARKS = (exit_codes.MARKED, exit_codes.MARKED_FOR_DRILL, exit_codes.MARKED_FOR_ANOTHER_BOOT)
+
+
+@pytest.mark.attack("V5")
+@pytest.mark.parametrize("asked", [PERSON, FIRST])
+def test_without_a_look_it_opens_unguarded_for_a_person_and_for_a_machine_that_was_no_node_yet(
+    asked: Asked,
+) -> None:
+    assert judge(WAITS, exit_codes.FAILED) == WAITS
+    found = judge(WAITS, exit_codes.FAILED, asked=asked)
+    assert isinstance(found, Go)
+    assert found.unguarded
+
+
+@pytest.mark.attack("V5", "V10")
+@pytest.mark.parametrize("asked", [PERSON, FIRST, Asked()])
+@pytest.mark.parametrize("mark", MARKS)
+def test_nobody_opens_it_under_a_marker(asked: Asked, mark: int) -> None:
+    for feeder in (WAITS, AskNow()):
+        assert judge(feeder, mark, asked=asked) == judge_look(mark)
+        assert isinstance(judge(feeder, mark, "three resets", asked), Closed)
+
+
+@pytest.mark.attack("V10")
+@pytest.mark.parametrize("code", [exit_codes.STOOD_DOWN, exit_codes.UNINSTALLED])
+def test_it_opens_unguarded_where_nobody_relies_on_it_any_more(code: int) -> None:
+    for feeder in (WAITS, AskNow()):
+        found = judge(feeder, code)
+        assert isinstance(found, Go)
+        assert found.unguarded
+
+
+def test_a_person_who_opens_it_with_a_clean_look_has_a_guarded_boot() -> None:
+    assert judge(AskNow(), exit_codes.CLEAN, asked=PERSON) == Go()
+    assert judge(AskNow(), exit_codes.CLEAN, "three resets", PERSON) == Go()
+
+
+def test_where_others_may_know_that_it_is_held_back_opening_takes_a_look_that_tells_otherwise() -> None:
+    """A marker for the boot before is enough then to release its pods."""
+    assert judge(WAITS, exit_codes.FAILED, "three resets", PERSON) == WAITS
+    assert isinstance(judge(AskNow(), exit_codes.FAILED, "three resets", PERSON), Closed)
+    assert isinstance(judge(AskNow(), exit_codes.FAILED, "three resets", FIRST), Closed)

@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 
 from nodemend.agent.boot_gate.gate_shell import run
-from nodemend.agent.feeder.record_shell import read_gate, write_record
+from nodemend.agent.feeder.record_shell import has_opened, read_gate, write_record
 from nodemend.agent.feeder.records import format_gate
 from nodemend.agent.last_words.folder_shell import ResetFolder, read_reset
 from nodemend.agent.last_words.reset_record import ResetRecord
 
 HOUR = 3600
+
+
+class StillClosedError(Exception):
+    """After a few looks."""
 
 
 class Host:
@@ -37,6 +41,19 @@ class Host:
         self.slept += 1
         for number in range(9):
             self.resets.forget(f"boot-{number}")
+
+    def run(self) -> int:
+        """With a check that does what its file says; a gate that is still closed after a few looks raises."""
+        names = ("status", "record", "resets", "certificate", "opened-before", "open-now", "cmdline")
+        words = [f"--{name}={self.folder / name}" for name in names]
+        looks = iter(range(3))
+
+        def sleep(_seconds: float) -> None:
+            if next(looks, None) is None:
+                raise StillClosedError
+
+        check = ["/bin/sh", str(self.folder / "check")]
+        return run([*words, f"--boot-id={self.folder / 'boot'}", "--", *check], sleep)
 
     def starts(self) -> list[str]:
         """With which words each check was made, until the gate has opened."""
@@ -84,12 +101,75 @@ def test_the_kernels_command_line_may_say_that_somebody_has_looked(host: Host) -
     assert host.starts() == ["--last-reset FILE"]
 
 
-def test_a_gate_that_has_opened_in_this_boot_holds_nothing_back_any_more(host: Host) -> None:
-    """Kubelet may run pods by now: to publish that it is held back would be false."""
+@pytest.mark.attack("V6")
+@pytest.mark.parametrize("published", [True, False])
+def test_a_gate_that_has_opened_in_this_boot_lets_kubelet_start_whatever_is_the_matter(
+    host: Host, published: bool
+) -> None:
+    """Its unit may be started anew, with the feeder down and the API server away."""
     host.had_resets(900, 600, 300)
-    write_record(str(host.folder / "record"), format_gate("boot-9", published=False))
+    (host.folder / "status").unlink()
+    record = format_gate("boot-9", published=published)
+    write_record(str(host.folder / "record"), record)
+    (host.folder / "check").write_text("exit 1")
+    assert host.run() == 0
+    assert (host.folder / "record").read_bytes() == record
+    assert not (host.folder / "asked").exists()
 
-    assert host.starts() == ["--opened --last-reset FILE"]
+
+@pytest.mark.attack("V6")
+def test_one_that_opened_in_the_boot_before_has_not_opened_in_this_one(host: Host) -> None:
+    write_record(str(host.folder / "record"), format_gate("boot-8", published=True))
+    assert host.starts() == ["--last-reset FILE"]
+
+
+@pytest.mark.attack("V5")
+def test_the_first_boot_of_a_machine_opens_unguarded_and_a_later_one_does_not(host: Host) -> None:
+    (host.folder / "check").write_text("exit 1")
+    assert host.run() == 0
+    assert not read_gate(str(host.folder / "record"), "boot-9")
+    assert has_opened(str(host.folder / "record"), "boot-9")
+
+    (host.folder / "record").unlink()
+    (host.folder / "certificate").write_text("")
+    (host.folder / "check").write_text("exit 0")
+    assert host.run() == 0
+    assert read_gate(str(host.folder / "record"), "boot-9")
+
+    (host.folder / "record").unlink()
+    (host.folder / "certificate").unlink()
+    (host.folder / "check").write_text("exit 1")
+    with pytest.raises(StillClosedError):
+        host.run()
+
+
+@pytest.mark.attack("V5")
+def test_a_person_opens_it_by_the_kernels_command_line_or_by_a_file(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (host.folder / "certificate").write_text("expired")
+    (host.folder / "check").write_text("exit 1")
+    with pytest.raises(StillClosedError):
+        host.run()
+    assert "touch /run/nodemend/open-gate, or boot once with nodemend.gate=open" in capsys.readouterr().err
+    (host.folder / "cmdline").write_text("quiet nodemend.gate=open")
+    assert host.run() == 0
+
+    (host.folder / "record").unlink()
+    (host.folder / "cmdline").write_text("quiet nodemend.gate=opened")
+    with pytest.raises(StillClosedError):
+        host.run()
+    (host.folder / "open-now").write_text("")
+    assert host.run() == 0
+    assert not read_gate(str(host.folder / "record"), "boot-9")
+
+
+@pytest.mark.attack("V10")
+def test_that_nothing_is_installed_is_believed_after_a_while(host: Host) -> None:
+    (host.folder / "certificate").write_text("")
+    (host.folder / "check").write_text("exit 9")
+    with pytest.raises(StillClosedError):
+        host.run()
 
 
 def test_a_clock_that_was_set_back_hides_no_reset(host: Host) -> None:
