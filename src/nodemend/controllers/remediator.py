@@ -25,6 +25,7 @@ from nodemend.controllers.remediating.locks import LockSweep
 from nodemend.controllers.remediating.node_claims import NodeClaims
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.controllers.self_remediation.controller import SelfController, SelfRecorder, SelfWay
+from nodemend.decide.remediation_life import Tenure
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
 from nodemend.kube.object_cache import Change, ObjectCache
@@ -166,16 +167,17 @@ class Remediator:
         namespace = self._election.lease.namespace
         at_work = AtWork(reader, self_fencing=self._powers.self_fencing)
         around = Surroundings(reader, at_work)
-        by_hand = ManualWay(reader, around, epoch=leadership.epoch, system_namespace=namespace)
+        tenure = Tenure(leadership.epoch, leadership.remembers_from, leadership.remembers_since)
+        by_hand = ManualWay(reader, around, tenure=tenure, system_namespace=namespace)
         by_power = PowerWay(
             reader,
             around,
             self._claims,
-            epoch=leadership.epoch,
+            tenure=tenure,
             system_namespace=namespace,
             may_delete_nodes=self._powers.node_deletion,
         )
-        by_itself = SelfWay(reader, around, epoch=leadership.epoch, system_namespace=namespace)
+        by_itself = SelfWay(reader, around, tenure=tenure, system_namespace=namespace)
         manual = ManualController(by_hand, reader, client, self._observers.manual, at_work)
         power = PowerController(by_power, reader, client, self._observers.power, at_work)
         fencing = SelfController(by_itself, reader, client, self._observers.fencing, at_work)

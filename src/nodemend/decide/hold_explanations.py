@@ -14,6 +14,7 @@ from nodemend.decide.holds import (
     CreationRefused,
     Deposed,
     EvidenceForOther,
+    EvidenceFromBefore,
     HoldReason,
     KubeletSpeaks,
     NodeReady,
@@ -25,6 +26,7 @@ from nodemend.decide.holds import (
     WordContradicted,
     WordExpired,
     WordForOther,
+    WordFromBefore,
     WordOutlived,
     WordUndated,
     WorkloadsLeaving,
@@ -34,9 +36,24 @@ from nodemend.decide.host_explanations import explain_host
 
 def explain(reason: HoldReason) -> Explanation:
     match reason:
-        case NoWord() | WordForOther() | WordOutlived() | WordExpired() | WordUndated() | WordContradicted():
+        case (
+            NoWord()
+            | WordForOther()
+            | WordFromBefore()
+            | WordOutlived()
+            | WordExpired()
+            | WordUndated()
+            | WordContradicted()
+        ):
             return _explain_word(reason)
-        case ViewStale() | CannotRead() | CreationRefused() | Deposed() | EvidenceForOther():
+        case (
+            ViewStale()
+            | CannotRead()
+            | CreationRefused()
+            | Deposed()
+            | EvidenceForOther()
+            | EvidenceFromBefore()
+        ):
             return _explain_sight(reason)
         case (
             NoKubeletLease()
@@ -57,7 +74,13 @@ def explain(reason: HoldReason) -> Explanation:
 
 
 def _explain_word(
-    reason: NoWord | WordForOther | WordOutlived | WordExpired | WordUndated | WordContradicted,
+    reason: NoWord
+    | WordForOther
+    | WordFromBefore
+    | WordOutlived
+    | WordExpired
+    | WordUndated
+    | WordContradicted,
 ) -> Explanation:
     again = "Take it back with `kubectl mend confirm NODE --withdraw`, look again, and confirm again."
     match reason:
@@ -68,6 +91,12 @@ def _explain_word(
             )
         case WordForOther(what, said, actual):
             return Explanation(f"The word given names {what} {said}, but this is {actual}.", again)
+        case WordFromBefore(age, remembered):
+            return Explanation(
+                f"The word is {age:.0f} s old, and this remediator has watched for {remembered:.0f} s: etcd "
+                "may have been restored from a backup since the word was given.",
+                again,
+            )
         case WordOutlived(said, actual):
             return Explanation(
                 f"The kubelet renewed its Lease at {actual}; whoever vouched had seen {said}. It is alive.",
@@ -87,7 +116,7 @@ def _explain_word(
 
 
 def _explain_sight(
-    reason: ViewStale | CannotRead | CreationRefused | Deposed | EvidenceForOther,
+    reason: ViewStale | CannotRead | CreationRefused | Deposed | EvidenceForOther | EvidenceFromBefore,
 ) -> Explanation:
     match reason:
         case ViewStale(age, limit):
@@ -103,6 +132,12 @@ def _explain_sight(
         case EvidenceForOther(what, said, actual):
             return Explanation(
                 f"The evidence names {what} {said}, but this is {actual}.", "It is gathered anew."
+            )
+        case EvidenceFromBefore(epoch, remembered):
+            return Explanation(
+                f"The evidence was recorded in leadership {epoch}, and this remediator has watched since "
+                f"{remembered}: etcd may have been restored from a backup in between.",
+                "It is gathered again.",
             )
         case CannotRead(what, why):
             return Explanation(f"Cannot read {what}: {why}.", "It goes on when the API server answers.")

@@ -86,6 +86,22 @@ class EvidenceForOther:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceFromBefore:
+    """It was recorded before this leader's process began to watch: etcd may have been restored since."""
+
+    epoch: int
+    remembered: int
+
+
+@dataclass(frozen=True, slots=True)
+class WordFromBefore:
+    """It was given before this leader's process began to watch: etcd may have been restored since."""
+
+    age: float
+    remembered: float
+
+
+@dataclass(frozen=True, slots=True)
 class WordOutlived:
     """The kubelet renewed its Lease after the person looked."""
 
@@ -157,6 +173,8 @@ HoldReason = (
     | NoWord
     | WordForOther
     | EvidenceForOther
+    | EvidenceFromBefore
+    | WordFromBefore
     | WordOutlived
     | WordExpired
     | WordUndated

@@ -13,10 +13,13 @@ from nodemend.decide.holds import (
     NoWord,
     WordExpired,
     WordForOther,
+    WordFromBefore,
     WordOutlived,
     WordUndated,
 )
 
+CLOCKS_DIFFER: Final = 10.0
+"""Seconds, by which the clocks of two API servers may differ."""
 GOOD_FOR: Final = 600.0
 """Seconds. After that the person's look at the machine is too old to rest a release on."""
 
@@ -29,11 +32,16 @@ class Believed:
 
 
 def weigh(
-    word: Confirmation | None, age: float | None, node: NodeFacts, lease: LeaseFacts
+    word: Confirmation | None,
+    age: float | None,
+    node: NodeFacts,
+    lease: LeaseFacts,
+    remembers_for: float,
 ) -> Believed | HoldReason:
     """Whether to believe that the boot which `node` reports has ended.
 
-    `age` is the larger of what the API server's clock and our own say; None when neither can tell.
+    `age` is the larger of what the API server's clock and our own say; None when neither can tell. A word
+    that is older than what the leader's process remembers may be out of a backup of etcd.
     """
     if word is None:
         return NoWord(node.name)
@@ -51,4 +59,6 @@ def weigh(
         return WordUndated()
     if age > GOOD_FOR:
         return WordExpired(age, GOOD_FOR)
+    if age + CLOCKS_DIFFER > remembers_for:
+        return WordFromBefore(age, remembers_for)
     return Believed(word)

@@ -59,6 +59,9 @@ class ManualFacts:
 
     remediation: ManualRemediation
     epoch: int
+    remembers_from: int
+    remembers_for: float
+    """Seconds for which the leader's process has watched."""
     node: Seen[NodeFacts]
     void_mark: str
     lease: Seen[LeaseFacts]
@@ -112,7 +115,9 @@ def _before_release(facts: ManualFacts, node: NodeFacts) -> Step:
         case Absent():
             return Hold(NoKubeletLease(node.name))
         case Present(lease):
-            believed = weigh(facts.remediation.spec.confirmation, facts.word_age, node, lease)
+            believed = weigh(
+                facts.remediation.spec.confirmation, facts.word_age, node, lease, facts.remembers_for
+            )
             recorded = facts.remediation.status.evidence
             if recorded is None and is_marked(facts):
                 return ClearVoidMark(node)

@@ -48,8 +48,8 @@ def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
 
 def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> ManualRemediationStatus:
     match step:
-        case Stamp():
-            return status.but(epoch=epoch)
+        case Stamp(forgets):
+            return status.but(epoch=epoch, last_renew_time="" if forgets else status.last_renew_time)
         case RecordTarget(node_uid, boot_id):
             return status.but(
                 node_uid=node_uid, boot_id=boot_id, last_renew_time="", phase=Phase.AWAITING_WORD

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from nodemend.decide.facts import Absent, NodeFacts, Present, Seen, Unreadable
+from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.holds import CannotRead, Hold
 from nodemend.decide.remediation_life import OUR_TAINT, LifeFacts, Remediation, Standing, is_marked, void
 from nodemend.decide.remediation_steps import ClearVoidMark, ForgetEvidence, Untaint, VoidOnNode
@@ -11,8 +11,6 @@ from nodemend.decide.remediation_steps import ClearVoidMark, ForgetEvidence, Unt
 class Releasing(Standing, Protocol):
     @property
     def node_uid(self) -> str: ...
-    @property
-    def released(self) -> bool: ...
 
 
 class ReleasingRemediation(Remediation, Protocol):
@@ -25,8 +23,6 @@ class EndingFacts(LifeFacts, Protocol):
 
     @property
     def remediation(self) -> ReleasingRemediation: ...
-    @property
-    def node(self) -> Seen[NodeFacts]: ...
 
 
 def leave_node(facts: EndingFacts) -> Untaint | VoidOnNode | ForgetEvidence | ClearVoidMark | Hold | None:

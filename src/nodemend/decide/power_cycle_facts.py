@@ -33,6 +33,7 @@ class PowerFacts:
 
     remediation: Metal3Remediation
     epoch: int
+    remembers_from: int
     node: Seen[NodeFacts]
     void_mark: str = ""
     belongings: NodeBackup | None = None

@@ -71,8 +71,9 @@ def _changed(
     status: Metal3RemediationStatus, step: StatusStep, epoch: int, now: str
 ) -> Metal3RemediationStatus:
     match step:
-        case Stamp():
-            return status.but(epoch=epoch)
+        case Stamp(forgets):
+            forgotten = _NOT_SEEN if forgets and status.evidence is None and not status.released else {}
+            return status.but(epoch=epoch, **forgotten)
         case RecordTarget(node, node_uid, boot_id, host):
             # What is seen off was not seen to go off under this boot: it may have begun since.
             return status.but(

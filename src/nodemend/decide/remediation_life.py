@@ -6,6 +6,10 @@
 Evidence that no longer stands is undone in this order: VoidOnNode, ForgetEvidence, ClearVoidMark. The first
 raises the Node's version, so that a release write still under way meets a conflict; only then may the second
 forget it.
+
+A leader believes what an earlier one recorded only where its own process has watched since before that one's
+term: else etcd may have been restored in between, and what a backup shows is no evidence. It forgets the rest
+before it stamps the remediation with its own epoch.
 """
 
 from dataclasses import dataclass
@@ -16,7 +20,15 @@ from nodemend.api.evidence import Evidence
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.decide.facts import Absent, NodeFacts, Present, Seen, Taint, Unreadable
 from nodemend.decide.guard_holds import OtherRemediation
-from nodemend.decide.holds import CannotRead, Deposed, Hold, HoldReason, TaintedByAnother, WorkloadsLeaving
+from nodemend.decide.holds import (
+    CannotRead,
+    Deposed,
+    EvidenceFromBefore,
+    Hold,
+    HoldReason,
+    TaintedByAnother,
+    WorkloadsLeaving,
+)
 from nodemend.decide.remediation_steps import (
     AddFinalizer,
     Done,
@@ -44,6 +56,17 @@ class HeldBy:
     orphaned: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Tenure:
+    """One leadership, and what its process remembers from before it."""
+
+    epoch: int
+    remembers_from: int
+    """Terms with a higher epoch began while this process watched."""
+    remembers_since: float
+    """When that began, by its monotonic clock."""
+
+
 class Standing(Protocol):
     """What every status of such a remediation tells."""
 
@@ -51,6 +74,8 @@ class Standing(Protocol):
     def epoch(self) -> int: ...
     @property
     def evidence(self) -> Evidence | None: ...
+    @property
+    def released(self) -> bool: ...
     @property
     def pods_left(self) -> int: ...
     @property
@@ -72,6 +97,10 @@ class LifeFacts(Protocol):
     @property
     def epoch(self) -> int: ...
     @property
+    def remembers_from(self) -> int: ...
+    @property
+    def node(self) -> Seen[NodeFacts]: ...
+    @property
     def void_mark(self) -> str: ...
     @property
     def lock(self) -> Seen[HeldBy]: ...
@@ -79,14 +108,38 @@ class LifeFacts(Protocol):
     def left(self) -> Seen[Left]: ...
 
 
-def begin(facts: LifeFacts) -> AddFinalizer | Stamp | Done | Hold | None:
+First = AddFinalizer | Untaint | VoidOnNode | ForgetEvidence | Stamp | Done | Hold
+
+
+def begin(facts: LifeFacts) -> First | None:
     """What comes before anything else; None when it is done."""
     metadata, status = facts.remediation.metadata, facts.remediation.status
     if keys.SAFE_END not in metadata.finalizers:
         return Done() if metadata.deleting else AddFinalizer()
     if status.epoch > facts.epoch:
         return Hold(Deposed(facts.epoch, status.epoch))
-    return Stamp() if status.epoch < facts.epoch else None
+    if status.epoch == facts.epoch:
+        return None
+    if status.epoch == 0 or status.epoch > facts.remembers_from:
+        return Stamp()
+    return _disown(facts) or Stamp(forgets=True)
+
+
+def _disown(facts: LifeFacts) -> Untaint | VoidOnNode | ForgetEvidence | Hold | None:
+    """Evidence that may be from before a restore of etcd is void, and so is a release that rests on it."""
+    status = facts.remediation.status
+    if status.evidence is None or status.released:
+        return None
+    match facts.node:
+        case Unreadable(why):
+            return Hold(CannotRead("the Node", why))
+        case Present(node) if node.uid == status.evidence.node_uid:
+            if OUR_TAINT in node.taints:
+                return Untaint(node, mark=mark_for(facts))
+            return void(facts, node, EvidenceFromBefore(status.epoch, facts.remembers_from))
+        case Present() | Absent():
+            # Nothing can be released on it any more.
+            return None
 
 
 def take_lock(facts: LifeFacts) -> TakeLock | Hold | None:

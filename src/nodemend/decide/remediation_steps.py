@@ -23,7 +23,12 @@ class AddFinalizer:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Write our epoch, so that the API server refuses all earlier leaders from here on."""
+    """Write our epoch, so that the API server refuses all earlier leaders from here on.
+
+    `forgets` what was gathered towards evidence in a leadership that this process does not remember.
+    """
+
+    forgets: bool = False
 
 
 @dataclass(frozen=True, slots=True)

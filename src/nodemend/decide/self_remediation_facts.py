@@ -26,6 +26,7 @@ class SelfFacts:
 
     remediation: SelfRemediation
     epoch: int
+    remembers_from: int
     node: Seen[NodeFacts]
     void_mark: str
     lease: Seen[LeaseFacts]

@@ -51,8 +51,9 @@ def tells(status: SelfRemediationStatus, hold: Hold) -> bool:
 
 def _changed(status: SelfRemediationStatus, step: StatusStep, epoch: int) -> SelfRemediationStatus:
     match step:
-        case Stamp():
-            return status.but(epoch=epoch)
+        case Stamp(forgets):
+            forgotten = {"marked": None, **_NOTHING_PROVEN} if forgets and status.evidence is None else {}
+            return status.but(epoch=epoch, **forgotten)
         case ReportLeft(left):
             return status.but(pods_left=left.pods, attachments_left=left.attachments)
         case MarkReleased():

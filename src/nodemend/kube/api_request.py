@@ -36,6 +36,8 @@ class Request:
     query: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     content: Content = Content.JSON
+    releases: bool = False
+    """It lets workloads start elsewhere. Nothing of this is sent."""
 
     @property
     def target(self) -> str:
@@ -167,6 +169,11 @@ def as_dry_run(request: Request) -> Request:
         options = {**msgspec.json.decode(request.body), "dryRun": ["All"]}
         return replace(request, body=msgspec.json.encode(options))
     return replace(request, query=(*request.query, ("dryRun", "All")))
+
+
+def as_release(request: Request) -> Request:
+    """The same write, marked as one that lets workloads start elsewhere."""
+    return replace(request, releases=True)
 
 
 def collection_path(resource: Resource, namespace: str = "") -> str:

@@ -40,8 +40,17 @@ It is the resourceVersion that the API server gave the claim. For Leases these a
 every write and never fall, also when the Lease is deleted and made again, edited by hand, or claimed by a
 request that arrives late. So every claim has a higher epoch than all claims before it, no two share one, and
 nobody has to remember the highest. leaseTransitions is raised as well, for people; it falls when somebody
-deletes the Lease, so nothing rests on it. (Should the store behind the API server be replaced by a younger
-one, epochs fall, and the API server refuses our writes to objects that carry a higher one: closed, not open.)
+deletes the Lease, so nothing rests on it.
+
+A restored etcd
+---------------
+After etcd was restored from a backup the Lease shows an older version than one that was seen before. Whoever
+leads then loses its term, and a record that names a candidate is no longer free for it to take: another
+process may have led since. A candidate reads the Lease more often than once in D, and nobody claims a
+restored Lease before D is over, so a candidate sees it. Each term knows from which version on its process has
+watched the Lease without a gap and without such a fall (`remembers_from`). An epoch above that is of a term
+after which etcd was not restored. Every version and every epoch in a restored etcd is at most the one that
+the Lease shows first.
 """
 
 from dataclasses import dataclass, replace
@@ -143,6 +152,10 @@ class Term:
     """Nothing is begun at or after this."""
     safe_until: float
     """From here on somebody else may lead."""
+    remembers_from: int
+    """The revision from which on this process has watched the Lease."""
+    remembers_since: float
+    """When that was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +164,16 @@ class _Sighting:
 
     record: Record
     since: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What the Lease has shown, from the first version on that was seen since it was last lost sight of."""
+
+    first: Record
+    since: float
+    newest: Record
+    asked_at: float
 
 
 class LeaderLease:
@@ -163,6 +186,9 @@ class LeaderLease:
         self._timing = timing
         self._term: Term | None = None
         self._sighting: _Sighting | None = None
+        self._memory: _Memory | None = None
+        self._restored = ""
+        """The version that the Lease had when it was last seen to have gone back."""
         self._pending: Command = Leave()
         self._asked_at = 0.0
         self._renewal_due = 0.0
@@ -174,6 +200,11 @@ class LeaderLease:
         return self._term
 
     def step(self, event: Event, now: float) -> Command:
+        went_back = self._remember(event, now)
+        if went_back and self._term is not None:
+            self._asked_at = now
+            self._pending = self._lose("the Lease went back: etcd was restored from a backup")
+            return self._pending
         command = self._choose(event, now)
         if not isinstance(command, Wait):
             self._asked_at = now
@@ -190,6 +221,21 @@ class LeaderLease:
         if self._term is not None:
             return self._lead(self._term, event, now)
         return self._campaign(event, now)
+
+    def _remember(self, event: Event, now: float) -> bool:
+        """Whether the Lease shows an older version than before."""
+        if isinstance(event, Missing):
+            self._memory = None
+        if not isinstance(event, Found):
+            return False
+        record, memory = event.record, self._memory
+        went_back = memory is not None and record.revision < memory.newest.revision
+        if memory is None or went_back or now - memory.asked_at >= self._timing.lease_duration:
+            memory = _Memory(record, now, record, self._asked_at)
+        self._memory = replace(memory, newest=record, asked_at=self._asked_at)
+        if went_back:
+            self._restored = record.version
+        return went_back
 
     # Candidate.
 
@@ -216,7 +262,7 @@ class LeaderLease:
     def _consider(self, record: Record, now: float) -> Command:
         if isinstance(self._pending, Claim):
             return self._take_office(self._pending.record, record, now)
-        if record.holder == self._identity:
+        if record.holder == self._identity and record.version != self._restored:
             # Ours from a claim or a term that is over; nobody has it since, or the claim will be refused.
             return self._claim(record, now)
         if self._sighting is None or not _same(self._sighting.record, record):
@@ -293,6 +339,8 @@ class LeaderLease:
             sent_at=sent_at,
             ends_at=sent_at + self._timing.renew_deadline,
             safe_until=sent_at + self._timing.untaken_for,
+            remembers_from=self._memory.first.revision if self._memory else record.revision,
+            remembers_since=self._memory.since if self._memory else sent_at,
         )
 
     def _rest(self, term: Term) -> Wait:

@@ -40,11 +40,24 @@ class ElectionSettings:
 class Leadership:
     """One term. It grows with each renewal, and ends by itself when renewals stay away."""
 
-    __slots__ = ("_ends_at", "_safe_until", "epoch", "identity")
+    __slots__ = (
+        "_ends_at",
+        "_safe_until",
+        "_sent_at",
+        "_wake",
+        "epoch",
+        "identity",
+        "remembers_from",
+        "remembers_since",
+    )
 
-    def __init__(self, term: lease.Term, identity: str) -> None:
+    def __init__(self, term: lease.Term, identity: str, wake: Callable[[], None]) -> None:
+        """`wake` makes the next renewal come at once."""
         self.epoch = term.epoch
         self.identity = identity
+        self.remembers_from = term.remembers_from
+        self.remembers_since = term.remembers_since
+        self._wake = wake
         self.extend(term)
 
     @property
@@ -61,9 +74,16 @@ class Leadership:
         """Whether something that takes `needing` seconds would end within the term as it stands."""
         return now + needing < self._ends_at
 
+    def renewed_since(self, moment: float) -> bool:
+        """Whether a renewal that was sent at or after this moment was acknowledged."""
+        return self._sent_at >= moment
+
+    def renew_now(self) -> None:
+        self._wake()
+
     def extend(self, term: lease.Term) -> None:
         """For the loop alone: the Lease was renewed."""
-        self._ends_at, self._safe_until = term.ends_at, term.safe_until
+        self._ends_at, self._safe_until, self._sent_at = term.ends_at, term.safe_until, term.sent_at
 
     def end(self) -> None:
         """For the loop alone: over, whatever was promised."""
@@ -184,7 +204,7 @@ class _Campaign:
             self._observer.renewed(left)
 
     def _begin(self, term: lease.Term) -> None:
-        self._leadership = Leadership(term, self._identity)
+        self._leadership = Leadership(term, self._identity, self._wake.set)
         self._observer.began(term.epoch)
         self._task = self._runtime.spawn(self._run_work(self._leadership), f"lead in epoch {term.epoch}")
 

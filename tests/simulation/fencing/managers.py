@@ -237,6 +237,7 @@ class Manager(Process):
         return SelfFacts(
             remediation=_object(seen.node, seen.kept),
             epoch=0,
+            remembers_from=0,
             node=Present(kube.facts(seen.node, seen.read_at)),
             void_mark=kube.void_mark,
             lease=Present(LeaseFacts(renewed, GRACE, silent_for)),

@@ -105,6 +105,7 @@ def facts(about: SelfRemediation, **changes: Any) -> SelfFacts:
     usual = SelfFacts(
         remediation=about,
         epoch=7,
+        remembers_from=0,
         node=Present(SILENT_NODE),
         void_mark="",
         lease=Present(SILENT_LEASE),

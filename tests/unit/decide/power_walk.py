@@ -131,6 +131,7 @@ class World:
         return PowerFacts(
             remediation=about.but(metadata=metadata),
             epoch=self.epoch,
+            remembers_from=0,
             node=Present(self.node) if self.node else Absent(),
             void_mark=self.mark,
             belongings=self.has if self.node else None,

@@ -95,6 +95,7 @@ def facts(
     usual = PowerFacts(
         remediation=about,
         epoch=7,
+        remembers_from=0,
         node=Present(SILENT_NODE),
         lease=Present(SILENT_LEASE),
         lock=Present(HeldBy(ours=True, holder="Metal3Remediation metal3/n1")),

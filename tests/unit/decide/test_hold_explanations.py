@@ -87,6 +87,20 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         holds.WordOutlived("12:00", "12:05"),
         "The kubelet renewed its Lease at 12:05; whoever vouched had seen 12:00. It is alive.",
     ),
+    (
+        holds.WordFromBefore(40.0, 12.0),
+        (
+            "The word is 40 s old, and this remediator has watched for 12 s: etcd may have been restored from"
+            " a backup since the word was given."
+        ),
+    ),
+    (
+        holds.EvidenceFromBefore(70, 90),
+        (
+            "The evidence was recorded in leadership 70, and this remediator has watched since 90: etcd may"
+            " have been restored from a backup in between."
+        ),
+    ),
     (holds.WordExpired(700, 600), "The word is 700 s old; it is good for 600 s."),
     (holds.WordUndated(), "The API server does not tell when the word was given."),
     (holds.NodeReady("n1"), "Node n1 reports Ready: its kubelet is at work."),

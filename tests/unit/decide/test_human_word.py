@@ -11,13 +11,15 @@ from nodemend.decide.holds import HoldReason
 from nodemend.decide.human_word import Believed, weigh
 from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE, WORD
 
+DAY = 86_400.0
+
 
 def test_a_word_for_this_silent_boot_is_believed() -> None:
-    assert weigh(WORD, 5.0, SILENT_NODE, SILENT_LEASE) == Believed(WORD)
+    assert weigh(WORD, 5.0, SILENT_NODE, SILENT_LEASE, DAY) == Believed(WORD)
 
 
 def test_without_a_word_nothing_is() -> None:
-    assert weigh(None, None, SILENT_NODE, SILENT_LEASE) == holds.NoWord("n1")
+    assert weigh(None, None, SILENT_NODE, SILENT_LEASE, DAY) == holds.NoWord("n1")
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,7 @@ def test_without_a_word_nothing_is() -> None:
     ],
 )
 def test_it_is_good_for_ten_minutes(age: float | None, expected: Believed | HoldReason) -> None:
-    assert weigh(WORD, age, SILENT_NODE, SILENT_LEASE) == expected
+    assert weigh(WORD, age, SILENT_NODE, SILENT_LEASE, DAY) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,14 +48,22 @@ def test_it_is_good_for_ten_minutes(age: float | None, expected: Believed | Hold
 def test_it_is_not_believed_against_the_facts(
     node: NodeFacts, lease: LeaseFacts, expected: HoldReason
 ) -> None:
-    assert weigh(WORD, 5.0, node, lease) == expected
+    assert weigh(WORD, 5.0, node, lease, DAY) == expected
 
 
 @pytest.mark.parametrize("ready", [ConditionStatus.FALSE, ConditionStatus.UNKNOWN])
 def test_any_node_that_is_not_ready_may_be_vouched_for(ready: ConditionStatus) -> None:
-    assert weigh(WORD, 5.0, replace(SILENT_NODE, ready=ready), SILENT_LEASE) == Believed(WORD)
+    assert weigh(WORD, 5.0, replace(SILENT_NODE, ready=ready), SILENT_LEASE, DAY) == Believed(WORD)
 
 
 @pytest.mark.parametrize(("unchanged_for", "silent"), [(39.9, False), (40.0, True), (40.1, True)])
 def test_silence_is_a_whole_lease_without_a_sign(unchanged_for: float, silent: bool) -> None:
     assert LeaseFacts("12:00:00", 40.0, unchanged_for).silent is silent
+
+
+@pytest.mark.attack("K1")
+@pytest.mark.parametrize("remembers_for", [0.0, 5.0, 14.9])
+def test_a_word_from_before_the_leader_watched_may_be_out_of_a_backup(remembers_for: float) -> None:
+    believed = weigh(WORD, 5.0, SILENT_NODE, SILENT_LEASE, remembers_for)
+
+    assert believed == holds.WordFromBefore(5.0, remembers_for)

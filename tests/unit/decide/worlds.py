@@ -81,6 +81,8 @@ def facts(about: ManualRemediation, **changes: Any) -> ManualFacts:
     usual = ManualFacts(
         remediation=about,
         epoch=7,
+        remembers_from=0,
+        remembers_for=86_400.0,
         node=Present(SILENT_NODE),
         void_mark="",
         lease=Present(SILENT_LEASE),

@@ -340,6 +340,65 @@ def test_after_the_work_has_stopped_it_campaigns_again_with_a_higher_epoch() -> 
     assert machine.term.epoch == 70
 
 
+# A restored etcd
+
+
+@pytest.mark.attack("K1")
+def test_a_leader_whose_lease_went_back_loses_its_term_though_it_is_still_named() -> None:
+    machine = leader()
+    play(machine, (Waited(), 102.0), (Found(version(55)), 102.1), (Waited(), 104.0), (Outdated(), 104.1))
+
+    stopped = machine.step(Found(version(48)), 104.2)
+
+    assert isinstance(stopped, StopWork)
+    assert "etcd was restored" in stopped.why
+    assert machine.term is None
+
+
+@pytest.mark.attack("K1")
+def test_a_restored_record_that_names_it_is_watched_like_anybody_elses() -> None:
+    """Another process may have led since, and may not know yet that its claim is lost."""
+    machine = candidate()
+    play(machine, (Found(replace(OTHERS, version="60")), 1.0), (Waited(), 3.0))
+
+    assert isinstance(machine.step(Found(OURS), 3.1), Wait)
+    assert isinstance(play(machine, (Waited(), 5.0), (Found(OURS), 5.1)), Wait)
+    claimed = play(machine, (Waited(), 18.2), (Found(OURS), 18.3))
+    assert claimed == Claim(OURS, 21.3)
+    machine.step(Found(version(61)), 18.4)
+    assert machine.term is not None
+    assert (machine.term.epoch, machine.term.remembers_from, machine.term.remembers_since) == (61, 50, 3.1)
+
+
+@pytest.mark.attack("K1")
+@pytest.mark.parametrize(
+    ("looks", "remembers_from"),
+    [
+        ([(40, 1.0), (40, 9.0), (40, 17.0)], 40),
+        ([(38, 1.0), (40, 9.0), (40, 25.0)], 40),
+        ([(30, 1.0), (38, 9.0), (40, 17.0), (40, 25.0), (40, 33.0)], 30),
+    ],
+    ids=["from the first look on", "not across a gap", "across terms of others"],
+)
+def test_a_term_knows_from_where_on_its_process_has_watched(
+    looks: list[tuple[int, float]], remembers_from: int
+) -> None:
+    machine = candidate()
+    command: Command = Leave()
+    for number, at in looks:
+        machine.step(Waited(), at)
+        command = machine.step(Found(replace(OTHERS, version=str(number))), at)
+    while not isinstance(command, Claim):
+        at += 5.0
+        machine.step(Waited(), at)
+        command = machine.step(Found(replace(OTHERS, version="40")), at)
+
+    machine.step(Found(version(70)), at + 0.1)
+
+    assert machine.term is not None
+    assert machine.term.remembers_from == remembers_from
+
+
 # Leaving
 
 

@@ -1,17 +1,17 @@
 """Writes pass only inside a term; reads always."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from nodemend.api.group_versions import NODE
 from nodemend.kube.api_reply import Answer, Reply
-from nodemend.kube.api_request import EVERYTHING, Precondition, Request, delete, get, watch
+from nodemend.kube.api_request import EVERYTHING, Precondition, Request, as_release, delete, get, watch
 from nodemend.kube.leader_lease import Term
 from nodemend.kube.leader_loop import Leadership
 from nodemend.kube.leader_record import Record
 from nodemend.kube.ports import Stream
-from nodemend.kube.write_gate import NOT_LEADING, WriteGate
+from nodemend.kube.write_gate import NOT_CONFIRMED, NOT_LEADING, WriteGate
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 
@@ -42,20 +42,35 @@ class World:
         self.process = SimulatedProcess(self.scheduler, "a", HostClock(started_at=100.0))
         self.wire = Wire()
         record = Record(uid="u", version="5", holder="a", seconds=15, transitions=1)
-        term = Term(epoch=5, record=record, sent_at=100.0, ends_at=110.0, safe_until=114.7)
-        self.leadership = Leadership(term, "a")
+        self.term = Term(
+            epoch=5,
+            record=record,
+            sent_at=99.0,
+            ends_at=110.0,
+            safe_until=114.7,
+            remembers_from=3,
+            remembers_since=90.0,
+        )
+        self.asked_to_renew: list[float] = []
+        self.leadership = Leadership(
+            self.term, "a", lambda: self.asked_to_renew.append(self.process.monotonic())
+        )
         self.gate = WriteGate(self.process, self.wire, self.leadership)
 
     def at(self, clock: float) -> None:
         self.scheduler.run(clock - 100.0)
 
-    def send(self, request: Request, deadline: float) -> Reply:
+    def begin(self, request: Request, deadline: float) -> list[Reply]:
         replies: list[Reply] = []
 
         async def main() -> None:
             replies.append(await self.gate.send(request, deadline))
 
         self.process.spawn(main(), "main")
+        return replies
+
+    def send(self, request: Request, deadline: float) -> Reply:
+        replies = self.begin(request, deadline)
         self.scheduler.run(self.scheduler.now)
         return replies[0]
 
@@ -138,3 +153,37 @@ def test_streams_are_gated_by_the_same_rule() -> None:
 
     assert replies == [NOT_LEADING, DONE]
     assert world.wire.sent == [(stream, 205.0)]
+
+
+RELEASE = as_release(WRITE)
+
+
+@pytest.mark.attack("K1")
+def test_a_release_is_sent_only_after_the_lease_was_renewed_once_more() -> None:
+    world = World()
+    replies = world.begin(RELEASE, 105.0)
+
+    world.at(101.0)
+    assert (replies, world.wire.sent) == ([], [])
+    assert world.asked_to_renew == [100.0]
+    world.leadership.extend(replace(world.term, sent_at=99.9, ends_at=111.0))
+    world.at(102.0)
+    assert (replies, world.wire.sent) == ([], [])
+
+    world.leadership.extend(replace(world.term, sent_at=100.0, ends_at=111.0))
+    world.at(102.1)
+    assert (replies, world.wire.sent) == ([DONE], [(RELEASE, 105.0)])
+
+
+@pytest.mark.attack("K1")
+@pytest.mark.parametrize("lost", [True, False], ids=["the term is over", "no answer"])
+def test_a_release_is_not_sent_where_the_lease_cannot_be_renewed(lost: bool) -> None:
+    """There is no such version any more: etcd was restored."""
+    world = World()
+    replies = world.begin(RELEASE, 105.0)
+    if lost:
+        world.leadership.end()
+
+    world.at(106.0)
+
+    assert (replies, world.wire.sent) == ([NOT_CONFIRMED], [])

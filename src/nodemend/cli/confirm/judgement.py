@@ -1,6 +1,7 @@
 """Whether a word would be believed, by the code that weighs it. Pure."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from nodemend.api.lease import Lease
@@ -54,7 +55,7 @@ def weigh_word(facts: ConfirmFacts, reason: str) -> Confirmation | Refusal:
             )
             if not word.last_renew_time:
                 return _refuse_early(facts, lease)
-            believed = weigh(word, 0.0, node_facts(seen), _lease_facts(facts, lease))
+            believed = weigh(word, 0.0, node_facts(seen), _lease_facts(facts, lease), inf)
             if isinstance(believed, Believed):
                 return word
             return Refusal(_say(believed), f"look at the machine again; {look} tells more.")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import inf
 from typing import TypeVar
 
 from nodemend.api import keys
@@ -37,6 +38,7 @@ from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
 from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.node_health import ConditionSeen
+from nodemend.decide.remediation_life import Tenure
 from nodemend.decide.remediation_steps import Left
 from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
 from nodemend.kube.projection import whole
@@ -138,7 +140,7 @@ async def _open(cluster: Cluster, remediation: ManualRemediation) -> ManualFacts
     around = Surroundings(cluster.reader, AtWork(cluster.reader))
     gatherer = Gatherer(cluster.reader, around, cluster.system_namespace)
     status = remediation.status
-    gathered = await gatherer.gather(remediation, cluster.now.timestamp(), status.epoch)
+    gathered = await gatherer.gather(remediation, cluster.now.timestamp(), Tenure(status.epoch, 0, -inf))
     facts = gathered.facts
     if isinstance(facts.lease, Present):
         facts = replace(facts, lease=Present(lease_by_writing(facts.lease.value, cluster.now)))

@@ -1,6 +1,7 @@
 """The questions that stand between a sick node and its healing, answered in order."""
 
 from collections.abc import Iterator
+from math import inf
 from typing import Final, assert_never, get_args
 
 from nodemend.api import keys
@@ -59,6 +60,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     holds.WordForOther: "vouched",
     holds.WordOutlived: "vouched",
     holds.WordExpired: "vouched",
+    holds.WordFromBefore: "vouched",
     holds.WordUndated: "vouched",
     holds.WorkloadsLeaving: "released",
     holds.TaintedByAnother: "released",
@@ -68,6 +70,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     **dict.fromkeys((*get_args(HostHold), *get_args(Capm3Hold), *get_args(FencingHold)), ""),
     # What cannot be seen or is not ours answers none of them.
     holds.EvidenceForOther: "",
+    holds.EvidenceFromBefore: "",
     holds.ViewStale: "",
     holds.CannotRead: "",
     holds.CreationRefused: "",
@@ -209,7 +212,7 @@ def _vouched(facts: ManualFacts) -> tuple[Answer, str]:
         return Answer.YES, f"{evidence.by}: {evidence.reason}"
     if not isinstance(facts.node, Present) or not isinstance(facts.lease, Present):
         return Answer.OPEN, ""
-    believed = weigh(remediation.spec.confirmation, facts.word_age, facts.node.value, facts.lease.value)
+    believed = weigh(remediation.spec.confirmation, facts.word_age, facts.node.value, facts.lease.value, inf)
     if isinstance(believed, Believed):
         return Answer.YES, f"{believed.word.by}: {believed.word.reason}"
     return Answer.NO, "" if isinstance(believed, holds.NoWord) else explain(believed).sentence

@@ -13,6 +13,7 @@ from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation import decide
 from nodemend.decide.manual_remediation_status import tells
 from nodemend.decide.manual_remediation_steps import Step
+from nodemend.decide.remediation_life import Tenure
 from nodemend.kube.api_outcome import Refused
 from nodemend.kube.api_request import Request
 
@@ -26,13 +27,15 @@ class ManualWay:
     resource: ClassVar[Resource] = MANUAL_REMEDIATION
     type: ClassVar = ManualRemediation
 
-    def __init__(self, reader: Reader, around: Surroundings, *, epoch: int, system_namespace: str) -> None:
-        self._epoch = epoch
+    def __init__(
+        self, reader: Reader, around: Surroundings, *, tenure: Tenure, system_namespace: str
+    ) -> None:
+        self._tenure = tenure
         self._namespace = system_namespace
         self._gatherer = Gatherer(reader, around, system_namespace)
 
     async def gather(self, remediation: ManualRemediation, server_time: float | None) -> Gathered:
-        return await self._gatherer.gather(remediation, server_time, self._epoch)
+        return await self._gatherer.gather(remediation, server_time, self._tenure)
 
     def decide(self, gathered: Gathered) -> Step:
         return decide(gathered.facts)

@@ -13,6 +13,7 @@ from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surrounding
 from nodemend.controllers.sightings import Sightings
 from nodemend.decide.facts import Seen
 from nodemend.decide.manual_remediation import ManualFacts
+from nodemend.decide.remediation_life import Tenure
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,9 @@ class Gatherer:
         self._around = around
         self._words = Sightings()
 
-    async def gather(self, remediation: ManualRemediation, server_time: float | None, epoch: int) -> Gathered:
+    async def gather(
+        self, remediation: ManualRemediation, server_time: float | None, tenure: Tenure
+    ) -> Gathered:
         now = self._reader.runtime.monotonic()
         metadata, status = remediation.metadata, remediation.status
         node = await self._reader.node(metadata.name)
@@ -41,7 +44,9 @@ class Gatherer:
         undecided = remediation.spec.confirmation is not None and not status.released
         facts = ManualFacts(
             remediation=remediation,
-            epoch=epoch,
+            epoch=tenure.epoch,
+            remembers_from=tenure.remembers_from,
+            remembers_for=now - tenure.remembers_since,
             node=project(node, node_facts),
             void_mark=void_mark(node),
             lease=await self._around.kubelet_lease(metadata.name),

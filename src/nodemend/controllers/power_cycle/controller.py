@@ -17,6 +17,7 @@ from nodemend.decide.holds import Hold
 from nodemend.decide.power_cycle_phases import decide
 from nodemend.decide.power_cycle_status import tells
 from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore, Step
+from nodemend.decide.remediation_life import Tenure
 from nodemend.kube.api_outcome import Reason, Refused
 from nodemend.kube.api_request import Request
 from nodemend.telemetry.host_book import HeldFor
@@ -46,17 +47,17 @@ class PowerWay:
         around: Surroundings,
         claims: Claims,
         *,
-        epoch: int,
+        tenure: Tenure,
         system_namespace: str,
         may_delete_nodes: bool = False,
     ) -> None:
-        self._epoch = epoch
+        self._tenure = tenure
         self._namespace = system_namespace
         self._runtime = reader.runtime
         self._gatherer = Gatherer(reader, around, claims, system_namespace, may_delete_nodes=may_delete_nodes)
 
     async def gather(self, remediation: Metal3Remediation, _server_time: float | None) -> Gathered:
-        return await self._gatherer.gather(remediation, self._epoch)
+        return await self._gatherer.gather(remediation, self._tenure)
 
     def decide(self, gathered: Gathered) -> Step:
         return decide(gathered.facts)

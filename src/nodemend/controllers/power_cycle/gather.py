@@ -30,6 +30,7 @@ from nodemend.decide.host_identity import Clues, Identity, Unproven, claims, ide
 from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore
+from nodemend.decide.remediation_life import Tenure
 from nodemend.decide.remediation_steps import Left
 from nodemend.kube.machine_dialect import CLUSTER_API
 
@@ -78,7 +79,7 @@ class Gatherer:
         self._hosts = Sightings()
         self.refusals = Refusals()
 
-    async def gather(self, remediation: Metal3Remediation, epoch: int) -> Gathered:
+    async def gather(self, remediation: Metal3Remediation, tenure: Tenure) -> Gathered:
         metadata, status = remediation.metadata, remediation.status
         behind = await self._locate.behind_remediation(metadata)
         node = await self._node(remediation, behind)
@@ -93,7 +94,8 @@ class Gatherer:
         node_name = node.value.metadata.name if isinstance(node, Present) else status.node_name
         facts = PowerFacts(
             remediation=remediation,
-            epoch=epoch,
+            epoch=tenure.epoch,
+            remembers_from=tenure.remembers_from,
             node=project(node, node_facts),
             void_mark=void_mark(node),
             belongings=value_of(project(node, belongings_of)),

@@ -15,7 +15,7 @@ from nodemend.controllers.remediating.locks import lock_name
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.facts import Taint
 from nodemend.decide.remediation_life import OUR_TAINT
-from nodemend.kube.api_request import Precondition, Request, create, delete, merge_patch
+from nodemend.kube.api_request import Precondition, Request, as_release, create, delete, merge_patch
 
 FIELD_MANAGER: Final = "nodemend-remediator"
 
@@ -96,7 +96,8 @@ def write_node(node: Node | None, step: NodeStep) -> Request:
             change = {"metadata": {"annotations": {keys.RELEASE_VOIDED: None}}}
         case _:
             assert_never(step)
-    return merge_patch(NODE, node.metadata.name, change=change, only_if=only_if, manager=FIELD_MANAGER)
+    write = merge_patch(NODE, node.metadata.name, change=change, only_if=only_if, manager=FIELD_MANAGER)
+    return as_release(write) if isinstance(step, steps.Release) else write
 
 
 def _taints(wanted: tuple[NodeTaint, ...]) -> Mapping[str, Any]:

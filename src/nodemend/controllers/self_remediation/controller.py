@@ -11,6 +11,7 @@ from nodemend.controllers.self_remediation.act import request_for
 from nodemend.controllers.self_remediation.gather import Gathered, Gatherer
 from nodemend.decide import fencing_holds
 from nodemend.decide.holds import Hold
+from nodemend.decide.remediation_life import Tenure
 from nodemend.decide.self_remediation import decide
 from nodemend.decide.self_remediation_status import tells
 from nodemend.decide.self_remediation_steps import NoteProgress, Step
@@ -27,13 +28,15 @@ class SelfWay:
     resource: ClassVar[Resource] = SELF_REMEDIATION
     type: ClassVar = SelfRemediation
 
-    def __init__(self, reader: Reader, around: Surroundings, *, epoch: int, system_namespace: str) -> None:
-        self._epoch = epoch
+    def __init__(
+        self, reader: Reader, around: Surroundings, *, tenure: Tenure, system_namespace: str
+    ) -> None:
+        self._tenure = tenure
         self._namespace = system_namespace
         self._gatherer = Gatherer(reader, around, system_namespace)
 
     async def gather(self, remediation: SelfRemediation, _server_time: float | None) -> Gathered:
-        return await self._gatherer.gather(remediation, self._epoch)
+        return await self._gatherer.gather(remediation, self._tenure)
 
     def decide(self, gathered: Gathered) -> Step:
         return decide(gathered.facts)

@@ -17,6 +17,7 @@ from nodemend.decide.agent_facts import AgentFacts
 from nodemend.decide.facts import Absent, Present, Seen
 from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.proven_seconds import Look
+from nodemend.decide.remediation_life import Tenure
 from nodemend.decide.self_remediation_facts import SelfFacts
 
 
@@ -45,7 +46,7 @@ class Gatherer:
         self._since: Recent[str, tuple[str, float]] = Recent()
         """By remediation: a version of it, and up to when everything is counted that stands in it."""
 
-    async def gather(self, remediation: SelfRemediation, epoch: int) -> Gathered:
+    async def gather(self, remediation: SelfRemediation, tenure: Tenure) -> Gathered:
         metadata, status = remediation.metadata, remediation.status
         since = self._counted_until(remediation)
         node = await named_node(self._reader, metadata, status.node_name)
@@ -58,7 +59,8 @@ class Gatherer:
         now = self._reader.runtime.monotonic()
         facts = SelfFacts(
             remediation=remediation,
-            epoch=epoch,
+            epoch=tenure.epoch,
+            remembers_from=tenure.remembers_from,
             node=project(node, node_facts),
             void_mark=void_mark(node),
             lease=await self._around.kubelet_lease(name) if name else NOT_ASKED,

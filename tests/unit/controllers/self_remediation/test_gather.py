@@ -15,6 +15,7 @@ from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.controllers.self_remediation.agent_looks import READ_AT_ONCE, AgentLooks
 from nodemend.controllers.self_remediation.gather import Gathered, Gatherer
+from nodemend.decide.remediation_life import Tenure
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_reply import Answer, Reply
 from nodemend.kube.api_request import Request
@@ -56,7 +57,7 @@ class Place:
         before, found = len(self.asked), list[Gathered]()
 
         async def gather() -> None:
-            found.append(await self._gatherer.gather(self._remediation(node), 1))
+            found.append(await self._gatherer.gather(self._remediation(node), Tenure(1, 0, 0.0)))
 
         self.process.spawn(gather(), "gather")
         self.world.run(0.01)

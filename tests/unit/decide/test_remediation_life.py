@@ -1,0 +1,91 @@
+"""What a leader makes of what an earlier one recorded, for every kind of remediation."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodemend.decide import manual_remediation, power_cycle_phases, self_remediation
+from nodemend.decide import manual_remediation_status as manual_status
+from nodemend.decide import power_cycle_status as power_status
+from nodemend.decide import self_remediation_status as self_status
+from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.decide.holds import CannotRead, EvidenceFromBefore, Hold
+from nodemend.decide.remediation_life import OUR_TAINT
+from nodemend.decide.remediation_steps import ForgetEvidence, Stamp, Untaint, VoidOnNode
+from tests.unit.decide import fencing_worlds, power_worlds, worlds
+from tests.unit.decide.worlds import SILENT_NODE
+
+OURS = "rem-1.55"
+TAINTED = replace(SILENT_NODE, taints=(OUR_TAINT,))
+
+
+def manual(released: bool = False, **changes: Any) -> Any:
+    status = (worlds.RELEASED if released else worlds.RELEASING).but(epoch=6)
+    return manual_remediation.decide(worlds.facts(worlds.remediation(status), **changes))
+
+
+def power(released: bool = False, **changes: Any) -> Any:
+    status = (power_worlds.RELEASED if released else power_worlds.RELEASING).but(epoch=6)
+    usual = {"host": Present(power_worlds.OFF)}
+    return power_cycle_phases.decide(power_worlds.facts(status, **{**usual, **changes}))
+
+
+def fencing(released: bool = False, **changes: Any) -> Any:
+    status = (fencing_worlds.RELEASED if released else fencing_worlds.RELEASING).but(epoch=6)
+    usual = {"agent": Present(fencing_worlds.MARKED)}
+    about = fencing_worlds.remediation(status)
+    return self_remediation.decide(fencing_worlds.facts(about, **{**usual, **changes}))
+
+
+KINDS = pytest.mark.parametrize("decide", [manual, power, fencing])
+
+
+@KINDS
+def test_a_leader_that_watched_since_before_the_last_term_takes_over_what_it_recorded(decide: Any) -> None:
+    assert decide(remembers_from=5) == Stamp()
+
+
+@KINDS
+@pytest.mark.attack("K1")
+@pytest.mark.parametrize("remembers_from", [6, 7])
+def test_one_that_did_not_undoes_the_evidence_before_anything_else(decide: Any, remembers_from: int) -> None:
+    from_before = EvidenceFromBefore(6, remembers_from)
+
+    assert decide(remembers_from=remembers_from) == VoidOnNode(SILENT_NODE, OURS)
+    assert decide(remembers_from=remembers_from, void_mark=OURS) == ForgetEvidence(from_before)
+    tainted = {"node": Present(TAINTED), "remembers_from": remembers_from}
+    assert decide(**tainted) == Untaint(TAINTED, mark=OURS)
+    unreadable = {"node": Unreadable("500"), "remembers_from": remembers_from}
+    assert decide(**unreadable) == Hold(CannotRead("the Node", "500"))
+
+
+@KINDS
+@pytest.mark.parametrize("changes", [{"released": True}, {"node": Absent()}])
+def test_what_can_release_nothing_any_more_stays(decide: Any, changes: dict[str, Any]) -> None:
+    assert decide(remembers_from=6, **changes) == Stamp(forgets=True)
+
+
+@pytest.mark.attack("K1")
+def test_what_was_gathered_towards_evidence_is_forgotten_with_the_stamp() -> None:
+    told = {"epoch": 7, "generation": 1, "now": "2026-01-01T00:00:00Z"}
+    counted = fencing_worlds.NOTED.but(proven=fencing_worlds.proven(70.0), proven_seconds=70)
+    forgotten = self_status.after(counted.but(epoch=6), Stamp(forgets=True), **told)  # type: ignore[arg-type]
+    assert (forgotten.epoch, forgotten.marked, forgotten.proven, forgotten.proven_seconds) == (7, None, (), 0)
+
+    off = power_status.after(power_worlds.NOTED, Stamp(forgets=True), **told)  # type: ignore[arg-type]
+    assert (off.seen_on_version, off.off_asked_at, off.seen_off) == ("", "", None)
+
+    silent = worlds.AWAITING.but(last_renew_time="12:00:00")
+    asked = manual_status.after(silent, Stamp(forgets=True), **told)  # type: ignore[arg-type]
+    assert asked.last_renew_time == ""
+
+
+def test_a_release_that_is_done_is_not_forgotten() -> None:
+    told = {"epoch": 8, "generation": 1, "now": "2026-01-01T00:00:00Z"}
+
+    for after, status in (
+        (self_status.after, fencing_worlds.RELEASED),
+        (power_status.after, power_worlds.RELEASED),
+    ):
+        assert after(status, Stamp(forgets=True), **told).but(epoch=7, observed_generation=0) == status  # type: ignore[operator]
