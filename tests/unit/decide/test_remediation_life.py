@@ -68,24 +68,25 @@ def test_what_can_release_nothing_any_more_stays(decide: Any, changes: dict[str,
 
 @pytest.mark.attack("K1")
 def test_what_was_gathered_towards_evidence_is_forgotten_with_the_stamp() -> None:
-    told = {"epoch": 7, "generation": 1, "now": "2026-01-01T00:00:00Z"}
+    told: dict[str, Any] = {"epoch": 7, "generation": 1, "now": "2026-01-01T00:00:00Z"}
     counted = fencing_worlds.NOTED.but(proven=fencing_worlds.proven(70.0), proven_seconds=70)
-    forgotten = self_status.after(counted.but(epoch=6), Stamp(forgets=True), **told)  # type: ignore[arg-type]
+    forgotten = self_status.after(counted.but(epoch=6), Stamp(forgets=True), **told)
     assert (forgotten.epoch, forgotten.marked, forgotten.proven, forgotten.proven_seconds) == (7, None, (), 0)
 
-    off = power_status.after(power_worlds.NOTED, Stamp(forgets=True), **told)  # type: ignore[arg-type]
+    off = power_status.after(power_worlds.NOTED, Stamp(forgets=True), **told)
     assert (off.seen_on_version, off.off_asked_at, off.seen_off) == ("", "", None)
 
     silent = worlds.AWAITING.but(last_renew_time="12:00:00")
-    asked = manual_status.after(silent, Stamp(forgets=True), **told)  # type: ignore[arg-type]
+    asked = manual_status.after(silent, Stamp(forgets=True), **told)
     assert asked.last_renew_time == ""
 
 
 def test_a_release_that_is_done_is_not_forgotten() -> None:
-    told = {"epoch": 8, "generation": 1, "now": "2026-01-01T00:00:00Z"}
-
-    for after, status in (
+    told: dict[str, Any] = {"epoch": 8, "generation": 1, "now": "2026-01-01T00:00:00Z"}
+    kinds: list[tuple[Any, Any]] = [
         (self_status.after, fencing_worlds.RELEASED),
         (power_status.after, power_worlds.RELEASED),
-    ):
-        assert after(status, Stamp(forgets=True), **told).but(epoch=7, observed_generation=0) == status  # type: ignore[operator]
+    ]
+
+    for after, status in kinds:
+        assert after(status, Stamp(forgets=True), **told).but(epoch=7, observed_generation=0) == status

@@ -27,7 +27,7 @@ from nodemend.testing.api_server.kinds import Kind
 from nodemend.testing.api_server.routing import Router
 from nodemend.testing.api_server.self_description import SelfDescription
 from nodemend.testing.api_server.statuses import NoSuchPath, Refusal, method_not_allowed
-from nodemend.testing.api_server.storage import Storage
+from nodemend.testing.api_server.storage import Snapshot, Storage
 from nodemend.testing.api_server.watch_requests import open_watch
 from nodemend.testing.api_server.watching import Lag, SimulatedWatch, WatchCache
 from nodemend.testing.api_server.whole_collections import delete_collection
@@ -190,6 +190,21 @@ class SimulatedApiServer:
         for cache in self._caches.values():
             for watch in cache.open_watches():
                 watch.end(why)
+
+    def snapshot(self) -> Snapshot:
+        """A backup of its etcd."""
+        return self._storage.snapshot()
+
+    def restore(self, snapshot: Snapshot, *, bump: int = 0) -> None:
+        """Restart it on an etcd that was restored from a backup.
+
+        With `bump` revisions go on so much higher; without it they are used a second time, and a watch that
+        resumes from one that is to come hears nothing until then.
+        """
+        self._storage.restore(snapshot, bump=bump)
+        self._compacted_at = (self._backend.now(), self._storage.revision)
+        for cache in self._caches.values():
+            cache.begin_again()
 
     def collect_garbage(self) -> int:
         """One pass of the garbage collector. Returns how many writes it made; call again until it is 0."""

@@ -5,7 +5,8 @@ stayed the same, so an old version costs nothing and can be handed out by refere
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -125,6 +126,14 @@ class Table:
         return self.keys if rows is self.rows else sorted(rows)
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All objects as they were at a revision. Nobody changes a stored object, so they are shared."""
+
+    revision: int
+    rows: Mapping[Resource, dict[str, Stored]]
+
+
 class Storage:
     """The tables under one revision counter."""
 
@@ -160,6 +169,19 @@ class Storage:
         change = Change(key, self.revision, before, None)
         self._note(table, change)
         return change.tombstone
+
+    def snapshot(self) -> Snapshot:
+        rows = {resource: dict(table.rows) for resource, table in self._tables.items()}
+        return Snapshot(self.revision, rows)
+
+    def restore(self, snapshot: Snapshot, *, bump: int = 0) -> None:
+        """As `etcdutl snapshot restore` does, with `--bump-revision`: objects keep the versions they had."""
+        self.revision = self.compacted = snapshot.revision + bump
+        for resource, table in self._tables.items():
+            table.rows = dict(snapshot.rows.get(resource, {}))
+            table.keys = sorted(table.rows)
+            table.changes.clear()
+            table.revisions.clear()
 
     def _note(self, table: Table, change: Change) -> None:
         table.changes.append(change)

@@ -142,6 +142,13 @@ class WatchCache:
         self.oldest = max(self.oldest, min(revision, self.revision))
         self._table.forget_until(min(self.oldest, self._storage.compacted))
 
+    def begin_again(self) -> None:
+        """As after a restart of the server: it knows what its store has now, and nothing from before."""
+        for watch in self.open_watches():
+            watch.end("the server went away")
+        self._lag = None
+        self._shown = self.oldest = self._storage.revision
+
     def _see(self, change: Change) -> None:
         self._stirred = True
         if self._lag is None:

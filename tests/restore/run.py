@@ -1,0 +1,159 @@
+"""One seed: a node falls sick and is healed, and etcd is restored. Nobody who runs may be released then."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api import keys
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Method, Request
+from nodemend.testing.api_server.storage import Snapshot
+from nodemend.testing.cluster.replicas import Replica
+from nodemend.testing.cluster.world import Account
+from tests.restore.stories import BEGINS, OVER_AFTER, SICK, Story, begin, draw
+
+WAYS: Final = {"snapshot": 0, "bumped": 1_000_000, "copied": 0}
+"""How etcd is restored, and how much higher its revisions go on. A copied folder is like a snapshot."""
+PLAYED_ON: Final = 400.0
+NODES: Final = "/api/v1/nodes/"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a seed showed."""
+
+    seed: int
+    broken: str
+    restores: int
+    releases: int
+    counts: Counter[str] = field(default_factory=Counter)
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Backup:
+    phase: tuple[object, ...]
+    taken: Snapshot
+
+
+class Witness:
+    """Sees every write of the remediators: takes a backup after each, and judges each release."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+        self.backups: list[Backup] = []
+        self.releases = 0
+        self.running_released: list[str] = []
+        story.world.remediator.witnesses.append(self._saw)
+
+    def back_up(self) -> None:
+        self.backups.append(Backup(self._story.phase, self._story.world.server.snapshot()))
+
+    def _saw(self, _user: str, request: Request, answer: Answer) -> None:
+        if _releases(request, answer):
+            self.releases += 1
+            now = self._story.world.scheduler.now
+            if request.path.removeprefix(NODES) == SICK and self._story.runs:
+                boot = self._story.sick.boot_id
+                self.running_released.append(f"{SICK} is released at {now:.1f} s while {boot} runs")
+        if "/coordination.k8s.io/" not in request.path or "nodemend-agents" in request.path:
+            self.back_up()
+
+
+def _releases(request: Request, answer: Answer) -> bool:
+    if not request.path.startswith(NODES):
+        return False
+    if request.method is Method.DELETE:
+        return True
+    asked = msgspec.json.decode(request.body).get("spec") or {}
+    taints: list[dict[str, Any]] = asked.get("taints") or []
+    return answer.status < 300 and any(taint["key"] == keys.OUT_OF_SERVICE for taint in taints)
+
+
+def play(seed: int, *, keep_trace: bool = False) -> Run:
+    chance = Random(f"restore {seed}")
+    kind = draw(chance)
+    story = begin(kind, f"restore {seed}", keep_trace=keep_trace)
+    scheduler = story.world.scheduler
+    witness, counts = Witness(story), Counter[str]({kind: 1})
+    restores = 0
+    try:
+        _fall_sick_and_heal(story, witness, chance)
+        for _ in range(chance.choice((1, 1, 2))):
+            _restore(story, witness, chance, counts)
+            restores += 1
+            story.world.run(scheduler.now + chance.uniform(0.5, 1.0) * PLAYED_ON)
+    finally:
+        story.close()
+    broken = "; ".join(witness.running_released)
+    return Run(seed, broken, restores, witness.releases, counts, tuple(scheduler.trace.lines))
+
+
+def _fall_sick_and_heal(story: Story, witness: Witness, chance: Random) -> None:
+    """To the end of its remediation, or to somewhere in the midst of it."""
+    world = story.world
+    world.run(BEGINS)
+    witness.back_up()
+    story.fall_sick()
+    if story.fenced is not None and chance.random() < 0.5:
+        # It hears of its marker, and its new boot tells of the end of the old one.
+        world.run(BEGINS + chance.uniform(0.1, 2.0))
+        story.join()
+    ends = BEGINS + OVER_AFTER * (1.0 if chance.random() < 0.7 else chance.random())
+    joins = BEGINS + chance.uniform(100.0, 260.0)
+    while world.scheduler.now < ends:
+        world.run(min(ends, world.scheduler.now + 15.0))
+        if world.scheduler.now >= joins:
+            # It stays cut off until it is off, or has ended itself; its next boot is in reach again.
+            story.join()
+        witness.back_up()
+
+
+def _restore(story: Story, witness: Witness, chance: Random, counts: Counter[str]) -> None:
+    world, sick = story.world, story.sick
+    if story.fenced is not None and chance.random() < 0.5:
+        story.give_peers_up()
+        world.run(world.scheduler.now + 40.0)
+        counts["gave its peers up"] += 1
+    if chance.random() < 0.7:
+        # What runs there runs on, and nobody hears of it.
+        story.cut_off()
+        counts["cut off before"] += 1
+        world.run(world.scheduler.now + chance.choice((0.0, 2.0, 30.0, 60.0)))
+    phases = sorted({backup.phase for backup in witness.backups}, key=str)
+    phase = chance.choice(phases)
+    backup = chance.choice([one for one in witness.backups if one.phase == phase])
+    _away(story, chance.choice((0.0, 0.0, 3.0, 12.0, 40.0)), counts)
+    way = chance.choice(tuple(WAYS))
+    counts[way] += 1
+    world.scheduler.note(f"etcd is restored ({way}) to {backup.phase}; {sick.boot_id} runs: {story.runs}")
+    world.server.restore(backup.taken, bump=WAYS[way])
+    remediators = [one for one in world.replicas if one.name.startswith("remediator")]
+    _crash(chance.choice(([], remediators[:1], remediators[1:], remediators)), counts)
+    if story.kind in ("power", "deletion") and chance.random() < 0.5:
+        # The operator of hosts comes back late: what etcd shows of the hosts is from the backup.
+        _forbid(story.accounts[-1:], chance.uniform(30.0, 200.0), story)
+        counts["operator away"] += 1
+
+
+def _away(story: Story, seconds: float, counts: Counter[str]) -> None:
+    if seconds:
+        counts["API server away"] += 1
+        _forbid(story.accounts, seconds, story)
+        story.world.run(story.world.scheduler.now + seconds)
+
+
+def _forbid(accounts: list[Account], seconds: float, story: Story) -> None:
+    everything = {(method, "") for method in Method}
+    for account in accounts:
+        account.forbidden |= everything
+        story.world.scheduler.after(seconds, account.forbidden.clear)
+
+
+def _crash(replicas: list[Replica], counts: Counter[str]) -> None:
+    for replica in replicas:
+        replica.process.crash()
+        counts["remediators crashed"] += 1
