@@ -98,6 +98,7 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
         "metal3remediations": read | {"patch"},
         "metal3remediations/status": {"patch"},
         "remediationpolicies": read,
+        "nodehealthchecks": read,
         "leases": {"get", "list", "create", "update", "patch", "delete"},
         "events": {"create", "patch"},
     }
@@ -110,6 +111,7 @@ def test_only_where_hosts_are_switched_the_remediator_may_hold_them() -> None:
         "baremetalhosts": ["get", "list", "watch", "patch"],
         "events": ["list"],
         "machines": ["get"],
+        "machinehealthchecks": ["get"],
         "metal3machines": ["get"],
     }
     assert not rights_of("nodemend-remediator-power-cycle")

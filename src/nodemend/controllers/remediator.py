@@ -19,11 +19,14 @@ from nodemend.controllers.capm3_remediation.service import Capm3Recorder, Capm3S
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.manual_remediation.controller import ManualController, ManualRecorder, ManualWay
 from nodemend.controllers.power_cycle.controller import PowerController, PowerRecorder, PowerWay
+from nodemend.controllers.power_cycle.gather import Gatherer as PowerGatherer
 from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
 from nodemend.controllers.remediating.at_work import AtWork
+from nodemend.controllers.remediating.cluster_view import ClusterView
 from nodemend.controllers.remediating.locks import LockSweep
 from nodemend.controllers.remediating.node_claims import NodeClaims
 from nodemend.controllers.remediating.surroundings import Surroundings
+from nodemend.controllers.remediating.switch_guard import SwitchGuard
 from nodemend.controllers.self_remediation.controller import SelfController, SelfRecorder, SelfWay
 from nodemend.decide.remediation_life import Tenure
 from nodemend.kube.api_client import ApiClient
@@ -47,6 +50,7 @@ LEFT_BY_READS: Final = 20
 _WORKERS: Final = 16
 """A pass is some ten reads one after the other, at a distance from the API server each."""
 _LOOK_FOR_SYNC_EVERY: Final = 0.1
+_VIEW_WITHIN: Final = 10.0
 
 
 class Key(NamedTuple):
@@ -119,6 +123,7 @@ class Remediator:
         self._loop: ReconcileLoop[Key] | None = None
         self._power_cycles_stirred = False
         """One came, changed or went since the hold sweep last asked: a short one is not missed by it."""
+        self.view = ClusterView(runtime, transport, timings)
         self.kinds = {MANUAL_REMEDIATION.kind: self._watch(MANUAL_REMEDIATION, ManualRemediation)}
         self._claims = NodeClaims(runtime, timings)
         if powers.power_cycle:
@@ -157,30 +162,32 @@ class Remediator:
         if self._powers.power_cycle:
             watches[NODE.kind] = self._claims.follow(self._transport)
         election = lead(self._runtime, self._transport, self._election, self._work, self._observers.election)
-        await run_together(self._runtime, {**watches, "election": election})
+        await run_together(self._runtime, {**watches, **self.view.follow(), "election": election})
 
     async def _work(self, leadership: Leadership) -> None:
-        while not self.synced:
-            await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
+        await self._await_sync()
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime, RATE)
         reader = Reader(client.leaving(LEFT_BY_READS, queues=True), self._runtime)
         namespace = self._election.lease.namespace
         at_work = AtWork(reader, self_fencing=self._powers.self_fencing)
         around = Surroundings(reader, at_work)
         tenure = Tenure(leadership.epoch, leadership.remembers_from, leadership.remembers_since)
-        by_hand = ManualWay(reader, around, tenure=tenure, system_namespace=namespace)
-        by_power = PowerWay(
+        # When the last leadership began its last remediation is not known: it may have been just now.
+        switch = SwitchGuard(self.view, self._runtime, at_work, last_start=self._runtime.monotonic())
+        by_hand = ManualWay(reader, around, switch, tenure=tenure, system_namespace=namespace)
+        gatherer = PowerGatherer(
             reader,
             around,
             self._claims,
-            tenure=tenure,
-            system_namespace=namespace,
+            switch,
+            namespace,
             may_delete_nodes=self._powers.node_deletion,
         )
-        by_itself = SelfWay(reader, around, tenure=tenure, system_namespace=namespace)
-        manual = ManualController(by_hand, reader, client, self._observers.manual, at_work)
-        power = PowerController(by_power, reader, client, self._observers.power, at_work)
-        fencing = SelfController(by_itself, reader, client, self._observers.fencing, at_work)
+        by_power = PowerWay(self._runtime, gatherer, tenure=tenure, system_namespace=namespace)
+        by_itself = SelfWay(reader, around, switch, tenure=tenure, system_namespace=namespace)
+        manual = ManualController(by_hand, reader, client, self._observers.manual, switch)
+        power = PowerController(by_power, reader, client, self._observers.power, switch)
+        fencing = SelfController(by_itself, reader, client, self._observers.fencing, switch)
         serving = {
             MANUAL_REMEDIATION.kind: manual.reconcile,
             METAL3_REMEDIATION.kind: power.reconcile,
@@ -194,7 +201,7 @@ class Remediator:
         loop = ReconcileLoop(
             self._runtime, reconcile, self._observers.loop, self._everything, workers=_WORKERS
         )
-        self._loop = loop
+        self._loop, self.view.on_node = loop, switch.node_changed
         try:
             for key in self._everything():
                 loop.add(key)
@@ -208,7 +215,13 @@ class Remediator:
                 sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
             await run_together(self._runtime, {"work": loop.run(), **sweeps})
         finally:
-            self._loop = None
+            self._loop = self.view.on_node = None
+
+    async def _await_sync(self) -> None:
+        """Of the view for a while only: without it the guard holds, and clean-up must not wait for that."""
+        until = self._runtime.monotonic() + _VIEW_WITHIN
+        while not self.synced or (not self.view.synced and self._runtime.monotonic() < until):
+            await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
 
     def _any_power_cycle(self) -> bool:
         """Whether there is one, or was since this was last asked."""

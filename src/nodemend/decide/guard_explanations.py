@@ -13,6 +13,8 @@ from nodemend.decide.guard_holds import (
     GuardHold,
     InMaintenance,
     NobodyActs,
+    NodeWell,
+    NotReadyBriefly,
     NotUnderstood,
     OrderVoid,
     OtherRemediation,
@@ -44,6 +46,16 @@ def explain_guard(reason: GuardHold) -> Explanation:
             return _explain_others(reason)
         case NobodyActs() | NotUnderstood():
             return _explain_check(reason)
+        case NodeWell(node):
+            return Explanation(
+                f"Node {node} is Ready, its kubelet renews its Lease, and no check finds it unhealthy.",
+                "Nothing is switched off. Delete this remediation, and correct what created it.",
+            )
+        case NotReadyBriefly(seen_for, needed):
+            return Explanation(
+                f"The node has been seen not Ready for {seen_for:.0f} s of the {needed:.0f} s needed.",
+                "It goes on when the node stays so.",
+            )
         case AnnotationServed(by):
             return Explanation(
                 f"Another controller acts upon the annotation that asks for it: {by}.",

@@ -151,6 +151,21 @@ class AnnotationServed:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class NodeWell:
+    """Ready, its kubelet's Lease is renewed, and no check of ours finds it unhealthy."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotReadyBriefly:
+    """Not Ready, but the remediator has not seen that for long enough to act on another's request."""
+
+    seen_for: float
+    needed: float
+
+
 GuardHold = (
     DryRun
     | CheckDryRun
@@ -171,4 +186,6 @@ GuardHold = (
     | NotUnderstood
     | OrderVoid
     | AnnotationServed
+    | NodeWell
+    | NotReadyBriefly
 )

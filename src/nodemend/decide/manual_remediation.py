@@ -51,6 +51,7 @@ from nodemend.decide.remediation_steps import (
     Untaint,
 )
 from nodemend.decide.storm_guard import brake
+from nodemend.decide.switch_guard import SwitchFacts, may_release
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class ManualFacts:
     lease: Seen[LeaseFacts]
     lock: Seen[HeldBy]
     policy: Seen[PolicyFacts]
-    others: Seen[int]
+    switch: Seen[SwitchFacts]
+    """Asked only where a confirmation may be recorded."""
     left: Seen[Left]
     word_age: float | None
 
@@ -132,15 +134,14 @@ def _await_word(facts: ManualFacts, lease: LeaseFacts, believed: Believed | Hold
         return ReportSilence(silent_since)
     if not isinstance(believed, Believed):
         return Hold(believed)
-    guarded = brake(facts.policy, facts.others)
-    return guarded if isinstance(guarded, Hold) else RecordEvidence(_evidence(believed))
+    return may_release(facts.switch) or RecordEvidence(_evidence(believed))
 
 
 def _release(
     facts: ManualFacts, node: NodeFacts, recorded: Evidence, believed: Believed | HoldReason
 ) -> Step:
     # Who has recorded evidence is counted by the others. If those held it up, two could wait for one another.
-    gate = open_gate(node, recorded, believed, brake(facts.policy, Present(0)), facts.epoch)
+    gate = open_gate(node, recorded, believed, brake(facts.policy), facts.epoch)
     if isinstance(gate, ReleaseTicket):
         # A mark that stands already would let the next fall pass without a write to the Node.
         return ClearVoidMark(node) if is_marked(facts) else Release(gate)

@@ -7,13 +7,13 @@ from nodemend.api.node_deletion import NodeBackup
 from nodemend.api.power_cycle import Metal3Remediation, PowerOffEvent
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.fence_evidence import SeenOff, Watched, weigh_off
-from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.holds import CannotRead, NoKubeletLease, NotBackYet
 from nodemend.decide.host_identity import Identity
 from nodemend.decide.host_power import HostFacts, Power, power_of
 from nodemend.decide.power_cycle import PowerState
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import Left
+from nodemend.decide.switch_guard import SwitchFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,8 @@ class PowerFacts:
     lease: Seen[LeaseFacts]
     lock: Seen[HeldBy]
     policy: Seen[PolicyFacts]
-    others: Seen[int]
-    control_plane: Seen[ControlPlane] = Absent()  # noqa: RUF009 - frozen
-    """Absent where the node is none of its members, and once its host is held."""
+    switch: Seen[SwitchFacts]
+    """Asked only as long as its host may have to be held."""
     left: Seen[Left]
     host: Seen[HostFacts]
     host_missing: str = ""

@@ -73,7 +73,8 @@ from nodemend.decide.remediation_steps import (
     RecordEvidence,
     Untaint,
 )
-from nodemend.decide.storm_guard import brake, spare_quorum
+from nodemend.decide.storm_guard import brake
+from nodemend.decide.switch_guard import may_begin, may_go_on
 
 
 def decide(facts: PowerFacts) -> Step:
@@ -190,15 +191,11 @@ def _place_hold(facts: PowerFacts, host: HostFacts) -> Step:
     if facts.unasked:
         return _wait(facts, facts.target, NobodyAsks(facts.unasked))
     asked_for = status.phase is Phase.POWER_OFF
-    # Who has begun is counted by the others. If those held it up, two could wait for one another for ever.
-    guarded = brake(facts.policy, Present(0) if asked_for else facts.others)
-    if isinstance(guarded, Hold):
-        return guarded
+    # Asked when it began, too; but much may have happened since, and an attempt may be a later one.
+    if held := (may_go_on if asked_for else may_begin)(facts.switch):
+        return held
     if hindered := hindrance(facts):
         return _wait(facts, facts.target, hindered)
-    # Asked when it began, too; but other members may have failed since, and an attempt may be a later one.
-    if at_risk := spare_quorum(facts.control_plane):
-        return at_risk
     return _request_off(facts, host)
 
 
@@ -258,7 +255,7 @@ def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
         return _fail(facts, node, proof)
     if not isinstance(proof, SeenOff):
         return _wait(facts, node, proof)
-    guarded = brake(facts.policy, Present(0))
+    guarded = brake(facts.policy)
     if recorded is None:
         found = evidence_of(proof, node, ties_of(facts.identity))
         return guarded if isinstance(guarded, Hold) else RecordEvidence(found)

@@ -8,11 +8,11 @@ from nodemend.decide.agent_facts import AgentFacts
 from nodemend.decide.contact_evidence import Anchor
 from nodemend.decide.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.fencing_holds import NoAgent
-from nodemend.decide.guard_facts import ControlPlane
 from nodemend.decide.holds import CannotRead, Hold, NoKubeletLease
 from nodemend.decide.proven_seconds import Look, PeerProof
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import Left
+from nodemend.decide.switch_guard import SwitchFacts
 from nodemend.decide.time_proof import USUALLY, Assumptions
 
 
@@ -32,8 +32,8 @@ class SelfFacts:
     lease: Seen[LeaseFacts]
     lock: Seen[HeldBy]
     policy: Seen[PolicyFacts]
-    others: Seen[int]
-    control_plane: Seen[ControlPlane]
+    switch: Seen[SwitchFacts]
+    """Asked only as long as its marker may have to be placed."""
     left: Seen[Left]
     agent: Seen[AgentFacts]
     looks: Mapping[str, Look]

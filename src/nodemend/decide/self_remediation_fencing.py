@@ -30,7 +30,8 @@ from nodemend.decide.self_remediation_steps import (
     RecordProof,
     Step,
 )
-from nodemend.decide.storm_guard import brake, spare_quorum
+from nodemend.decide.storm_guard import brake
+from nodemend.decide.switch_guard import may_begin, may_go_on
 from nodemend.decide.time_proof import Progress, needed_for, unvouched, weigh_time
 
 NOTED_EVERY: Final = 10.0
@@ -54,7 +55,7 @@ def begin_fencing(facts: SelfFacts, node: NodeFacts) -> Step:
         return locked
     if report.watchdog.effective <= 0:
         return Hold(NothingResets(node.name, report.watchdog.why or "it reports none"))
-    return _guarded(facts, counted=True) or BeginFencing()
+    return may_begin(facts.switch) or BeginFencing()
 
 
 def fence(facts: SelfFacts, node: NodeFacts) -> Step:
@@ -84,7 +85,7 @@ def fence(facts: SelfFacts, node: NodeFacts) -> Step:
             drill=drill,
             epoch=facts.epoch,
         )
-        return _guarded(facts, counted=False) or PlaceMarker(agent, marker)
+        return may_go_on(facts.switch) or PlaceMarker(agent, marker)
     if status.marked is None or (status.marked.uid, status.marked.version) != (agent.uid, agent.version):
         return NoteMarker(agent)
     if is_marked(facts):
@@ -100,12 +101,6 @@ def _report_on(agent: AgentFacts, node: NodeFacts) -> AgentReport | Hold:
     if agent.report.node_uid != node.uid:
         return Hold(AgentElsewhere("node", agent.report.node_uid, node.uid))
     return agent.report
-
-
-def _guarded(facts: SelfFacts, *, counted: bool) -> Hold | None:
-    """Who has begun is counted by others. If those held it up, two could wait for one another for ever."""
-    go = brake(facts.policy, facts.others if counted else Present(0))
-    return go if isinstance(go, Hold) else spare_quorum(facts.control_plane)
 
 
 def _prove(facts: SelfFacts, node: NodeFacts, report: AgentReport) -> Step:
@@ -141,7 +136,7 @@ def _conclude(facts: SelfFacts, node: NodeFacts, progress: Progress) -> RecordPr
         return Hold(KubeletSpeaks(lease.unchanged_for, lease.lasts))
     if node.ready is ConditionStatus.TRUE:
         return Hold(NodeReady(node.name))
-    go = brake(facts.policy, Present(0))
+    go = brake(facts.policy)
     return go if isinstance(go, Hold) else RecordProof(progress, _by_time(facts, progress, lease))
 
 

@@ -6,7 +6,7 @@ from nodemend.api.agent_lease import AgentReport, Marker
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.evidence import Evidence
 from nodemend.decide.agent_facts import AgentFacts
-from nodemend.decide.facts import LeaseFacts, NodeFacts, Present
+from nodemend.decide.facts import LeaseFacts, NodeFacts
 from nodemend.decide.fencing_holds import AgentUnread, GateUnheard, ProofContradicted
 from nodemend.decide.holds import Hold
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
@@ -38,7 +38,7 @@ def release(facts: SelfFacts, node: NodeFacts, recorded: Evidence) -> Step:
 
 
 def _open(facts: SelfFacts, node: NodeFacts, recorded: Evidence) -> Step:
-    gate = open_gate(node, recorded, Over(), brake(facts.policy, Present(0)), facts.epoch)
+    gate = open_gate(node, recorded, Over(), brake(facts.policy), facts.epoch)
     if not isinstance(gate, ReleaseTicket):
         return gate
     # A mark beside evidence voids it, whatever is seen now: who wrote it died before it was forgotten.

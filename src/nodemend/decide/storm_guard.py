@@ -66,16 +66,16 @@ def reasons(facts: GuardFacts) -> Iterator[HoldReason]:
             yield from (reason for reason in answers if reason is not None)
 
 
-def brake(policy: Seen[PolicyFacts], others: Seen[int], total: int = 0) -> Go | Hold:
-    """The short form, for a step of a remediation that has begun: mode, pause, and how many others."""
+def brake(policy: Seen[PolicyFacts]) -> Go | Hold:
+    """The short form, for a step of a remediation that has begun: mode and pause."""
     match policy:
         case Unreadable(why):
             return Hold(CannotRead("the RemediationPolicy", why))
         case Absent():
             return Hold(DryRun(policy_exists=False))
         case Present(allowed):
-            found = _stopped(allowed) or _crowded(others, allowed, total)
-            return Hold(found) if found is not None else Go()
+            stopped = _stopped(allowed)
+            return Hold(stopped) if stopped is not None else Go()
 
 
 def spare_quorum(around: Seen[ControlPlane]) -> Hold | None:

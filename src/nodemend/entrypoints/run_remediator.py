@@ -45,6 +45,10 @@ def build(around: Surroundings) -> Remediator:
     )
     for kind, watched in remediator.kinds.items():
         _follow(around, kind, watched)
+    for name, cache in remediator.view.caches.items():
+        metrics.readings.follow_cache(name, lambda found=cache: found.age(around.runtime.monotonic()))  # type: ignore[misc]
+    for name, count in remediator.view.unreadable.items():
+        metrics.readings.follow_unreadable(name, count)
     metrics.readings.follow_queue("remediator", lambda: remediator.waiting)
     return remediator
 

@@ -14,7 +14,7 @@ from nodemend.api.self_remediation import SelfRemediation, SelfRemediationStatus
 from nodemend.controllers.self_remediation.agent_looks import SHARED_FOR
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.agent_facts import AgentFacts
-from nodemend.decide.facts import Absent, LeaseFacts, Present
+from nodemend.decide.facts import LeaseFacts, Present
 from nodemend.decide.holds import Hold
 from nodemend.decide.peer_sampling import Peer, propose
 from nodemend.decide.remediation_life import HeldBy
@@ -36,7 +36,7 @@ from tests.simulation.fencing.looks import Looks
 from tests.simulation.fencing.marker_sweep import SWEEP_EVERY, sweep
 from tests.simulation.fencing.surroundings import Surroundings
 from tests.simulation.fencing.time_line import Clock, Process
-from tests.unit.decide.worlds import ACTING
+from tests.unit.decide.worlds import ACTING, switch
 
 EVERY: Final = 3.0
 SILENT_FOR: Final = 20.0
@@ -243,8 +243,7 @@ class Manager(Process):
             lease=Present(LeaseFacts(renewed, GRACE, silent_for)),
             lock=Present(HeldBy(ours=True, holder="")),
             policy=Present(ACTING),
-            others=Present(0),
-            control_plane=Absent(),
+            switch=switch(),
             left=Present(steps.Left(0 if gone else 1, 0)),
             agent=Present(AgentFacts(lease.uid, lease.version, report, lease.marker)),
             looks=self._looks.at(seen.peers),

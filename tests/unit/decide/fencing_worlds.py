@@ -17,12 +17,12 @@ from nodemend.api.self_remediation import (
 )
 from nodemend.decide.agent_facts import AgentFacts
 from nodemend.decide.contact_evidence import Contact
-from nodemend.decide.facts import Absent, Present
+from nodemend.decide.facts import Present
 from nodemend.decide.proven_seconds import Look
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import Left
 from nodemend.decide.self_remediation_facts import SelfFacts
-from tests.unit.decide.worlds import ACTING, SILENT_LEASE, SILENT_NODE
+from tests.unit.decide.worlds import ACTING, SILENT_LEASE, SILENT_NODE, switch
 
 PEERS = ("a", "b", "c", "d")
 REPORT = AgentReport(
@@ -111,8 +111,7 @@ def facts(about: SelfRemediation, **changes: Any) -> SelfFacts:
         lease=Present(SILENT_LEASE),
         lock=Present(HeldBy(ours=True, holder="SelfRemediation n1")),
         policy=Present(ACTING),
-        others=Present(0),
-        control_plane=Absent(),
+        switch=switch(changes.get("policy", Present(ACTING))),
         left=Present(Left(2, 1)),
         agent=Present(UNMARKED),
         looks={},

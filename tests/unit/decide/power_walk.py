@@ -48,7 +48,7 @@ from nodemend.decide.remediation_steps import (
 )
 from nodemend.testing.api_server.power_cycle_rules import ON_UPDATE
 from tests.unit.decide.power_worlds import ESCALATING, HOST, remediation
-from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_NODE
+from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_NODE, switch
 
 NodeStep = Release | DeleteNode | Untaint | VoidOnNode | ClearVoidMark | Restore
 LOOK_AGAIN: Final = 5.0
@@ -139,7 +139,7 @@ class World:
             lease=Present(lease) if self.lease_readable else Unreadable("500"),
             lock=Present(HeldBy(ours=True, holder="us")) if self.locked else Absent(),
             policy=Present(self.policy),
-            others=Present(0),
+            switch=switch(Present(self.policy)),
             left=Present(Left(self.pods, 0)),
             host=Present(self.host) if self.host else Absent(),
             identity=Matched(("provider ID",)),

@@ -23,7 +23,7 @@ from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import Left
-from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_LEASE, SILENT_NODE
+from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_LEASE, SILENT_NODE, switch
 
 HOST = HostFacts(
     namespace="metal3", name="h1", uid="host-1", version="10", powered_on=True, last_updated="12:00"
@@ -100,7 +100,7 @@ def facts(
         lease=Present(SILENT_LEASE),
         lock=Present(HeldBy(ours=True, holder="Metal3Remediation metal3/n1")),
         policy=Present(ACTING),
-        others=Present(0),
+        switch=switch(changes.get("policy", Present(ACTING))),
         left=Present(Left(2, 1)),
         host=Present(host) if isinstance(host, HostFacts) else host,
         identity=Matched(("provider ID",)),

@@ -56,6 +56,14 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         guard_holds.OrderVoid("anna", "it was taken back"),
         "The order of anna counts no longer: it was taken back.",
     ),
+    (
+        guard_holds.NodeWell("n1"),
+        "Node n1 is Ready, its kubelet renews its Lease, and no check finds it unhealthy.",
+    ),
+    (
+        guard_holds.NotReadyBriefly(3, 20),
+        "The node has been seen not Ready for 3 s of the 20 s needed.",
+    ),
     (guard_holds.Pacing(4), "Another remediation has only just begun."),
     (
         guard_holds.ControlPlaneBusy("cp-2"),

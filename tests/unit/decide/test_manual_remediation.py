@@ -48,6 +48,7 @@ from tests.unit.decide.worlds import (
     SILENT_NODE,
     facts,
     remediation,
+    switch,
 )
 
 TAINTED_NODE = replace(SILENT_NODE, taints=(OUR_TAINT,), version="101")
@@ -178,7 +179,11 @@ HELD: list[tuple[str, ManualFacts, Step]] = [
         Hold(holds.CannotRead("the RemediationPolicy", "500")),
     ),
     ("no policy", awaiting(policy=Absent()), Hold(guard_holds.DryRun(policy_exists=False))),
-    ("others are under way", awaiting(others=Present(1)), Hold(guard_holds.TooManyAtOnce(1, 1))),
+    (
+        "others are under way",
+        awaiting(switch=switch(others=Present(1))),
+        Hold(guard_holds.TooManyAtOnce(1, 1)),
+    ),
     ("no policy any more", releasing(policy=Absent()), Hold(guard_holds.DryRun(policy_exists=False))),
     (
         "the pods cannot be listed",
@@ -343,5 +348,5 @@ def test_a_boot_that_speaks_under_another_s_taint_voids_the_evidence() -> None:
 
 def test_who_has_begun_to_release_is_not_stopped_by_others_that_have() -> None:
     """The limit was lowered meanwhile: each of two would wait for the other."""
-    begun = releasing(others=Present(1))
+    begun = releasing(switch=switch(others=Present(1)))
     assert isinstance(decide(begun), Release)

@@ -75,7 +75,7 @@ from tests.unit.decide.power_worlds import (
     facts,
     remediation,
 )
-from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE
+from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE, switch
 
 H = "metal3/h1"
 MANY = tuple(PowerOffEvent(uid=f"event-{number}") for number in range(MOST_POWER_OFF_EVENTS + 1))
@@ -312,7 +312,11 @@ HELD_UP: list[tuple[str, PowerFacts, Step]] = [
     ("no policy before the hold", facts(ASKED, policy=Absent()), NO_POLICY),
     ("no policy before the evidence", facts(NOTED, OFF, policy=Absent(), in_phase_for=LATE), NO_POLICY),
     ("no policy before the release", facts(RELEASING, OFF, policy=Absent(), in_phase_for=LATE), NO_POLICY),
-    ("others are under way", facts(BOUND, others=Present(1)), Hold(guard_holds.TooManyAtOnce(1, 1))),
+    (
+        "others are under way",
+        facts(BOUND, switch=switch(others=Present(1))),
+        Hold(guard_holds.TooManyAtOnce(1, 1)),
+    ),
     (
         "the kubelet speaks although its host is off",
         facts(NOTED, OFF, lease=Present(RENEWED)),
@@ -536,7 +540,7 @@ def test_once_it_was_asked_for_no_wait_is_longer_than_a_power_off_may_take(world
 )
 def test_whoever_is_under_way_is_not_stopped_by_others_that_are(world: PowerFacts) -> None:
     """Both began at once, or the limit was lowered: each sees one other, and the limit is one."""
-    assert decide(replace(world, others=Present(1), in_phase_for=86_400.0)) != Hold(
+    assert decide(replace(world, switch=switch(others=Present(1)), in_phase_for=86_400.0)) != Hold(
         guard_holds.TooManyAtOnce(1, 1)
     )
 
@@ -546,11 +550,11 @@ def test_a_member_of_the_control_plane_is_switched_off_only_with_a_majority_left
     status: Metal3RemediationStatus,
 ) -> None:
     two_of_three, one_of_three = ControlPlane(3, 2, busy=""), ControlPlane(3, 1, busy="")
-    at_risk = decide(facts(status, control_plane=Present(one_of_three)))
+    at_risk = decide(facts(status, switch=switch(control_plane=Present(one_of_three))))
     assert at_risk == Hold(guard_holds.QuorumAtRisk(1, 3))
-    unread = decide(facts(status, control_plane=Unreadable("500")))
+    unread = decide(facts(status, switch=switch(control_plane=Unreadable("500"))))
     assert unread == Hold(holds.CannotRead("the control plane", "500"))
-    assert decide(facts(status, control_plane=Present(two_of_three))) == decide(facts(status))
+    assert decide(facts(status, switch=switch(control_plane=Present(two_of_three)))) == decide(facts(status))
 
 
 def test_a_node_that_is_back_on_a_new_boot_is_not_switched_off() -> None:

@@ -90,7 +90,7 @@ from tests.unit.decide.fencing_worlds import (
     proven,
     remediation,
 )
-from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_NODE
+from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_NODE, switch
 
 READY = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
 NEW = replace(SILENT_NODE, boot_id="boot-2")
@@ -156,8 +156,12 @@ def watched(by: WatchdogReport) -> Present[AgentFacts]:
         (PENDING, {"node": Unreadable("500")}, Hold(CannotRead("the Node", "500"))),
         # The guard.
         (PENDING, {"policy": Present(DRY)}, Hold(DryRun(policy_exists=True))),
-        (PENDING, {"others": Present(1)}, Hold(TooManyAtOnce(1, 1))),
-        (PENDING, {"others": Unreadable("500")}, Hold(CannotRead("the other remediations", "500"))),
+        (PENDING, {"switch": switch(others=Present(1))}, Hold(TooManyAtOnce(1, 1))),
+        (
+            PENDING,
+            {"switch": switch(others=Unreadable("500"))},
+            Hold(CannotRead("the other remediations", "500")),
+        ),
     ],
 )
 def test_before_it_begins(status: SelfRemediationStatus, changes: dict[str, Any], expected: Step) -> None:
@@ -168,7 +172,7 @@ def test_a_member_without_which_there_is_no_quorum_is_neither_begun_with_nor_mar
     around = Present(ControlPlane(3, 1, busy=""))
 
     for status in (PENDING, FENCING):
-        held = step(status, control_plane=around)
+        held = step(status, switch=switch(control_plane=around))
         assert isinstance(held, Hold)
         assert isinstance(held.reason, QuorumAtRisk)
 
@@ -227,7 +231,7 @@ def test_the_marker_of_a_drill_says_so() -> None:
     [
         (FENCING, {}, PlaceMarker(UNMARKED, MARKER)),
         # Who has begun is counted by the others, and not held up by them; but by a pause, or a dry run.
-        (FENCING, {"others": Present(5)}, PlaceMarker(UNMARKED, MARKER)),
+        (FENCING, {"switch": switch(others=Present(5))}, PlaceMarker(UNMARKED, MARKER)),
         (FENCING, {"policy": Present(DRY)}, Hold(DryRun(policy_exists=True))),
         # A marker of one that is gone: we have the lock.
         (

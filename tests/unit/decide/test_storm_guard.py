@@ -19,36 +19,17 @@ PAUSE = Pause(reason="switch swap", by="anna")
 
 
 @pytest.mark.parametrize(
-    ("policy", "others", "expected"),
+    ("policy", "expected"),
     [
-        (Present(allowing(Mode.ACT, None, 1)), Present(0), Go()),
-        (Present(allowing(Mode.ACT, None, 1)), Absent(), Go()),
-        (Present(allowing(Mode.ACT, None, 2)), Present(1), Go()),
-        (Present(allowing(Mode.ACT, None, 2)), Present(2), Hold(guard_holds.TooManyAtOnce(2, 2))),
-        (Present(allowing(Mode.ACT, None, 2)), Present(3), Hold(guard_holds.TooManyAtOnce(3, 2))),
-        (
-            Present(allowing(Mode.ACT, None, 1)),
-            Unreadable("500"),
-            Hold(holds.CannotRead("the other remediations", "500")),
-        ),
-        (
-            Present(allowing(Mode.ACT, PAUSE, 9)),
-            Present(0),
-            Hold(guard_holds.Paused("anna", "switch swap")),
-        ),
-        (
-            Present(allowing(Mode.DRY_RUN, None, 9)),
-            Present(0),
-            Hold(guard_holds.DryRun(policy_exists=True)),
-        ),
-        (Absent(), Present(0), Hold(guard_holds.DryRun(policy_exists=False))),
-        (Unreadable("500"), Present(0), Hold(holds.CannotRead("the RemediationPolicy", "500"))),
+        (Present(allowing(Mode.ACT, None, 1)), Go()),
+        (Present(allowing(Mode.ACT, PAUSE, 9)), Hold(guard_holds.Paused("anna", "switch swap"))),
+        (Present(allowing(Mode.DRY_RUN, None, 9)), Hold(guard_holds.DryRun(policy_exists=True))),
+        (Absent(), Hold(guard_holds.DryRun(policy_exists=False))),
+        (Unreadable("500"), Hold(holds.CannotRead("the RemediationPolicy", "500"))),
     ],
 )
-def test_a_step_of_a_remediation_that_has_begun(
-    policy: Seen[PolicyFacts], others: Seen[int], expected: Go | Hold
-) -> None:
-    assert brake(policy, others) == expected
+def test_a_step_of_a_remediation_that_has_begun(policy: Seen[PolicyFacts], expected: Go | Hold) -> None:
+    assert brake(policy) == expected
 
 
 ACTING = PolicyFacts(

@@ -16,11 +16,22 @@ from nodemend.api.manual_remediation import (
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
-from nodemend.decide.facts import LeaseFacts, MachineWishes, NodeFacts, PolicyFacts, Present, Taint
+from nodemend.decide.facts import (
+    Absent,
+    LeaseFacts,
+    MachineWishes,
+    NodeFacts,
+    PolicyFacts,
+    Present,
+    Seen,
+    Taint,
+)
+from nodemend.decide.guard_facts import Census, CheckFacts, GuardFacts, Sight
 from nodemend.decide.limits import Percent, Reading
 from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import Left
+from nodemend.decide.switch_guard import Grounds, SwitchFacts, Target
 
 OUR_TAINT = Taint("node.kubernetes.io/out-of-service", "NoExecute", "nodemend")
 SILENT_NODE = NodeFacts("n1", "uid-1", "100", "boot-1", ConditionStatus.UNKNOWN)
@@ -43,6 +54,31 @@ def allowing(mode: Mode, pause: Pause | None, max_concurrent: int) -> PolicyFact
 
 
 ACTING = allowing(Mode.ACT, None, 1)
+
+
+def switch(policy: Seen[PolicyFacts] = Present(ACTING), **changes: Any) -> Present[SwitchFacts]:  # noqa: B008
+    """At the switch, of a node among ten that has long been not Ready; `changes` are of the guard's facts,
+    but for `control_plane`, `target` and `grounds`."""
+    around = changes.pop("control_plane", Absent())
+    target = changes.pop("target", Target("n1", ConditionStatus.UNKNOWN, 60.0, kubelet_silent=True))
+    grounds = changes.pop("grounds", Grounds(check_agrees=Absent()))
+    usual = GuardFacts(
+        policy=policy,
+        sight=Sight(age=1.0, age_limit=90.0, calm_for=100.0, calm_needed=20.0),
+        check=CheckFacts("workers"),
+        of_check=Census(10, 1, 0),
+        of_cluster=Census(10, 1, 0),
+        of_domain=None,
+        others=Present(0),
+        control_plane=None,
+        settling=0.0,
+        since_last_start=1000.0,
+        excluded_by="",
+        maintained_by="",
+    )
+    return Present(SwitchFacts(replace(usual, **changes), around, target, grounds))
+
+
 WORD = Confirmation(
     by="anna", reason="pulled the plug", node_uid="uid-1", boot_id="boot-1", last_renew_time="12:00:00"
 )
@@ -88,7 +124,7 @@ def facts(about: ManualRemediation, **changes: Any) -> ManualFacts:
         lease=Present(SILENT_LEASE),
         lock=Present(HeldBy(ours=True, holder="ManualRemediation n1")),
         policy=Present(ACTING),
-        others=Present(0),
+        switch=switch(changes.get("policy", Present(ACTING))),
         left=Present(Left(2, 1)),
         word_age=5.0,
     )

@@ -98,7 +98,7 @@ def _volumes(facts: ConfirmFacts) -> tuple[str, ...] | None:
 
 def _cautions(facts: ConfirmFacts) -> tuple[str, ...]:
     """A word given while the guard is closed is good for nothing unless it opens in time."""
-    guarded = brake(facts.policy, Present(0))
+    guarded = brake(facts.policy)
     if not isinstance(guarded, Hold):
         return ()
     return (f"Nothing would be released as things are. {explain(guarded.reason)}",)

@@ -74,7 +74,7 @@ def _refusals(facts: DrillFacts) -> Iterator[Refusal]:
             f"{spell_count(len(facts.at_work), 'remediation is', 'remediations are')} under way: {nodes}.",
             "wait until nothing is: kubectl mend status",
         )
-    go = brake(facts.policy, Present(0))
+    go = brake(facts.policy)
     if isinstance(go, Hold):
         said = explain(go.reason)
         yield Refusal(f"the guard would hold it. {said.sentence}", said.next_step)

@@ -31,16 +31,20 @@ from nodemend.cli.listed_objects import as_cache
 from nodemend.cli.listed_remedies import look_at_remedies
 from nodemend.cli.remediations import is_open, node_of
 from nodemend.cli.written_ages import written_age
+from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.controllers.remediating.surroundings import Surroundings
+from nodemend.controllers.remediating.switch_guard import SwitchGuard
 from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
+from nodemend.decide.guard_facts import Sight
 from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.node_health import ConditionSeen
 from nodemend.decide.remediation_life import Tenure
 from nodemend.decide.remediation_steps import Left
 from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
+from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.projection import whole
 
 R = TypeVar("R", Metal3Remediation, SelfRemediation)
@@ -90,7 +94,7 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
         node=node,
         view=view,
         conditions=conditions_by_writing(node, cluster.now),
-        open_=await _open(cluster, mine[0]) if mine else None,
+        open_=await _open(cluster, mine[0], view) if mine else None,
         elsewhere=tuple(f"{found.metadata.namespace}/{name}" for found in mine[1:]),
         leaders=await look_at_leaders(cluster),
         now=cluster.now,
@@ -135,10 +139,35 @@ def lease_by_writing(lease: LeaseFacts, now: datetime) -> LeaseFacts:
     return replace(lease, unchanged_for=max((now - renewed).total_seconds(), 0.0))
 
 
-async def _open(cluster: Cluster, remediation: ManualRemediation) -> ManualFacts:
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The cluster at large as the guard of the remediator asks about it, from lists of just now."""
+
+    nodes: ObjectCache[NodeRecord]
+    checks: ObjectCache[NodeHealthCheck]
+    policies: ObjectCache[RemediationPolicy]
+    synced: bool = True
+
+    def not_ready_for(self, _uid: str) -> float:
+        return 0.0
+
+    def sight(self, _ward: Ward, _now: float) -> Sight:
+        return Sight(age=0.0, age_limit=inf, calm_for=inf, calm_needed=0.0)
+
+    def busy(self, _ward: Ward, _now: float) -> frozenset[str]:
+        return frozenset()
+
+    def control_plane(self, _ward: Ward, _busy: frozenset[str]) -> None:
+        return None
+
+
+async def _open(cluster: Cluster, remediation: ManualRemediation, view: View) -> ManualFacts:
     """As the leader that last wrote here would see it."""
-    around = Surroundings(cluster.reader, AtWork(cluster.reader))
-    gatherer = Gatherer(cluster.reader, around, cluster.system_namespace)
+    at_work, listed = AtWork(cluster.reader), _Listed(view.nodes, view.checks, view.policies)
+    switch = SwitchGuard(listed, cluster.reader.runtime, at_work, last_start=-inf)
+    gatherer = Gatherer(
+        cluster.reader, Surroundings(cluster.reader, at_work), switch, cluster.system_namespace
+    )
     status = remediation.status
     gathered = await gatherer.gather(remediation, cluster.now.timestamp(), Tenure(status.epoch, 0, -inf))
     facts = gathered.facts

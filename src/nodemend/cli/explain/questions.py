@@ -47,6 +47,8 @@ QUESTION_OF: Final[dict[type, str]] = {
     guard_holds.InMaintenance: "allowed",
     guard_holds.ApiUnsettled: "allowed",
     guard_holds.NotUnderstood: "allowed",
+    guard_holds.NodeWell: "allowed",
+    guard_holds.NotReadyBriefly: "allowed",
     guard_holds.NobodyActs: "remediating",
     guard_holds.AnnotationServed: "remediating",
     guard_holds.OrderVoid: "ordered",

@@ -3,6 +3,7 @@
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.node import Node
 from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase
+from nodemend.controllers.checking.node_checks import meets_threshold
 from nodemend.controllers.node_exclusion import excluded_by
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Target
@@ -22,7 +23,7 @@ def doubt_sickness(target: Target, fresh: Seen[Node], *, ordered: bool) -> Hold 
             if by := excluded_by(node.metadata.labels, node.metadata.annotations):
                 return Hold(Excluded(by))
             unready = ordered and node.ready is not ConditionStatus.TRUE
-            unwell = _meets_threshold(target, node) or unready
+            unwell = meets_threshold(target.check, node.status.conditions) or unready
             return None if _is_same(target, node) and unwell else Hold(NodeReady(target.node.name))
 
 
@@ -32,7 +33,9 @@ def doubt_health(target: Target, fresh: Seen[Node]) -> Hold | None:
         case Present(node) if by := excluded_by(node.metadata.labels, node.metadata.annotations):
             return Hold(Excluded(by))
         case Present(node) if _is_same(target, node):
-            well = node.ready is ConditionStatus.TRUE and not _meets_threshold(target, node)
+            well = node.ready is ConditionStatus.TRUE and not meets_threshold(
+                target.check, node.status.conditions
+            )
             return None if well else Hold(CannotRead("the Node", "it is not well any more"))
         case Present() | Absent():
             return Hold(CannotRead("the Node", "it is gone"))
@@ -62,8 +65,3 @@ def doubt_check(target: Target, fresh: Seen[NodeHealthCheck], *, owed: bool = Fa
 
 def _is_same(target: Target, node: Node) -> bool:
     return node.metadata.uid == target.node.uid
-
-
-def _meets_threshold(target: Target, node: Node) -> bool:
-    now = {condition.type: condition.status for condition in node.status.conditions}
-    return any(now.get(t.type) == t.status for t in target.check.spec.thresholds)

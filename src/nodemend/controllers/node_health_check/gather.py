@@ -12,9 +12,9 @@ from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.condition_ages import ConditionAges
+from nodemend.controllers.checking.node_checks import selecting
 from nodemend.controllers.checking.remedies import Remedies, RemedyKind
 from nodemend.decide.escalation import Trying
-from nodemend.decide.label_match import matches
 from nodemend.decide.node_health import NodeHealth, judge, types_that_matter
 from nodemend.decide.recovery import Recovering
 from nodemend.decide.remediation_request import Open, Wishes
@@ -86,11 +86,10 @@ def find_target(view: View, name: str) -> Target | None:
     node = view.nodes.get(name)
     if node is None:
         return None
-    labels = node.labels
-    mine = [check for check in view.checks.all() if matches(check.spec.selector, labels)]
+    mine = selecting(view.checks.all(), node.labels)
     if not mine:
         return None
-    first, *others = sorted(mine, key=lambda check: check.metadata.name) if len(mine) > 1 else mine
+    first, *others = mine
     return Target(node, first, tuple([check.metadata.name for check in others]))
 
 

@@ -5,21 +5,21 @@ from typing import ClassVar, Protocol
 
 from nodemend.api.bare_metal_host import BareMetalHost
 from nodemend.api.group_versions import METAL3_REMEDIATION, Resource
-from nodemend.api.power_cycle import Metal3Remediation
-from nodemend.controllers.fresh_reads import Reader
+from nodemend.api.power_cycle import Metal3Remediation, Phase
 from nodemend.controllers.power_cycle.act import request_for
 from nodemend.controllers.power_cycle.gather import Gathered, Gatherer
 from nodemend.controllers.remediating.controller import LOOK_SOON, Recorder, RemediationController
-from nodemend.controllers.remediating.node_claims import Claims
-from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.decide import host_holds
+from nodemend.decide.facts import Seen
 from nodemend.decide.holds import Hold
 from nodemend.decide.power_cycle_phases import decide
 from nodemend.decide.power_cycle_status import tells
-from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore, Step
+from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore, Step, WantOff
 from nodemend.decide.remediation_life import Tenure
+from nodemend.decide.switch_guard import SwitchFacts
 from nodemend.kube.api_outcome import Reason, Refused
 from nodemend.kube.api_request import Request
+from nodemend.kube.ports import Runtime
 from nodemend.telemetry.host_book import HeldFor
 
 _FOR_GOOD = (Reason.FORBIDDEN, Reason.INVALID)
@@ -42,19 +42,12 @@ class PowerWay:
     type: ClassVar = Metal3Remediation
 
     def __init__(
-        self,
-        reader: Reader,
-        around: Surroundings,
-        claims: Claims,
-        *,
-        tenure: Tenure,
-        system_namespace: str,
-        may_delete_nodes: bool = False,
+        self, runtime: Runtime, gatherer: Gatherer, *, tenure: Tenure, system_namespace: str
     ) -> None:
+        self._runtime = runtime
+        self._gatherer = gatherer
         self._tenure = tenure
         self._namespace = system_namespace
-        self._runtime = reader.runtime
-        self._gatherer = Gatherer(reader, around, claims, system_namespace, may_delete_nodes=may_delete_nodes)
 
     async def gather(self, remediation: Metal3Remediation, _server_time: float | None) -> Gathered:
         return await self._gatherer.gather(remediation, self._tenure)
@@ -67,6 +60,11 @@ class PowerWay:
 
     def request_for(self, gathered: Gathered, step: Step, now: str) -> Request | None:
         return request_for(gathered, step, namespace=self._namespace, now=now)
+
+    def begins(self, gathered: Gathered, step: Step) -> Seen[SwitchFacts] | None:
+        """It says once more that the host shall be off when that has changed: that is no new beginning."""
+        asked_for = gathered.facts.remediation.status.phase is Phase.POWER_OFF
+        return gathered.facts.switch if isinstance(step, WantOff) and not asked_for else None
 
     def wrote(self, _gathered: Gathered, _step: Step, _version: str) -> None:
         """Everything is read anew anyway."""

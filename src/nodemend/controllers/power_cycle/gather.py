@@ -18,20 +18,21 @@ from nodemend.controllers.power_cycle.locate import Behind, Locator, Missing
 from nodemend.controllers.power_cycle.node_deletion import belongings_of
 from nodemend.controllers.power_cycle.power_off_events import read_power_offs
 from nodemend.controllers.power_cycle.refusals import Refusable, Refusals
-from nodemend.controllers.remediating.at_work import Others
-from nodemend.controllers.remediating.locks import held_by, read_lock
+from nodemend.controllers.remediating.grounds import grounds_of
+from nodemend.controllers.remediating.locks import held_by, is_ours, read_lock
 from nodemend.controllers.remediating.node_claims import Claims
 from nodemend.controllers.remediating.node_names import is_machine, node_clues
 from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
+from nodemend.controllers.remediating.switch_guard import Question, SwitchGuard
 from nodemend.controllers.sightings import Sightings
-from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
-from nodemend.decide.guard_facts import ControlPlane
+from nodemend.decide.facts import Absent, LeaseFacts, PolicyFacts, Present, Seen, Unreadable
 from nodemend.decide.host_identity import Clues, Identity, Unproven, claims, identify
 from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import AskOwner, DeleteNode, Restore
 from nodemend.decide.remediation_life import Tenure
 from nodemend.decide.remediation_steps import Left
+from nodemend.decide.switch_guard import SwitchFacts
 from nodemend.kube.machine_dialect import CLUSTER_API
 
 _OVER: Final = (Phase.POWER_ON, Phase.DELETING_MACHINE, Phase.SUCCEEDED, Phase.FAILED)
@@ -65,12 +66,14 @@ class Gatherer:
         reader: Reader,
         around: Surroundings,
         claims_of_nodes: Claims,
+        switch: SwitchGuard,
         system_namespace: str,
         *,
         may_delete_nodes: bool,
     ) -> None:
         self._reader = reader
         self._claims = claims_of_nodes
+        self._switch = switch
         self._namespace = system_namespace
         self._may_delete_nodes = may_delete_nodes
         self._around = around
@@ -92,6 +95,8 @@ class Gatherer:
         known = host.value if isinstance(host, Present) else None
         policy = await self._reader.policy()
         node_name = node.value.metadata.name if isinstance(node, Present) else status.node_name
+        lease = await self._lease(node_name)
+        held = await held_by(self._reader, lock, metadata)
         facts = PowerFacts(
             remediation=remediation,
             epoch=tenure.epoch,
@@ -99,11 +104,12 @@ class Gatherer:
             node=project(node, node_facts),
             void_mark=void_mark(node),
             belongings=value_of(project(node, belongings_of)),
-            lease=await self._lease(node_name),
-            lock=await held_by(self._reader, lock, metadata),
+            lease=lease,
+            lock=held,
             policy=policy,
-            others=project(others := await self._others(remediation, node_name), lambda found: found.at_work),
-            control_plane=await self._control_plane(node, known, remediation, others),
+            switch=await self._ask_switch(remediation, node, known, lease, policy)
+            if is_ours(held)
+            else NOT_ASKED,
             left=await self._left(node, remediation),
             host=_seen_host(host, metadata.uid),
             host_missing=host.why if isinstance(host, Missing) else "",
@@ -151,24 +157,31 @@ class Gatherer:
             return await self._around.left_on(status.node_name, None)
         return await self._around.left(node)
 
-    async def _others(self, remediation: Metal3Remediation, node: str) -> Seen[Others]:
-        may_begin = remediation.status.phase not in _OVER
-        return await self._around.at_work.others(remediation.metadata.uid, node, may_begin=may_begin)
-
-    async def _control_plane(
+    async def _ask_switch(
         self,
+        remediation: Metal3Remediation,
         node: Seen[Node],
         host: BareMetalHost | None,
-        remediation: Metal3Remediation,
-        others: Seen[Others],
-    ) -> Seen[ControlPlane]:
+        lease: Seen[LeaseFacts],
+        policy: Seen[PolicyFacts],
+    ) -> Seen[SwitchFacts]:
         """Asked only as long as the host might be held."""
-        status, held = remediation.status, is_held(host, remediation.metadata.uid)
-        if held or status.released or not isinstance(node, Present):
-            return Absent()
-        # Who has begun is in the others' sight. If each took the other for lost, both would wait for ever.
-        begun = status.phase is Phase.POWER_OFF
-        return await self._around.control_plane(node.value, NOT_ASKED if begun else others)
+        metadata, status = remediation.metadata, remediation.status
+        over = status.phase in _OVER or status.released or metadata.deleting
+        if over or is_held(host, metadata.uid) or isinstance(node, Unreadable):
+            return NOT_ASKED
+        found = value_of(node)
+        question = Question(
+            uid=metadata.uid,
+            name=found.metadata.name if found is not None else status.node_name,
+            node=found,
+            lease=lease,
+            policy=policy,
+            grounds=await grounds_of(self._reader, metadata, found),
+            begun=status.phase is Phase.POWER_OFF,
+            members=self._around.control_plane,
+        )
+        return await self._switch.ask(question)
 
     async def _lease(self, node: str) -> Seen[LeaseFacts]:
         return await self._around.kubelet_lease(node) if node else NOT_ASKED

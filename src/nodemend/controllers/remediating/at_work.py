@@ -23,9 +23,11 @@ K = TypeVar("K", ManualRemediation, Metal3Remediation, SelfRemediation)
 class Others:
     """The other remediations, as one sees them that may begin."""
 
-    at_work: int
+    at_work: int = 0
     """So many have a node in hand, from its fence until it is released."""
-    away: frozenset[str]
+    nodes: frozenset[str] = frozenset()
+    """The names of these nodes."""
+    away: frozenset[str] = frozenset()
     """Names of nodes that are about to go, gone, or not back yet, whatever they show."""
 
 
@@ -108,8 +110,10 @@ class AtWork:
                 return found
             hands += found.value
         others = [one for one in hands if one.uid != uid and one.stage is not _Stage.ASIDE]
-        at_work = {one.uid for one in others if one.stage is _Stage.AT_WORK}
-        return Present(Others(len(at_work), frozenset(one.node for one in others)))
+        at_work = {one.uid: one.node for one in others if one.stage is _Stage.AT_WORK}
+        return Present(
+            Others(len(at_work), frozenset(at_work.values()), frozenset(one.node for one in others))
+        )
 
     def _places(self) -> list[_Hand]:
         now = self._now()

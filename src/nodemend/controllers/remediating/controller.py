@@ -7,9 +7,11 @@ from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.timestamps import print_time
 from nodemend.api.wire import Wire
 from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
-from nodemend.controllers.remediating.at_work import AtWork
-from nodemend.decide import holds
+from nodemend.controllers.remediating.switch_guard import SwitchGuard
+from nodemend.decide import guard_holds, holds
+from nodemend.decide.facts import Seen
 from nodemend.decide.holds import Hold
+from nodemend.decide.switch_guard import SwitchFacts
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import (
     Ok,
@@ -32,6 +34,8 @@ S_contra = TypeVar("S_contra", contravariant=True)
 AT_ONCE: Final = RequeueAfter(0.0)
 LOOK_AGAIN: Final = 10.0
 LOOK_SOON: Final = 2.0
+A_MOMENT: Final = 0.001
+"""After a deadline, so that no rounding error makes us come before it and ask again."""
 
 
 class Remediation(Protocol):
@@ -75,6 +79,10 @@ class Way(Protocol[R, G, S]):
         """The write that makes `step` true; None for a step without one."""
         ...
 
+    def begins(self, gathered: G, step: S) -> Seen[SwitchFacts] | None:
+        """What the guard was asked about, where by `step` a remediation begins; else None."""
+        ...
+
     def wrote(self, gathered: G, step: S | Hold, version: str) -> None:
         """Told of every write that was acknowledged, with the version of what was written."""
         ...
@@ -89,7 +97,7 @@ class Way(Protocol[R, G, S]):
 
 
 class RemediationController(Generic[R, G, S]):
-    """Serves one leadership. `client` must refuse writes once that is over. All kinds share `at_work`."""
+    """Serves one leadership. `client` must refuse writes once that is over. All kinds share `switch`."""
 
     def __init__(
         self,
@@ -97,10 +105,10 @@ class RemediationController(Generic[R, G, S]):
         reader: Reader,
         client: ApiClient,
         recorder: Recorder[R, S],
-        at_work: AtWork,
+        switch: SwitchGuard,
     ) -> None:
         self._way = way
-        self._at_work = at_work
+        self._switch = switch
         self._reader = reader
         self._client = client
         self._recorder = recorder
@@ -109,7 +117,7 @@ class RemediationController(Generic[R, G, S]):
         namespace, name = key
         match await self._reader.get(self._way.resource, name, self._way.type, namespace):
             case Ok(remediation, server_time):
-                with self._at_work.one_pass(remediation.metadata.uid):
+                with self._switch.at_work.one_pass(remediation.metadata.uid):
                     gathered = await self._way.gather(remediation, server_time)
                     return await self._act(remediation, gathered, self._way.decide(gathered))
             case Refused(reason=Reason.NOT_FOUND):
@@ -117,7 +125,8 @@ class RemediationController(Generic[R, G, S]):
             case failure:
                 return Retry(str(failure))
 
-    async def _act(self, remediation: R, gathered: G, step: S | Hold) -> Outcome:
+    async def _act(self, remediation: R, gathered: G, wanted: S | Hold) -> Outcome:
+        step = self._claim(remediation.metadata.uid, gathered, wanted)
         if isinstance(step, Hold):
             self._recorder.held(remediation, step)
             if isinstance(step.reason, holds.Deposed):
@@ -133,8 +142,14 @@ class RemediationController(Generic[R, G, S]):
         if isinstance(outcome, Ok):
             self._way.wrote(gathered, step, outcome.value.metadata.resource_version)
         if isinstance(outcome, Unknown) and not isinstance(step, Hold):
-            self._at_work.unanswered(remediation.metadata.uid)
+            self._switch.at_work.unanswered(remediation.metadata.uid)
+        self._switch.answered(remediation.metadata.uid, refused=isinstance(outcome, Refused | Unsent))
         return self._judge(remediation, step, outcome)
+
+    def _claim(self, uid: str, gathered: G, step: S | Hold) -> S | Hold:
+        """Nothing may be awaited between this and the write: another pass could claim the same moment."""
+        begins = None if isinstance(step, Hold) else self._way.begins(gathered, step)
+        return step if begins is None else self._switch.claim(uid, begins) or step
 
     def _judge(self, remediation: R, step: S | Hold, outcome: WriteOutcome[Written]) -> Outcome:
         match outcome:
@@ -158,6 +173,15 @@ class RemediationController(Generic[R, G, S]):
                 return min(LOOK_AGAIN, max(needed - silent_for, LOOK_SOON))
             case holds.WorkloadsLeaving() | holds.TaintedByAnother() | holds.CannotRead():
                 return LOOK_SOON
+            case guard_holds.Pacing(remaining) | guard_holds.Settling(remaining):
+                return _when_over(remaining)
+            case guard_holds.ApiUnsettled(passed, needed) | guard_holds.NotReadyBriefly(passed, needed):
+                return _when_over(needed - passed)
             case _:
                 special = self._way.again_in(hold)
                 return LOOK_AGAIN if special is None else special
+
+
+def _when_over(remaining: float) -> float:
+    """What ends at a known moment is looked at again just then, and not later than anything else is."""
+    return min(LOOK_AGAIN, max(0.0, remaining) + A_MOMENT)

@@ -48,6 +48,10 @@ async def held_by(reader: Reader, lock: Seen[Lease], remediation: ObjectMeta) ->
     return Present(HeldBy(ours=False, holder=who or uid, orphaned=gone))
 
 
+def is_ours(lock: Seen[HeldBy]) -> bool:
+    return isinstance(lock, Present) and lock.value.ours
+
+
 async def is_orphaned(reader: Reader, lock: Lease) -> bool:
     """Whether certainly nobody holds it: it names no remediation, or one that the API server says is gone.
 

@@ -7,14 +7,17 @@ from nodemend.api.self_remediation import SelfRemediation
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.remediating.controller import LOOK_SOON, Recorder, RemediationController
 from nodemend.controllers.remediating.surroundings import Surroundings
+from nodemend.controllers.remediating.switch_guard import SwitchGuard
 from nodemend.controllers.self_remediation.act import request_for
 from nodemend.controllers.self_remediation.gather import Gathered, Gatherer
 from nodemend.decide import fencing_holds
+from nodemend.decide.facts import Seen
 from nodemend.decide.holds import Hold
 from nodemend.decide.remediation_life import Tenure
 from nodemend.decide.self_remediation import decide
 from nodemend.decide.self_remediation_status import tells
-from nodemend.decide.self_remediation_steps import NoteProgress, Step
+from nodemend.decide.self_remediation_steps import BeginFencing, NoteProgress, Step
+from nodemend.decide.switch_guard import SwitchFacts
 from nodemend.kube.api_outcome import Refused
 from nodemend.kube.api_request import Request
 
@@ -29,11 +32,17 @@ class SelfWay:
     type: ClassVar = SelfRemediation
 
     def __init__(
-        self, reader: Reader, around: Surroundings, *, tenure: Tenure, system_namespace: str
+        self,
+        reader: Reader,
+        around: Surroundings,
+        switch: SwitchGuard,
+        *,
+        tenure: Tenure,
+        system_namespace: str,
     ) -> None:
         self._tenure = tenure
         self._namespace = system_namespace
-        self._gatherer = Gatherer(reader, around, system_namespace)
+        self._gatherer = Gatherer(reader, around, switch, system_namespace)
 
     async def gather(self, remediation: SelfRemediation, _server_time: float | None) -> Gathered:
         return await self._gatherer.gather(remediation, self._tenure)
@@ -46,6 +55,9 @@ class SelfWay:
 
     def request_for(self, gathered: Gathered, step: Step, now: str) -> Request | None:
         return request_for(gathered, step, namespace=self._namespace, now=now)
+
+    def begins(self, gathered: Gathered, step: Step) -> Seen[SwitchFacts] | None:
+        return gathered.facts.switch if isinstance(step, BeginFencing) else None
 
     def wrote(self, gathered: Gathered, step: Step, version: str) -> None:
         if isinstance(step, NoteProgress):

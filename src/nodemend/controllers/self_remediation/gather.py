@@ -7,18 +7,19 @@ from nodemend.api.node import Node
 from nodemend.api.self_remediation import Phase, SelfRemediation
 from nodemend.controllers.fresh_reads import Reader, node_facts, project, value_of
 from nodemend.controllers.recent import Recent
-from nodemend.controllers.remediating.at_work import Others
-from nodemend.controllers.remediating.locks import held_by, read_lock
+from nodemend.controllers.remediating.grounds import grounds_of
+from nodemend.controllers.remediating.locks import held_by, is_ours, read_lock
 from nodemend.controllers.remediating.node_names import named_node
 from nodemend.controllers.remediating.surroundings import NOT_ASKED, Surroundings, void_mark
+from nodemend.controllers.remediating.switch_guard import Question, SwitchGuard
 from nodemend.controllers.self_remediation.agent_looks import AgentLooks
 from nodemend.controllers.sightings import Sightings
 from nodemend.decide.agent_facts import AgentFacts
-from nodemend.decide.facts import Absent, Present, Seen
-from nodemend.decide.guard_facts import ControlPlane
+from nodemend.decide.facts import Absent, LeaseFacts, PolicyFacts, Present, Seen
 from nodemend.decide.proven_seconds import Look
 from nodemend.decide.remediation_life import Tenure
 from nodemend.decide.self_remediation_facts import SelfFacts
+from nodemend.decide.switch_guard import SwitchFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,11 @@ class Gatherer:
     was seen.
     """
 
-    def __init__(self, reader: Reader, around: Surroundings, system_namespace: str) -> None:
+    def __init__(
+        self, reader: Reader, around: Surroundings, switch: SwitchGuard, system_namespace: str
+    ) -> None:
         self._reader = reader
+        self._switch = switch
         self._namespace = system_namespace
         self._around = around
         self._agents = AgentLooks(reader)
@@ -57,17 +61,21 @@ class Gatherer:
         agent = await self._agents.at_node(name) if name else Absent()
         looks = await self._peers(remediation, agent, asked_at)
         now = self._reader.runtime.monotonic()
+        lease = await self._around.kubelet_lease(name) if name else NOT_ASKED
+        held = await held_by(self._reader, lock, metadata)
+        policy = await self._reader.policy() if undecided else NOT_ASKED
         facts = SelfFacts(
             remediation=remediation,
             epoch=tenure.epoch,
             remembers_from=tenure.remembers_from,
             node=project(node, node_facts),
             void_mark=void_mark(node),
-            lease=await self._around.kubelet_lease(name) if name else NOT_ASKED,
-            lock=await held_by(self._reader, lock, metadata),
-            policy=await self._reader.policy() if undecided else NOT_ASKED,
-            others=project(others := await self._others(remediation, name), lambda found: found.at_work),
-            control_plane=await self._control_plane(node, agent, remediation, others),
+            lease=lease,
+            lock=held,
+            policy=policy,
+            switch=await self._ask_switch(remediation, node, agent, lease, policy)
+            if is_ours(held)
+            else NOT_ASKED,
             left=await self._around.left(node),
             agent=agent,
             looks=looks,
@@ -89,23 +97,30 @@ class Gatherer:
         self._since.keep(metadata.uid, known)
         return known[1]
 
-    async def _others(self, remediation: SelfRemediation, node: str) -> Seen[Others]:
-        """Asked only before it begins."""
-        if remediation.status.phase is not Phase.PENDING:
-            return NOT_ASKED
-        return await self._around.at_work.others(remediation.metadata.uid, node)
-
-    async def _control_plane(
-        self, node: Seen[Node], agent: Seen[AgentFacts], remediation: SelfRemediation, others: Seen[Others]
-    ) -> Seen[ControlPlane]:
+    async def _ask_switch(
+        self,
+        remediation: SelfRemediation,
+        node: Seen[Node],
+        agent: Seen[AgentFacts],
+        lease: Seen[LeaseFacts],
+        policy: Seen[PolicyFacts],
+    ) -> Seen[SwitchFacts]:
         """Asked only as long as its marker might still be placed."""
-        status = remediation.status
-        marked = isinstance(agent, Present) and agent.value.marked_for(
-            remediation.metadata.uid, status.boot_id
+        metadata, status = remediation.metadata, remediation.status
+        marked = isinstance(agent, Present) and agent.value.marked_for(metadata.uid, status.boot_id)
+        if marked or status.evidence is not None or metadata.deleting or not isinstance(node, Present):
+            return NOT_ASKED
+        question = Question(
+            uid=metadata.uid,
+            name=node.value.metadata.name,
+            node=node.value,
+            lease=lease,
+            policy=policy,
+            grounds=await grounds_of(self._reader, metadata, node.value, drills=True),
+            begun=status.phase is not Phase.PENDING,
+            members=self._around.control_plane,
         )
-        if marked or status.evidence is not None or not isinstance(node, Present):
-            return Absent()
-        return await self._around.control_plane(node.value, others)
+        return await self._switch.ask(question)
 
     async def _peers(
         self, remediation: SelfRemediation, agent: Seen[AgentFacts], asked_at: float

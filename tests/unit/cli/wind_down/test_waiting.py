@@ -26,6 +26,7 @@ from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.cli.wind_down.scenes import WHERE, Run
 from tests.unit.controllers.power_cycle.power_world import SICK as HOST
 from tests.unit.controllers.power_cycle.power_world import PowerWorld
+from tests.unit.controllers.remediating.complaints import BY_SICKNESS
 from tests.unit.controllers.self_remediation.fencing_world import SICK as FENCED
 from tests.unit.controllers.self_remediation.fencing_world import FencingWorld
 
@@ -34,15 +35,16 @@ LEFT = f"{keys.OUR_HOLD_PREFIX}of-a-remediation-that-is-gone"
 
 @pytest.fixture
 def power() -> Iterator[PowerWorld]:
-    found = PowerWorld("wind down")
+    found = PowerWorld("wind down", check=BY_SICKNESS)
     found.world.machines[HOST].hung = True
+    found.run(50.0)
     found.ask()
     yield found
     found.close()
 
 
 def until(world: PowerWorld, phase: str, *, look_every: float = 1.0) -> None:
-    for _ in range(round(200 / look_every)):
+    for _ in range(round(500 / look_every)):
         if world.status.get("phase") == phase:
             return
         world.run(look_every)

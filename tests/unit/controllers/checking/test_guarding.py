@@ -26,13 +26,14 @@ from nodemend.controllers.checking.guarding import (
     Moment,
     stormy,
 )
+from nodemend.controllers.checking.node_checks import maintained_by
 from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing
 from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.node_exclusion import record_excluded_by
 from nodemend.controllers.node_health_check.gather import Target, View
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
-from nodemend.controllers.node_health_check.wards import anybody_under, maintained_by, ward_of
+from nodemend.controllers.node_health_check.wards import anybody_under, ward_of
 from nodemend.decide.facts import Absent, Present
 from nodemend.decide.guard_facts import Census, Domain, Sight
 from nodemend.decide.guard_holds import Paused, Settling, TooManyUnhealthy
@@ -211,7 +212,7 @@ def test_a_node_in_maintenance_says_so_by_a_condition(shown: dict[str, Any], by:
         MaintenanceCondition(type="Maintenance"),
         MaintenanceCondition(type="Draining", status=ConditionStatus.UNKNOWN),
     )
-    assert maintained_by(Target(a_node("n1", **shown), a_check(maintenance=awaited), ())) == by
+    assert maintained_by(a_check(maintenance=awaited), a_node("n1", **shown).conditions) == by
 
 
 @pytest.mark.parametrize(("status", "was"), [(ConditionStatus.TRUE, True), (ConditionStatus.FALSE, False)])

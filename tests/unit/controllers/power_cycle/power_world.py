@@ -1,5 +1,7 @@
 """Hosts of metal3, Machines of Cluster API before them, and a remediation that one of them owns."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from nodemend.api import keys
@@ -17,6 +19,7 @@ from nodemend.testing.cluster.machines import node_info
 from nodemend.testing.cluster.world import Account, Shape, World
 from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from nodemend.testing.metal3.rack import NAMESPACE, Rack
+from tests.unit.controllers.remediating.complaints import OPEN, complain
 
 MACHINE: Final = Resource("cluster.x-k8s.io", "v1beta2", "Machine", "machines")
 MACHINE_SET: Final = Resource("cluster.x-k8s.io", "v1beta2", "MachineSet", "machinesets")
@@ -44,7 +47,15 @@ class PowerWorld:
     """Machine `m-N` is the node `node-N` on the host `node-N`. Nobody checks: the test asks by itself."""
 
     def __init__(
-        self, seed: str, *, node_deletion: bool = False, capm3_kinds: bool = False, installed: bool = True
+        self,
+        seed: str,
+        *,
+        node_deletion: bool = False,
+        capm3_kinds: bool = False,
+        installed: bool = True,
+        machines: int = 3,
+        policy: Mapping[str, Any] = MappingProxyType(OPEN),
+        check: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """`capm3_kinds`: they are served; `installed`: they are there."""
         kinds = (*KINDS, CAPM3_REMEDIATION) if installed else KINDS
@@ -54,7 +65,9 @@ class PowerWorld:
             power_cycle=True,
             node_deletion=node_deletion,
             capm3_kinds=capm3_kinds,
-            machines=3,
+            machines=machines,
+            policy=policy,
+            check=check,
             definitions=definitions,
         )
         self.world = World(seed, shape)
@@ -100,11 +113,20 @@ class PowerWorld:
         change = {"metadata": {"annotations": said}, "spec": {"providerID": provider}}
         self.api.patch(NODE, node, change)
 
-    def ask(self, node: str = SICK, **spec: Any) -> None:
-        """As a MachineHealthCheck does: named like the Machine, owned by it."""
+    def ask(self, node: str = SICK, *, named: Mapping[str, Any] = MappingProxyType({}), **spec: Any) -> None:
+        """As a MachineHealthCheck does: named like the Machine, owned by it. `named` is more metadata."""
         machine = self._machines[node]
-        metadata = {"name": machine["metadata"]["name"], "ownerReferences": [owned_by(MACHINE, machine)]}
+        metadata = {
+            "name": machine["metadata"]["name"],
+            "ownerReferences": [owned_by(MACHINE, machine)],
+            **named,
+        }
         body = {"metadata": metadata, "spec": {**QUICK, **spec}}
+        self.api.create(METAL3_REMEDIATION, body, NAMESPACE)
+
+    def ask_by_check(self, node: str) -> None:
+        """As a NodeHealthCheck does that finds the node unhealthy: named like the node."""
+        body = {"metadata": complain(self.api, node), "spec": QUICK}
         self.api.create(METAL3_REMEDIATION, body, NAMESPACE)
 
     def run(self, seconds: float) -> None:

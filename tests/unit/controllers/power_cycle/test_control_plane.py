@@ -9,13 +9,14 @@ from nodemend.api.group_versions import METAL3_REMEDIATION, NODE, REMEDIATION_PO
 from nodemend.kube.api_request import Selection
 from nodemend.testing.metal3.rack import NAMESPACE
 from tests.unit.controllers.power_cycle.power_world import PowerWorld
+from tests.unit.controllers.remediating.complaints import BY_SICKNESS
 
 MEMBERS = ("node-1", "node-2", "node-3")
 
 
 @pytest.fixture(params=range(3))
 def world(request: pytest.FixtureRequest) -> Iterator[PowerWorld]:
-    found = PowerWorld(f"control plane {request.param}")
+    found = PowerWorld(f"control plane {request.param}", check=BY_SICKNESS)
     found.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": 5}})
     for name in MEMBERS:
         labels = {"node-role.kubernetes.io/control-plane": ""}
@@ -31,7 +32,7 @@ def phases(world: PowerWorld) -> list[str]:
 
 def test_of_members_that_are_all_ready_one_is_switched_off_after_the_other(world: PowerWorld) -> None:
     for name in MEMBERS:
-        world.ask(name)
+        world.ask_by_check(name)
 
     least = len(MEMBERS)
     while phases(world) != ["succeeded"] * len(MEMBERS):

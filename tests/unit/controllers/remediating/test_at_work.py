@@ -30,7 +30,7 @@ def world(seed: int) -> Iterator[FencingWorld]:
 def ask_for(world: FencingWorld, nodes: tuple[str, ...], *, at_once: int) -> None:
     world.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": at_once}})
     for name in nodes:
-        world.api.create(SELF_REMEDIATION, {"metadata": {"name": name}, "spec": {}}, keys.SYSTEM_NAMESPACE)
+        world.ask(name)
 
 
 def phases(world: FencingWorld) -> list[str]:

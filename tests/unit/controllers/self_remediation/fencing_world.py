@@ -1,6 +1,7 @@
 """A cluster whose machines end themselves, and a SelfRemediation of one of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from nodemend.api import keys
@@ -12,18 +13,26 @@ from nodemend.testing.cluster.direct import Object
 from nodemend.testing.cluster.fenced_machine import HARDWARE, FencedMachine, Rack
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import Account, Shape, World
+from tests.unit.controllers.remediating.complaints import BY_SICKNESS, OPEN, complain
 
 SICK: Final = "node-1"
-NOBODY: Final = {"selector": {"matchLabels": {"nobody": "checks"}}}
 
 
 class FencingWorld:
     """Nobody checks: the test asks by itself."""
 
     def __init__(
-        self, seed: str, *, machines: int = 5, gated: bool = True, watchdog: WatchdogReport = HARDWARE
+        self,
+        seed: str,
+        *,
+        machines: int = 5,
+        gated: bool = True,
+        watchdog: WatchdogReport = HARDWARE,
+        policy: Mapping[str, Any] = MappingProxyType(OPEN),
     ) -> None:
-        shape = Shape(people=False, self_fencing=True, machines=machines, workloads=10, check=NOBODY)
+        shape = Shape(
+            people=False, self_fencing=True, machines=machines, workloads=10, check=BY_SICKNESS, policy=policy
+        )
         self.twice: list[str] = []
         """Workloads that were started while another machine still ran them."""
         self.world = World(seed, shape, self._note_start)
@@ -38,9 +47,10 @@ class FencingWorld:
     def sick(self) -> FencedMachine:
         return self.rack.members[SICK]
 
-    def ask(self, **spec: Any) -> None:
-        """As a NodeHealthCheck does: named like the node."""
-        self.api.create(SELF_REMEDIATION, {"metadata": {"name": SICK}, "spec": spec}, keys.SYSTEM_NAMESPACE)
+    def ask(self, node: str = SICK, **spec: Any) -> None:
+        """As a NodeHealthCheck does that finds the node unhealthy: named like the node."""
+        metadata = complain(self.api, node)
+        self.api.create(SELF_REMEDIATION, {"metadata": metadata, "spec": spec}, keys.SYSTEM_NAMESPACE)
 
     def withdraw(self) -> None:
         self.api.delete(SELF_REMEDIATION, SICK, keys.SYSTEM_NAMESPACE)

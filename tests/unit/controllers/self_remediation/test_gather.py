@@ -12,7 +12,9 @@ from nodemend.api.group_versions import LEASE, SELF_REMEDIATION
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.remediating.at_work import AtWork
+from nodemend.controllers.remediating.cluster_view import ClusterView
 from nodemend.controllers.remediating.surroundings import Surroundings
+from nodemend.controllers.remediating.switch_guard import SwitchGuard
 from nodemend.controllers.self_remediation.agent_looks import READ_AT_ONCE, AgentLooks
 from nodemend.controllers.self_remediation.gather import Gathered, Gatherer
 from nodemend.decide.remediation_life import Tenure
@@ -20,6 +22,7 @@ from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_reply import Answer, Reply
 from nodemend.kube.api_request import Request
 from nodemend.kube.ports import Stream
+from nodemend.kube.reflector_steps import ReflectorTimings
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from tests.unit.controllers.self_remediation.fencing_world import FencingWorld
 
@@ -34,7 +37,9 @@ class Place:
         self.process = SimulatedProcess(self.world.world.scheduler, "gatherer", HostClock())
         self.asked: list[str] = []
         reader = Reader(ApiClient(self, self.process), self.process)
-        self._gatherer = Gatherer(reader, Surroundings(reader, AtWork(reader)), keys.SYSTEM_NAMESPACE)
+        at_work, view = AtWork(reader), ClusterView(self.process, self, ReflectorTimings())
+        switch = SwitchGuard(view, self.process, at_work, last_start=0.0)
+        self._gatherer = Gatherer(reader, Surroundings(reader, at_work), switch, keys.SYSTEM_NAMESPACE)
 
     async def send(self, request: Request, deadline: float) -> Reply:
         self.asked.append(request.path)
