@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from tests.refusals.installed_cluster import ORDERS, Cluster, order
+from tests.refusals.installed_cluster import ORDERS, Cluster, order, remediation
 from tests.refusals.trial import Attempt, Trial
 from tests.refusals.words import open_remediation
 
@@ -76,7 +76,16 @@ def _ended(cluster: Cluster, trial: Trial) -> None:
 
 
 def _recorded(cluster: Cluster, trial: Trial) -> None:
-    """Who ordered a remediation stays written on it."""
+    """Who ordered a remediation is written on it by the checker alone, and stays there."""
+    for key in ("order", "ordered-by", "ordered-because", "past-guard"):
+        forged = remediation(f"forged-{key}")
+        forged["metadata"]["annotations"] = {f"nodemend.io/{key}": "x"}
+        for person in ("requester", "chief"):
+            trial.refuses(
+                f"a remediation by the {person} that says {key}",
+                partial(cluster.people[person].create, forged),
+                "written by Nodemend's checker when it follows a RemediationOrder",
+            )
     opened = open_remediation(cluster, "ordered")
     for key in ("order", "ordered-by", "ordered-because", "past-guard"):
         trial.refuses(

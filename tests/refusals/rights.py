@@ -65,6 +65,13 @@ def _drills(cluster: Cluster, trial: Trial) -> None:
         lambda: cluster.people["driller"].create(remediation("no-drill")),
         "cannot create",
     )
+    drilled = remediation("drilled")
+    drilled["metadata"]["annotations"] = {"nodemend.io/drill": cluster.user_name("requester")}
+    trial.refuses(
+        "a drill by someone who may request remediations",
+        lambda: cluster.people["requester"].create(drilled),
+        'needs the verb "drill"',
+    )
     trial.accepts("a drill by a driller", partial(attempt_by, "driller", name=mine))
     path = "/apis/nodemend.io/v1alpha1/namespaces/default/selfremediations/drill-by-driller"
     trial.refuses(

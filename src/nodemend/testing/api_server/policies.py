@@ -23,6 +23,7 @@ from nodemend.testing.api_server.admission import Attempt, Operation, PolicyDeni
 
 CHECKER: Final = "system:serviceaccount:nodemend-system:nodemend-checker"
 REMEDIATOR: Final = "system:serviceaccount:nodemend-system:nodemend-remediator"
+OF_AN_ORDER: Final = frozenset({ORDER, ORDERED_BY, ORDERED_BECAUSE, PAST_GUARD})
 RECORD: Final = (CHECK_UID, ORDER, ORDERED_BY, ORDERED_BECAUSE, PAST_GUARD, DRILL)
 MOVES_BY_ITSELF: Final = ("managedFields", "resourceVersion", "generation")
 
@@ -246,6 +247,26 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
         lambda write: not write.creates or _drilled_by(write) in ("", write.user),
         FORBIDDEN,
         "metadata.annotations: nodemend.io/drill must be your own user name",
+    ),
+    (
+        lambda write: not write.creates or _drilled_by(write) == "" or write.may_to_remediations("drill"),
+        FORBIDDEN,
+        (
+            "metadata.annotations: nodemend.io/drill resets a node that is well, and needs the verb "
+            '"drill", as in the ClusterRole nodemend-driller'
+        ),
+    ),
+    (
+        lambda write: (
+            not write.creates
+            or write.user == CHECKER
+            or not of(write.new["metadata"], "annotations").keys() & OF_AN_ORDER
+        ),
+        FORBIDDEN,
+        (
+            "metadata.annotations: nodemend.io/order, ordered-by, ordered-because and past-guard are "
+            "written by Nodemend's checker when it follows a RemediationOrder; create one by kubectl mend run"
+        ),
     ),
     (
         lambda write: write.attempt.subresource != "status" or write.user == REMEDIATOR,

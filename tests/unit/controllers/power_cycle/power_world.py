@@ -71,7 +71,8 @@ class PowerWorld:
             definitions=definitions,
         )
         self.world = World(seed, shape)
-        self.api = self.world.admin_api
+        self.asker = self.api = self.world.admin_api
+        """`asker` creates the remediations of `ask`."""
         account = Account(self.world.server, User("metal3"))
         self.rack = Rack(self.world.scheduler, self.world.machines, account)
         self.rack.enrol(self.api, deployed=True)
@@ -122,7 +123,7 @@ class PowerWorld:
             **named,
         }
         body = {"metadata": metadata, "spec": {**QUICK, **spec}}
-        self.api.create(METAL3_REMEDIATION, body, NAMESPACE)
+        self.asker.create(METAL3_REMEDIATION, body, NAMESPACE)
 
     def ask_by_check(self, node: str) -> None:
         """As a NodeHealthCheck does that finds the node unhealthy: named like the node."""

@@ -19,6 +19,7 @@ from nodemend.api.group_versions import (
 )
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
+from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import CHECK
 from nodemend.testing.metal3.rack import NAMESPACE
 from tests.unit.controllers.power_cycle.power_world import MACHINE, PowerWorld, owned_by
@@ -356,6 +357,7 @@ def test_a_remediator_that_cannot_watch_nodes_holds_and_still_clears_away() -> N
 def test_an_order_past_the_guard_passes_its_limits_and_no_more() -> None:
     named = {"annotations": {keys.ORDER: "o", keys.ORDERED_BY: "anna", keys.PAST_GUARD: "nothing"}}
     with world("order", machines=5, policy=limits(maxUnhealthy="40%")) as here:
+        here.asker = Direct(here.world.checker)
         here.break_down("node-1", "node-2")
         here.run(90.0)
         here.ask("node-1", named=named)
