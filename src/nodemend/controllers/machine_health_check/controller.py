@@ -5,12 +5,11 @@ from dataclasses import replace
 from typing import Final, Protocol, assert_never
 
 from nodemend.api.timestamps import print_time
-from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.guarding import Guarding, stormy
 from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.standings import REMEDIATING
-from nodemend.controllers.checking.waiting_room import WaitingRoom
+from nodemend.controllers.checking.waiting_room import A_MOMENT, WaitingRoom
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import Reader
@@ -43,8 +42,6 @@ LEFT_BY_MARKS: Final = 50
 LEFT_BY_BEGUN_MARKS: Final = 30
 """What was read for a mark was read in vain if others were read before it is written."""
 LEFT_BY_REPORTS: Final = 25
-A_MOMENT: Final = 0.001
-"""After a deadline, so that no rounding error makes us come before it and ask again."""
 
 
 Deed = Beginning | Withdraw | Clear
@@ -126,14 +123,12 @@ class MachineHealthCheckController:
                 await self._book.count_everybody()
                 return await self._reporter.report_history(self._book.moment())
             case HeldMachinesKey():
-                for held in self._waiting.wake():
-                    self._ask_for(held, 0.0)
-                return RequeueAfter(waiting_room.EVERY) if self._waiting else Done()
+                return self._wake_held()
 
     async def _reconcile_machine(self, key: MachineKey) -> Outcome:
         self._waiting.leave(key)
         if not self._view.fleet.settled:
-            return self._wait(key)
+            return self._wait(key, None)
         await self._book.count_everybody()
         machine = self._view.fleet.machine(key)
         if machine is not None:
@@ -184,8 +179,8 @@ class MachineHealthCheckController:
                 self._note_deletion(case.target, request)
             return self._finish(case, request, begun)
         self._book.enter(case, held_entry(begun))
-        told = await self._marking.tell(replace(case, guarded=begun), begun)
-        return self._or_wait(case, told, wait=True)
+        case = replace(case, guarded=begun)
+        return self._or_wait(case, await self._marking.tell(case, begun), wait=True)
 
     def _note_deletion(self, target: Target, request: Beginning) -> None:
         if isinstance(request, Delete):
@@ -204,13 +199,20 @@ class MachineHealthCheckController:
     def _or_wait(self, case: Case, done: Outcome | Hold, *, wait: bool) -> Outcome:
         if not wait and not isinstance(done, Hold):
             return done
-        waiting = self._wait(case.target.key)
+        hold = done if isinstance(done, Hold) else case.guarded
+        waiting = self._wait(case.target.key, hold if isinstance(hold, Hold) else None)
         return waiting if isinstance(done, Hold) else done
 
-    def _wait(self, key: MachineKey) -> Outcome:
-        self._waiting.enter(key)
-        self._ask_for(HeldMachinesKey(), waiting_room.LOOK_AGAIN)
+    def _wait(self, key: MachineKey, hold: Hold | None) -> Outcome:
+        self._ask_for(HeldMachinesKey(), self._waiting.enter(key, hold, self._book.moment().now))
         return Done()
+
+    def _wake_held(self) -> Outcome:
+        now = self._book.moment().now
+        for held in self._waiting.wake(now):
+            self._ask_for(held, 0.0)
+        again_in = self._waiting.again_in(now)
+        return Done() if again_in is None else RequeueAfter(again_in)
 
 
 def _is_open(case: Case) -> bool:

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, Protocol, assert_never
+from typing import Protocol, assert_never
 
 from nodemend.api.event import ObjectReference
 from nodemend.api.node_health_check import HowEnded
-from nodemend.controllers.checking import waiting_room
 from nodemend.controllers.checking.entries import entry_of, held_entry
 from nodemend.controllers.checking.guarding import Guarding, stormy
 from nodemend.controllers.checking.observations import Observations
@@ -14,7 +13,7 @@ from nodemend.controllers.checking.open_remediations import AHEAD
 from nodemend.controllers.checking.precautions import Precautions
 from nodemend.controllers.checking.report_pace import REPORT_AT_MOST_EVERY
 from nodemend.controllers.checking.standings import REMEDIATING, Entry
-from nodemend.controllers.checking.waiting_room import WaitingRoom
+from nodemend.controllers.checking.waiting_room import A_MOMENT, WaitingRoom
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.checking.writer import Writer
 from nodemend.controllers.fresh_reads import Reader
@@ -44,9 +43,6 @@ from nodemend.decide.recovery import Begin, End, Owe
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Request, Withdraw, decide
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
-
-A_MOMENT: Final = 0.001
-"""After a deadline, so that no rounding error makes us come before it and ask again."""
 
 
 class Recorder(Judgements, Counts, OrphanRecorder, Lapses, Protocol):
@@ -185,7 +181,7 @@ class NodeHealthCheckController:
             case Leave(again_in):
                 return Done() if again_in is None else self._wait(case, again_in)
             case Hold():
-                return self._hold(case.target)
+                return self._hold(case.target, request)
             case _:
                 assert_never(request)
 
@@ -205,7 +201,7 @@ class NodeHealthCheckController:
                 write = await self._order_ends.take_up(target, case.warrant) or write
             if isinstance(write, Hold):
                 self._enter(case, rung, held_entry(write))
-                return self._hold(target)
+                return self._hold(target, write)
             self._open.forget()
             outcome = await self._writer.write(write)
             self._order_ends.note(target, case.warrant, outcome)
@@ -226,7 +222,7 @@ class NodeHealthCheckController:
                 return told
         write = await self._second_look.before_withdraw(case.target, case.found)
         if isinstance(write, Hold):
-            return self._hold(case.target)
+            return self._hold(case.target, write)
         how = HowEnded.ESCALATED if isinstance(request, Escalate) else HowEnded.HEALED
         self._history.expect(case.found.record, how)
         self._open.forget()
@@ -246,15 +242,17 @@ class NodeHealthCheckController:
         ordered_by = case.warrant.order.by if case.warrant else ""
         self._book.enter(case, replace(entry, remedy=rung, ordered_by=ordered_by))
 
-    def _hold(self, target: Target) -> Outcome:
-        self._waiting.enter(target.node.name)
-        self._ask_for(HeldKey(), waiting_room.LOOK_AGAIN)
+    def _hold(self, target: Target, hold: Hold) -> Outcome:
+        now = self._book.moment().now
+        self._ask_for(HeldKey(), self._waiting.enter(target.node.name, hold, now))
         return Done()
 
     def _wake_held(self) -> Outcome:
-        for name in self._waiting.wake():
+        now = self._book.moment().now
+        for name in self._waiting.wake(now):
             self._look_at(name)
-        return RequeueAfter(waiting_room.EVERY) if self._waiting else Done()
+        again_in = self._waiting.again_in(now)
+        return Done() if again_in is None else RequeueAfter(again_in)
 
     def _look_at(self, name: str) -> None:
         self._ask_for(TargetKey(name), 0.0)

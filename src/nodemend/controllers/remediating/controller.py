@@ -6,6 +6,7 @@ from nodemend.api.group_versions import Resource
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.timestamps import print_time
 from nodemend.api.wire import Wire
+from nodemend.controllers.checking.waiting_room import A_MOMENT
 from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
 from nodemend.controllers.remediating.switch_guard import SwitchGuard
 from nodemend.decide import guard_holds, holds
@@ -34,8 +35,6 @@ S_contra = TypeVar("S_contra", contravariant=True)
 AT_ONCE: Final = RequeueAfter(0.0)
 LOOK_AGAIN: Final = 10.0
 LOOK_SOON: Final = 2.0
-A_MOMENT: Final = 0.001
-"""After a deadline, so that no rounding error makes us come before it and ask again."""
 
 
 class Remediation(Protocol):
