@@ -1,0 +1,216 @@
+"""Every question of the guard is asked before anything irreversible, for every kind of remediation."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodemend.api.conditions import ConditionStatus
+from nodemend.api.pause import Pause
+from nodemend.api.remediation_policy import Mode
+from nodemend.decide import guard_holds, manual_remediation, power_cycle_phases, self_remediation
+from nodemend.decide.facts import Absent, DomainLimits, Present, Seen, Unreadable
+from nodemend.decide.guard_facts import Blind, Census, CheckFacts, ControlPlane, Domain, Sight
+from nodemend.decide.holds import CannotRead, Hold, ViewStale
+from nodemend.decide.limits import Percent
+from nodemend.decide.power_cycle_steps import PlaceHold, WantOff
+from nodemend.decide.remediation_steps import RecordEvidence
+from nodemend.decide.self_remediation_steps import BeginFencing, PlaceMarker
+from nodemend.decide.switch_guard import (
+    OBSERVED_FOR,
+    Grounds,
+    SwitchFacts,
+    Target,
+    doubt_grounds,
+    may_begin,
+    may_go_on,
+    may_release,
+)
+from tests.unit.decide import fencing_worlds, power_worlds, worlds
+from tests.unit.decide.worlds import ACTING, allowing, switch
+
+POLICY = replace(
+    ACTING,
+    max_concurrent=4,
+    max_concurrent_percent=20,
+    domains=DomainLimits("zone", Percent(50), min_nodes=2, max_concurrent=1),
+    settle_time=300.0,
+    min_interval=10.0,
+)
+PAUSED = replace(ACTING, pause=Pause(reason="swap", by="anna"))
+Way = Callable[[Present[SwitchFacts]], object]
+
+
+def _manual(facts: Present[SwitchFacts]) -> object:
+    return manual_remediation.decide(worlds.facts(worlds.remediation(worlds.AWAITING), switch=facts))
+
+
+def _power_begins(facts: Present[SwitchFacts]) -> object:
+    return power_cycle_phases.decide(power_worlds.facts(power_worlds.BOUND, switch=facts))
+
+
+def _power_goes_on(facts: Present[SwitchFacts]) -> object:
+    return power_cycle_phases.decide(power_worlds.facts(power_worlds.ASKED, switch=facts))
+
+
+def _self_begins(facts: Present[SwitchFacts]) -> object:
+    about = fencing_worlds.remediation(fencing_worlds.PENDING)
+    return self_remediation.decide(fencing_worlds.facts(about, switch=facts))
+
+
+def _self_goes_on(facts: Present[SwitchFacts]) -> object:
+    about = fencing_worlds.remediation(fencing_worlds.FENCING)
+    return self_remediation.decide(fencing_worlds.facts(about, switch=facts))
+
+
+BEGINNINGS = {"power cycle": _power_begins, "self-fencing": _self_begins}
+GOING_ON = {"power-off request": _power_goes_on, "marker": _self_goes_on}
+ALL = {**BEGINNINGS, **GOING_ON, "confirmation": _manual}
+SAID: list[tuple[str, Seen[Any], dict[str, Any], type]] = [
+    ("no policy", Absent(), {}, guard_holds.DryRun),
+    ("unreadable policy", Unreadable("500"), {}, CannotRead),
+    ("dry run", Present(allowing(Mode.DRY_RUN, None, 9)), {}, guard_holds.DryRun),
+    ("pause", Present(PAUSED), {}, guard_holds.Paused),
+    (
+        "dry run of the check",
+        Present(POLICY),
+        {"check": CheckFacts("c", dry_run=True)},
+        guard_holds.CheckDryRun,
+    ),
+    ("excluded", Present(POLICY), {"excluded_by": "label"}, guard_holds.Excluded),
+    ("maintenance", Present(POLICY), {"maintained_by": "x=True"}, guard_holds.InMaintenance),
+    ("unsynced", Present(POLICY), {"sight": Blind("not listed yet")}, CannotRead),
+    ("stale", Present(POLICY), {"sight": Sight(91.0, 90.0, 100.0, 20.0)}, ViewStale),
+    ("unsettled", Present(POLICY), {"sight": Sight(1.0, 90.0, 3.0, 20.0)}, guard_holds.ApiUnsettled),
+]
+STORMS: list[tuple[str, Seen[Any], dict[str, Any], type]] = [
+    ("cluster", Present(POLICY), {"of_cluster": Census(10, 4, 0)}, guard_holds.TooManyUnhealthy),
+    ("domain", Present(POLICY), {"of_domain": Domain("z", Census(4, 2, 0))}, guard_holds.TooManyUnhealthy),
+    (
+        "check",
+        Present(POLICY),
+        {"check": CheckFacts("c", gate=Percent(30)), "of_check": Census(10, 4, 0)},
+        guard_holds.TooManyUnhealthy,
+    ),
+    ("settling", Present(POLICY), {"settling": 3.0}, guard_holds.Settling),
+]
+COUNTS: list[tuple[str, Seen[Any], dict[str, Any], type]] = [
+    ("count", Present(POLICY), {"others": Present(4)}, guard_holds.TooManyAtOnce),
+    ("share", Present(POLICY), {"others": Present(2)}, guard_holds.TooManyAtOnce),
+    (
+        "count of a domain",
+        Present(POLICY),
+        {"of_domain": Domain("z", Census(9, 1, 1))},
+        guard_holds.TooManyAtOnce,
+    ),
+    ("unknown count", Present(POLICY), {"others": Unreadable("500")}, CannotRead),
+    ("pace", Present(POLICY), {"since_last_start": 9.0}, guard_holds.Pacing),
+]
+
+
+def table(kinds: dict[str, Way], cases: list[Any]) -> Any:
+    return pytest.mark.parametrize(
+        ("way", "policy", "changes", "expected"),
+        [
+            pytest.param(way, policy, changes, expected, id=f"{kind}: {case}")
+            for kind, way in kinds.items()
+            for case, policy, changes, expected in cases
+        ],
+    )
+
+
+def holds_by(step: object) -> type:
+    assert isinstance(step, Hold), step
+    return type(step.reason)
+
+
+@pytest.mark.attack("S7")
+@table(ALL, SAID)
+def test_what_people_said_and_what_is_not_seen_holds_every_kind(
+    way: Way, policy: Seen[Any], changes: dict[str, Any], expected: type
+) -> None:
+    assert holds_by(way(switch(policy, **changes))) is expected
+
+
+@pytest.mark.attack("S7")
+@table({**BEGINNINGS, **GOING_ON}, STORMS)
+def test_a_storm_holds_the_switch(
+    way: Way, policy: Seen[Any], changes: dict[str, Any], expected: type
+) -> None:
+    assert holds_by(way(switch(policy, **changes))) is expected
+
+
+@table({"confirmation": _manual}, STORMS)
+def test_a_confirmed_machine_is_not_held_by_the_storm_that_it_is_part_of(
+    way: Way, policy: Seen[Any], changes: dict[str, Any], expected: type
+) -> None:
+    """It stays off until its workloads are released: the storm would never end."""
+    assert isinstance(way(switch(policy, **changes)), RecordEvidence), expected
+
+
+@pytest.mark.attack("S7")
+@table({**BEGINNINGS, "confirmation": _manual}, COUNTS)
+def test_count_share_and_pace_hold_every_beginning(
+    way: Way, policy: Seen[Any], changes: dict[str, Any], expected: type
+) -> None:
+    assert holds_by(way(switch(policy, **changes))) is expected
+
+
+@table(GOING_ON, [case for case in COUNTS if case[3] is not CannotRead])
+def test_what_has_begun_is_counted_by_the_others_and_waits_for_none(
+    way: Way, policy: Seen[Any], changes: dict[str, Any], expected: type
+) -> None:
+    assert isinstance(way(switch(policy, **changes)), PlaceHold | PlaceMarker), expected
+
+
+@pytest.mark.parametrize("way", [*BEGINNINGS.values(), *GOING_ON.values()])
+def test_where_nothing_holds_it_begins(way: Way) -> None:
+    assert isinstance(way(switch(Present(POLICY))), WantOff | PlaceHold | BeginFencing | PlaceMarker)
+
+
+@pytest.mark.parametrize("way", [*BEGINNINGS.values(), *GOING_ON.values()])
+def test_an_order_past_the_guard_passes_measures_and_not_the_quorum(way: Way) -> None:
+    past = Grounds(Absent(), ordered=True, past_guard=True)
+    full = {"of_cluster": Census(10, 9, 0), "others": Present(9), "since_last_start": 0.0, "settling": 9.0}
+    assert not isinstance(way(switch(Present(POLICY), grounds=past, **full)), Hold)
+    lost = switch(Present(POLICY), grounds=past, control_plane=Present(ControlPlane(3, 1, "")), **full)
+    assert holds_by(way(lost)) is guard_holds.QuorumAtRisk
+    assert holds_by(way(switch(Present(PAUSED), grounds=past))) is guard_holds.Paused
+
+
+NOT_READY = Target("n1", ConditionStatus.UNKNOWN, OBSERVED_FOR, kubelet_silent=False)
+WELL = Target("n1", ConditionStatus.TRUE, 0.0, kubelet_silent=False)
+STRANGER = Grounds(Absent())
+
+
+@pytest.mark.attack("S7")
+@pytest.mark.parametrize(
+    ("target", "grounds", "expected"),
+    [
+        (NOT_READY, STRANGER, None),
+        (None, STRANGER, None),
+        (replace(NOT_READY, ready=ConditionStatus.FALSE), STRANGER, None),
+        (replace(NOT_READY, not_ready_for=19.0), STRANGER, guard_holds.NotReadyBriefly(19.0, OBSERVED_FOR)),
+        (replace(NOT_READY, not_ready_for=0.0, kubelet_silent=True), STRANGER, None),
+        (replace(NOT_READY, not_ready_for=0.0), Grounds(Absent(), ordered=True), None),
+        (replace(NOT_READY, not_ready_for=0.0), Grounds(Present(True)), None),
+        (WELL, STRANGER, guard_holds.NodeWell("n1")),
+        (WELL, Grounds(Present(True)), None),
+        (WELL, Grounds(Present(False)), guard_holds.NodeWell("n1")),
+        (WELL, Grounds(Unreadable("500")), CannotRead("the check that asked for it", "500")),
+        (WELL, Grounds(Absent(), ordered=True, past_guard=True), guard_holds.NodeWell("n1")),
+        (WELL, Grounds(Absent(), drill=True), None),
+        (replace(WELL, kubelet_silent=True), STRANGER, None),
+    ],
+)
+def test_there_must_be_a_reason_to_end_a_node(
+    target: Target | None, grounds: Grounds, expected: object
+) -> None:
+    assert doubt_grounds(target, grounds) == expected
+
+
+@pytest.mark.parametrize("ask", [may_begin, may_go_on, may_release])
+def test_what_was_not_asked_is_not_allowed(ask: Callable[[Seen[SwitchFacts]], Hold | None]) -> None:
+    assert isinstance(ask(Unreadable("not asked")), Hold)
+    assert isinstance(ask(Absent()), Hold)
