@@ -74,7 +74,7 @@ def test_what_was_gathered_towards_evidence_is_forgotten_with_the_stamp() -> Non
     assert (forgotten.epoch, forgotten.marked, forgotten.proven, forgotten.proven_seconds) == (7, None, (), 0)
 
     off = power_status.after(power_worlds.NOTED, Stamp(forgets=True), **told)
-    assert (off.seen_on_version, off.off_asked_at, off.seen_off) == ("", "", None)
+    assert (off.seen_on_version, off.power_off_events, off.seen_off) == ("", None, None)
 
     silent = worlds.AWAITING.but(last_renew_time="12:00:00")
     asked = manual_status.after(silent, Stamp(forgets=True), **told)

@@ -174,7 +174,7 @@ def test_a_host_that_does_not_come_back_is_told_although_nothing_of_ours_holds_i
 
 
 def test_a_host_that_is_on_its_way_back_is_waited_for(power: PowerWorld) -> None:
-    until(power, "power-on", step=0.1)
+    until(power, "power-on", look_every=0.1)
     power.patch_host({"metadata": {"annotations": {keys.HOST_PAUSED: "somebody"}}})
     unpaused: dict[str, Any] = {"metadata": {"annotations": {keys.HOST_PAUSED: None}}}
     # By then its remediation has given up waiting for it.

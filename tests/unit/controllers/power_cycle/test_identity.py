@@ -149,7 +149,8 @@ def test_a_node_that_states_the_provider_id_of_another(one: PowerWorld, machine:
 
 
 @pytest.mark.attack("S8")
-def test_the_other_node_is_not_power_cycled_either_while_two_state_the_same(one: PowerWorld) -> None:
+def test_the_other_node_is_not_power_cycled_either_while_two_state_the_same() -> None:
+    one = PowerWorld("one", check={"selector": {"matchLabels": {"nobody": "checks"}}})
     claim(one, "node-3", {})
     one.world.machines["node-1"].connected = False
     one.ask("node-1")
@@ -159,10 +160,11 @@ def test_the_other_node_is_not_power_cycled_either_while_two_state_the_same(one:
     assert reason(one.remediation) == "NodesShareIdentity"
 
     one.api.delete(NODE, "node-3")
-    one.run(120.0)
+    one.run(240.0)
 
     assert one.status["host"]["name"] == "node-1"
     assert one.world.machines["node-1"].boots > 1
+    one.close()
 
 
 @pytest.mark.attack("S8")
