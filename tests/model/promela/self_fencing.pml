@@ -422,15 +422,10 @@ proctype Agent() {
 #endif
        if
        :: h >= QH -> renew_lease(round_worth); printf("round healthy\n")
-#ifdef CONDEMNED_FIRST
-       :: h < QH && u >= QU -> condemn(); condemned_by_peers(); printf("round condemned\n")
-       :: h < QH && u < QU && outage ->
-#else
 #ifndef NEVER_TOLD
        :: h < QH && !outage && u >= QU -> condemn(); condemned_by_peers(); printf("round condemned\n")
 #endif
        :: h < QH && outage ->
-#endif
 #ifdef REACH_OUTAGE
           assert(!(manager == COUNTING && lease == 0 && round_worth > 0));  /* sanity: an outage does keep a marked node alive */
 #endif
