@@ -1,6 +1,7 @@
 """What the remediator may do to Nodes where the chart lets it delete them, on a real API server."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -75,6 +76,46 @@ def make(plane: ControlPlane, name: str, *, ready: str = "Unknown", **spec: obje
     status = {"conditions": [{"type": "Ready", "status": ready}]}
     made: dict[str, Any] = plane.api.patch(f"{NODES}/{name}/status", {"status": status})
     return made
+
+
+ADDITIONS: dict[str, dict[str, Any]] = {
+    "a control plane's role": {"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}},
+    "a label that kubelets may not set": {
+        "metadata": {"labels": {"node-restriction.kubernetes.io/pci": "yes"}}
+    },
+    "a taint that evicts": {
+        "spec": {"taints": [GPU, {"key": "evict", "value": "all", "effect": "NoExecute"}]}
+    },
+    "another Machine": {"metadata": {"annotations": {"cluster.x-k8s.io/machine": "other"}}},
+    "a cordon": {"spec": {"unschedulable": True}},
+}
+
+
+@pytest.mark.attack("S12")
+@pytest.mark.parametrize("what", ADDITIONS)
+def test_a_node_that_has_long_been_there_gets_nothing(
+    plane: ControlPlane, remediator: Api, what: str
+) -> None:
+    name = f"settled-{list(ADDITIONS).index(what)}"
+    make(plane, name)
+    beat = (datetime.now(UTC) + timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    condition = {"type": "Ready", "status": "Unknown", "lastHeartbeatTime": beat}
+    made = plane.api.patch(f"{NODES}/{name}/status", {"status": {"conditions": [condition]}})
+    said = refusal(partial(remediator.patch, f"{NODES}/{name}", ADDITIONS[what]))
+
+    assert "ValidatingAdmissionPolicy 'nodemend-nodes'" in said
+    assert "registered within the hour" in said
+    assert simulated(made, ADDITIONS[what])
+    assert refusal(partial(remediator.patch, f"{NODES}/{name}", {"spec": {"taints": [GPU, OURS]}})) == ""
+
+
+@pytest.mark.attack("S12")
+def test_a_condition_s_taint_is_kubernetes_own(plane: ControlPlane, remediator: Api) -> None:
+    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+    made = make(plane, "conditioned")
+    change = {"spec": {"taints": [GPU, taint]}}
+    assert "spec.taints" in refusal(partial(remediator.patch, f"{NODES}/conditioned", change))
+    assert simulated(made, change)
 
 
 def deletion(api: Api, made: dict[str, Any], **conditions: str) -> str:

@@ -14,6 +14,7 @@ from generate.outputs import (
     host_parts,
     plain_manifests,
 )
+from generate.shipped_policies import shipped_policies
 
 
 def main(arguments: list[str]) -> int:
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
         _write(definitions | parts)
         for file in _superfluous(definitions):
             file.unlink()
-    rest = flat_definition() | plain_manifests() | reference_pages()
+    rest = flat_definition() | plain_manifests() | shipped_policies() | reference_pages()
     stale += _stale(rest)
     if not check:
         _write(rest)

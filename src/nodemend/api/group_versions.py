@@ -41,6 +41,21 @@ CUSTOM_RESOURCE_DEFINITION: Final = Resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
 )
 
+ADMISSION_POLICY: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicy",
+    "validatingadmissionpolicies",
+    namespaced=False,
+)
+ADMISSION_BINDING: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    namespaced=False,
+)
+
 OUR_GROUP: Final = "nodemend.io"
 NODE_HEALTH_CHECK: Final = Resource(
     OUR_GROUP, "v1alpha1", "NodeHealthCheck", "nodehealthchecks", namespaced=False

@@ -12,6 +12,8 @@ from nodemend.api.pause import Pause
 from nodemend.api.wire import Rule, Wire, about
 
 STORM: Final = "Storm"
+ADMISSION_DOUBTED: Final = "AdmissionDoubted"
+"""The condition that tells of an admission policy which is not in force, or not known to be."""
 """The condition of a policy that outlives a leadership: its successor lets the storm settle anew."""
 
 
@@ -148,7 +150,8 @@ class RemediationPolicyStatus(Wire):
     unhealthy: Annotated[int, about("Of these, not provably healthy.", ge=0)] = 0
     remediating: Annotated[int, about("Of these, under remediation.", ge=0)] = 0
     conditions: Annotated[
-        tuple[Condition, ...], about("DryRun, Paused, Storm.", max_length=16, keys=("type",))
+        tuple[Condition, ...],
+        about("DryRun, Paused, Storm, AdmissionDoubted.", max_length=16, keys=("type",)),
     ] = ()
     machine_history: Annotated[
         tuple[MachineRemediation, ...],

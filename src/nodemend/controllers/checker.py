@@ -10,6 +10,7 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_order import RemediationOrder
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.timestamps import print_time
+from nodemend.controllers.admission_proof import Admission, AdmissionProof
 from nodemend.controllers.checking.neighbours import neighbours
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.open_remediations import OpenRemediations
@@ -74,8 +75,11 @@ class Checker:
         *,
         machines: MachineDuty | None = None,
         medik8s_leases: str = "",
+        admission: Admission | None = None,
     ) -> None:
         """`machines` where MachineHealthChecks are served too.
+
+        `admission`: the policies without which nothing is asked for; None in worlds without any.
 
         `medik8s_leases` is the namespace of the Leases by which medik8s' operators share nodes, where these
         are respected.
@@ -86,6 +90,7 @@ class Checker:
         self._observers = observers
         self._timings = timings
         self._medik8s_leases = medik8s_leases
+        self._admission = admission
         self._seen = Observations()
         self._deeds: ReconcileLoop[Key] | None = None
         self._beside: ReconcileLoop[Key] | None = None
@@ -152,11 +157,15 @@ class Checker:
         while not self.view.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
-        reader = Reader(client, self._runtime)
+        proof = AdmissionProof(client, self._runtime, self._admission)
+        reader = Reader(client, self._runtime, proof.doubt)
+        await proof.prove()
         self._open = OpenRemediations(reader, self._remedies.remedies)
         others = neighbours(reader, self._medik8s_leases)
         precautions = Precautions(Turn(self._runtime), others, self._open)
         works = {"node health checks": self._check_nodes(reader, client, precautions)}
+        if self._admission is not None:
+            works["admission policies"] = proof.run(lambda: self._ask_for(PolicyKey()))
         if self.machines is not None:
             works["machine health checks"] = self.machines.work(reader, client, precautions)
         await run_together(self._runtime, works)

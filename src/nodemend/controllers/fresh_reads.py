@@ -1,6 +1,7 @@
 """Facts straight from the API server: linearizable reads, with not knowing as one of the answers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar, assert_never
 
@@ -11,6 +12,7 @@ from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import FailureDomains, LimitReading, RemediationPolicy
 from nodemend.api.value_forms import is_boot_id
 from nodemend.controllers.pauses import in_force
+from nodemend.decide.admission_policies import Doubt
 from nodemend.decide.facts import (
     Absent,
     DomainLimits,
@@ -44,9 +46,13 @@ _READINGS = {
 class Reader:
     """Reads objects one at a time, each within a few seconds."""
 
-    def __init__(self, client: ApiClient, runtime: Runtime) -> None:
+    def __init__(
+        self, client: ApiClient, runtime: Runtime, doubt: Callable[[], Doubt | None] = lambda: None
+    ) -> None:
+        """`doubt` tells what speaks against the admission policies that everything rests on."""
         self.client = client
         self.runtime = runtime
+        self.doubt = doubt
 
     @property
     def deadline(self) -> float:
@@ -60,7 +66,10 @@ class Reader:
 
     async def policy(self) -> Seen[PolicyFacts]:
         found = await self.get(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
-        return project(seen(found), lambda policy: policy_facts(policy, self.runtime.wall()))
+        return project(
+            seen(found),
+            lambda policy: replace(policy_facts(policy, self.runtime.wall()), doubt=self.doubt()),
+        )
 
 
 def seen(outcome: ReadOutcome[T]) -> Seen[T]:

@@ -14,6 +14,7 @@ from nodemend.api.group_versions import (
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation
+from nodemend.controllers.admission_proof import Admission, AdmissionProof
 from nodemend.controllers.agents.sweep import AgentSweep
 from nodemend.controllers.capm3_remediation.service import Capm3Recorder, Capm3Service
 from nodemend.controllers.fresh_reads import Reader
@@ -104,7 +105,7 @@ class Watched(NamedTuple):
 class Remediator:
     """Every replica watches; the leader acts."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it runs on, whom it tells, what it may do and on which grounds
         self,
         runtime: Runtime,
         transport: Transport,
@@ -113,7 +114,10 @@ class Remediator:
         timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
         *,
         powers: Powers = NO_POWERS,
+        admission: Admission | None = None,
     ) -> None:
+        """`admission`: the policies without which nothing irreversible is done. None in worlds without."""
+        self._admission = admission
         self._runtime = runtime
         self._transport = transport
         self._election = election
@@ -167,13 +171,46 @@ class Remediator:
     async def _work(self, leadership: Leadership) -> None:
         await self._await_sync()
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime, RATE)
-        reader = Reader(client.leaving(LEFT_BY_READS, queues=True), self._runtime)
-        namespace = self._election.lease.namespace
+        proof = AdmissionProof(client, self._runtime, self._admission)
+        reader = Reader(client.leaving(LEFT_BY_READS, queues=True), self._runtime, proof.doubt)
         at_work = AtWork(reader, self_fencing=self._powers.self_fencing)
-        around = Surroundings(reader, at_work)
-        tenure = Tenure(leadership.epoch, leadership.remembers_from, leadership.remembers_since)
         # When the last leadership began its last remediation is not known: it may have been just now.
         switch = SwitchGuard(self.view, self._runtime, at_work, last_start=self._runtime.monotonic())
+        tenure = Tenure(leadership.epoch, leadership.remembers_from, leadership.remembers_since)
+        serving = self._controllers(reader, client, switch, tenure)
+
+        async def reconcile(key: Key) -> Outcome:
+            return await serving[key.kind]((key.namespace, key.name))
+
+        sweep = LockSweep(reader, client, self._election.lease.namespace)
+        loop = ReconcileLoop(
+            self._runtime, reconcile, self._observers.loop, self._everything, workers=_WORKERS
+        )
+        await proof.prove()
+        self._loop, self.view.on_node = loop, switch.node_changed
+        try:
+            for key in self._everything():
+                loop.add(key)
+            sweeps = {"lock sweep": sweep.run()}
+            if self._admission is not None:
+                sweeps["admission policies"] = proof.run()
+            if METAL3_REMEDIATION.kind in self.kinds:
+                hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
+                sweeps["hold sweep"] = hold_sweep.run()
+            if self._powers.self_fencing:
+                sweeps["agents"] = AgentSweep(client, self._runtime).run()
+            if self._powers.power_cycle and self._powers.capm3_kinds:
+                sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
+            await run_together(self._runtime, {"work": loop.run(), **sweeps})
+        finally:
+            self._loop = self.view.on_node = None
+
+    def _controllers(
+        self, reader: Reader, client: ApiClient, switch: SwitchGuard, tenure: Tenure
+    ) -> dict[str, Callable[[tuple[str, str]], Coroutine[Any, Any, Outcome]]]:
+        """What reconciles each kind, by namespace and name."""
+        namespace = self._election.lease.namespace
+        around = Surroundings(reader, switch.at_work)
         by_hand = ManualWay(reader, around, switch, tenure=tenure, system_namespace=namespace)
         gatherer = PowerGatherer(
             reader,
@@ -188,34 +225,11 @@ class Remediator:
         manual = ManualController(by_hand, reader, client, self._observers.manual, switch)
         power = PowerController(by_power, reader, client, self._observers.power, switch)
         fencing = SelfController(by_itself, reader, client, self._observers.fencing, switch)
-        serving = {
+        return {
             MANUAL_REMEDIATION.kind: manual.reconcile,
             METAL3_REMEDIATION.kind: power.reconcile,
             SELF_REMEDIATION.kind: fencing.reconcile,
         }
-
-        async def reconcile(key: Key) -> Outcome:
-            return await serving[key.kind]((key.namespace, key.name))
-
-        sweep = LockSweep(reader, client, namespace)
-        loop = ReconcileLoop(
-            self._runtime, reconcile, self._observers.loop, self._everything, workers=_WORKERS
-        )
-        self._loop, self.view.on_node = loop, switch.node_changed
-        try:
-            for key in self._everything():
-                loop.add(key)
-            sweeps = {"lock sweep": sweep.run()}
-            if METAL3_REMEDIATION.kind in self.kinds:
-                hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
-                sweeps["hold sweep"] = hold_sweep.run()
-            if self._powers.self_fencing:
-                sweeps["agents"] = AgentSweep(client, self._runtime).run()
-            if self._powers.power_cycle and self._powers.capm3_kinds:
-                sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
-            await run_together(self._runtime, {"work": loop.run(), **sweeps})
-        finally:
-            self._loop = self.view.on_node = None
 
     async def _await_sync(self) -> None:
         """Of the view for a while only: without it the guard holds, and clean-up must not wait for that."""

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 from nodemend.api import keys
 from nodemend.api.certificate_signing_request import CertificateSigningRequest
 from nodemend.api.group_versions import CERTIFICATE_SIGNING_REQUEST
+from nodemend.controllers.admission_proof import Admission, AdmissionProof
 from nodemend.controllers.agent_signer.authority_care import AuthorityCare, AuthorityRecorder
 from nodemend.controllers.agent_signer.controller import RequestController, RequestRecorder
 from nodemend.controllers.agent_signer.gather import standing_of
@@ -70,7 +71,14 @@ class Signer:
         election: ElectionSettings,
         observers: SignerObservers,
         notary: Notary,
+        *,
+        admission: Admission | None = None,
     ) -> None:
+        """`admission`: the policies that are looked at, and told of; None in worlds without any.
+
+        It signs without them: a certificate makes nothing irreversible, and nodes without one are worse off.
+        """
+        self._admission = admission
         self._runtime = runtime
         self._transport = transport
         self._election = election
@@ -122,7 +130,12 @@ class Signer:
         try:
             for name in self._open_requests():
                 loop.add(name)
-            await run_together(self._runtime, {"work": loop.run(), "authority": care.run()})
+            proof = AdmissionProof(client, self._runtime, self._admission)
+            await proof.prove()
+            works = {"work": loop.run(), "authority": care.run()}
+            if self._admission is not None:
+                works["admission policies"] = proof.run()
+            await run_together(self._runtime, works)
         finally:
             self._loop = self._care = None
 

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode
+from nodemend.decide.guard_holds import PolicyNotInForce, PolicyNotProven
 from nodemend.decide.limits import Gate, Reading
 
 T = TypeVar("T")
@@ -102,3 +103,5 @@ class PolicyFacts:
     settle_time: float
     min_interval: float
     machines: MachineWishes
+    doubt: PolicyNotInForce | PolicyNotProven | None = None
+    """About an admission policy that all of this rests on."""

@@ -20,6 +20,8 @@ from nodemend.decide.guard_holds import (
     OtherRemediation,
     Pacing,
     Paused,
+    PolicyNotInForce,
+    PolicyNotProven,
     QuorumAtRisk,
     RemediesExhausted,
     Settling,
@@ -56,6 +58,8 @@ def explain_guard(reason: GuardHold) -> Explanation:
                 f"The node has been seen not Ready for {seen_for:.0f} s of the {needed:.0f} s needed.",
                 "It goes on when the node stays so.",
             )
+        case PolicyNotInForce() | PolicyNotProven():
+            return _explain_admission(reason)
         case AnnotationServed(by):
             return Explanation(
                 f"Another controller acts upon the annotation that asks for it: {by}.",
@@ -95,6 +99,23 @@ def _explain_wish(
             return Explanation(
                 f"The order of {by} counts no longer: {why}.",
                 "`kubectl mend run NODE --reason ...` orders it anew.",
+            )
+        case _:
+            assert_never(reason)
+
+
+def _explain_admission(reason: PolicyNotInForce | PolicyNotProven) -> Explanation:
+    match reason:
+        case PolicyNotInForce(policy, why):
+            return Explanation(
+                f"The admission policy {policy} is not in force: {why}. What it forbids may have been done.",
+                "Install Nodemend again as it is shipped, and see `kubectl mend check`; the API server needs"
+                " its admission plugin ValidatingAdmissionPolicy.",
+            )
+        case PolicyNotProven(policy, why):
+            return Explanation(
+                f"It is not known whether the admission policy {policy} is in force: {why}.",
+                "It is tried again every minute; `kubectl mend check` looks too.",
             )
         case _:
             assert_never(reason)

@@ -166,6 +166,22 @@ class NotReadyBriefly:
     needed: float
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyNotInForce:
+    """An admission policy that our safety rests on refuses nothing, or something else than it should."""
+
+    policy: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyNotProven:
+    """Nobody knows whether that policy is in force."""
+
+    policy: str
+    why: str
+
+
 GuardHold = (
     DryRun
     | CheckDryRun
@@ -188,4 +204,6 @@ GuardHold = (
     | AnnotationServed
     | NodeWell
     | NotReadyBriefly
+    | PolicyNotInForce
+    | PolicyNotProven
 )

@@ -104,7 +104,9 @@ def closes_at(policy: PolicyFacts, total: int) -> int:
 def _stopped(policy: PolicyFacts) -> HoldReason | None:
     if policy.mode is not Mode.ACT:
         return DryRun(policy_exists=True)
-    return Paused(policy.pause.by, policy.pause.reason) if policy.pause is not None else None
+    if policy.pause is not None:
+        return Paused(policy.pause.by, policy.pause.reason)
+    return policy.doubt
 
 
 def _crowded(others: Seen[int], policy: PolicyFacts, total: int) -> HoldReason | None:

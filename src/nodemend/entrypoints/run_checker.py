@@ -2,12 +2,16 @@
 
 from nodemend.api import keys
 from nodemend.api.remediation_policy import Mode
+from nodemend.controllers.admission_duties import duty_of_checker
+from nodemend.controllers.admission_proof import Admission
+from nodemend.controllers.admission_recorder import AdmissionTelemetry
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.machine_checking import MachineDuty, MachineObservers
 from nodemend.controllers.machine_health_check.recorder import MachineHealthCheckRecorder
 from nodemend.controllers.machine_health_check.workload_cluster_recorder import WorkloadClusterRecorder
 from nodemend.controllers.node_health_check.recorder import NodeHealthCheckRecorder
 from nodemend.controllers.pauses import in_force
+from nodemend.decide.shipped_policies import SHIPPED
 from nodemend.entrypoints.controller_shell import Surroundings, run_controller
 from nodemend.settings.command_shell import controller_command
 from nodemend.settings.controller_settings import ControllerSettings
@@ -19,6 +23,8 @@ NAME = "nodemend-checker"
 
 def build(around: Surroundings) -> Checker:
     log, metrics, now = around.log, around.metrics, around.runtime.monotonic
+    annotations = bool(around.settings.external_remediation_template)
+    duty = duty_of_checker(SHIPPED, around.election.lease.namespace, annotations=annotations)
     checker = Checker(
         around.runtime,
         around.transport,
@@ -30,6 +36,7 @@ def build(around: Surroundings) -> Checker:
         ),
         machines=_duty(around) if around.settings.machine_health_checks else None,
         medik8s_leases=around.settings.medik8s_leases,
+        admission=Admission(duty, AdmissionTelemetry(log, metrics)),
     )
     view, readings = checker.view, metrics.readings
     readings.follow_cache("nodes", lambda: view.nodes.age(now()))

@@ -3,11 +3,15 @@
 from typing import Final
 
 from nodemend.api import manual_remediation, power_cycle, self_remediation
+from nodemend.controllers.admission_duties import duty_of_remediator
+from nodemend.controllers.admission_proof import Admission
+from nodemend.controllers.admission_recorder import AdmissionTelemetry
 from nodemend.controllers.capm3_remediation.recorder import Capm3RemediationRecorder
 from nodemend.controllers.manual_remediation.recorder import ManualRemediationRecorder
 from nodemend.controllers.power_cycle.recorder import PowerCycleRecorder
 from nodemend.controllers.remediator import Powers, Remediator, RemediatorObservers, Watched
 from nodemend.controllers.self_remediation.recorder import SelfRemediationRecorder
+from nodemend.decide.shipped_policies import SHIPPED
 from nodemend.entrypoints.controller_shell import Surroundings, run_controller
 from nodemend.settings.command_shell import controller_command
 from nodemend.settings.controller_settings import ControllerSettings
@@ -24,6 +28,14 @@ _OVER: Final = (
 
 def build(around: Surroundings) -> Remediator:
     log, metrics = around.log, around.metrics
+    settings = around.settings
+    duty = duty_of_remediator(
+        SHIPPED,
+        around.election.lease.namespace,
+        power_cycle=settings.power_cycle,
+        capm3_kinds=settings.capm3_kinds,
+        self_fencing=settings.self_fencing,
+    )
     remediator = Remediator(
         around.runtime,
         around.transport,
@@ -37,11 +49,12 @@ def build(around: Surroundings) -> Remediator:
             SelfRemediationRecorder(log, metrics, around.events.record, around.runtime),
         ),
         powers=Powers(
-            power_cycle=around.settings.power_cycle,
-            node_deletion=around.settings.node_deletion,
-            capm3_kinds=around.settings.capm3_kinds,
-            self_fencing=around.settings.self_fencing,
+            power_cycle=settings.power_cycle,
+            node_deletion=settings.node_deletion,
+            capm3_kinds=settings.capm3_kinds,
+            self_fencing=settings.self_fencing,
         ),
+        admission=Admission(duty, AdmissionTelemetry(log, metrics)),
     )
     for kind, watched in remediator.kinds.items():
         _follow(around, kind, watched)

@@ -5,8 +5,12 @@ from typing import Final
 
 import click
 
+from nodemend.controllers.admission_duties import duty_of_signer
+from nodemend.controllers.admission_proof import Admission
+from nodemend.controllers.admission_recorder import AdmissionTelemetry
 from nodemend.controllers.agent_signer.recorder import AgentSignerRecorder
 from nodemend.controllers.signer import Signer, SignerObservers
+from nodemend.decide.shipped_policies import SHIPPED
 from nodemend.entrypoints.controller_shell import EXIT_FAILED, Surroundings, run_controller
 from nodemend.settings.command_shell import controller_command
 from nodemend.settings.controller_settings import ControllerSettings
@@ -26,7 +30,15 @@ def build(around: Surroundings) -> Signer:
         LoopTelemetry("signer", log, metrics),
         AgentSignerRecorder(log, metrics),
     )
-    signer = Signer(around.runtime, around.transport, around.election, observers, CryptographyNotary())
+    duty = duty_of_signer(SHIPPED, around.election.lease.namespace)
+    signer = Signer(
+        around.runtime,
+        around.transport,
+        around.election,
+        observers,
+        CryptographyNotary(),
+        admission=Admission(duty, AdmissionTelemetry(log, metrics)),
+    )
     metrics.readings.follow_signer(lambda: signer.signs)
     metrics.readings.follow_queue("signer", lambda: signer.waiting)
     metrics.readings.follow_cache(

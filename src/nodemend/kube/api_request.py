@@ -162,6 +162,15 @@ def delete(resource: Resource, name: str, namespace: str = "", *, only_if: Preco
     return Request(Method.DELETE, item_path(resource, name, namespace), (), msgspec.json.encode(options))
 
 
+def attempt_change(
+    resource: Resource, name: str, namespace: str = "", *, change: Mapping[str, object], manager: str
+) -> Request:
+    """A change that is only tried: it is never stored, so that it names no version."""
+    query = (("fieldManager", manager), ("dryRun", "All"))
+    body = msgspec.json.encode(change)
+    return Request(Method.PATCH, item_path(resource, name, namespace), query, body, Content.MERGE_PATCH)
+
+
 def as_dry_run(request: Request) -> Request:
     """The same write, admitted and checked by the server, and then not stored."""
     if request.method is Method.DELETE and request.body:

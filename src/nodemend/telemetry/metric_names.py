@@ -188,6 +188,12 @@ WORKLOAD_CLUSTERS: Final = MetricName(
     "Workload clusters whose Nodes are looked at, by how they are seen: seen, not_vouched_for, out_of_reach.",
     ("state",),
 )
+POLICY_IN_FORCE: Final = MetricName(
+    "nodemend_admission_policy_in_force",
+    MetricKind.GAUGE,
+    "1 for an admission policy of ours that is proven to be in force, 0 while it is not, or nobody knows.",
+    ("policy",),
+)
 
 METRIC_NAMES: Final = (
     BUILD_INFO,
@@ -221,4 +227,5 @@ METRIC_NAMES: Final = (
     MODE,
     EVENTS,
     WORKLOAD_CLUSTERS,
+    POLICY_IN_FORCE,
 )

@@ -40,6 +40,7 @@ class Metrics:
         self.power_cycle_failures = _counter(names.POWER_CYCLE_FAILURES, registry)
         self.holds_left_behind = _counter(names.HOLDS_LEFT_BEHIND, registry)
         self.api_requests = _counter(names.API_REQUESTS, registry)
+        self.policy_in_force = _gauge(names.POLICY_IN_FORCE, registry)
         self.reconciles = _counter(names.RECONCILE_OUTCOMES, registry)
         self.reconcile_seconds = _histogram(names.RECONCILE_DURATION, registry)
         self.holds = HoldBook()
@@ -54,7 +55,7 @@ class Metrics:
     def forget_work(self) -> None:
         """This replica leads no longer: what it knew of nodes and hosts is for the next leader to tell."""
         guards = (self.guard_closed, self.guard_used, self.guard_limit)
-        for gauge in (self.nodes, self.recoveries, *guards):
+        for gauge in (self.nodes, self.recoveries, self.policy_in_force, *guards):
             gauge.clear()
         self.holds.clear()
         self.hosts.clear()

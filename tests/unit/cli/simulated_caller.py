@@ -1,11 +1,13 @@
 """A person who types commands in the simulated world."""
 
 from collections.abc import Callable, Coroutine, Iterable
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from nodemend.cli.check.assess import ADMISSION_POLICIES
+from generate.outputs import install_documents
+from nodemend.api.group_versions import ADMISSION_BINDING, ADMISSION_POLICY
 from nodemend.cli.cluster import Cluster
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_reply import Answer
@@ -22,6 +24,11 @@ from nodemend.testing.transport import SimulatedTransport
 T = TypeVar("T")
 
 EVERYTHING = ("list", "get", "patch", "create", "delete", "confirm", "configure", "override")
+
+
+@cache
+def shipped(kind: str) -> list[dict[str, Any]]:
+    return [one for one in install_documents() if one["kind"] == kind]
 
 
 class Served(Protocol):
@@ -66,13 +73,9 @@ class Front:
                 attributes = msgspec.json.decode(request.body)["spec"]["resourceAttributes"]
                 return {"status": {"allowed": attributes["verb"] in self._verbs}}
             case "validatingadmissionpolicies":
-                return {
-                    "metadata": {},
-                    "items": [{"metadata": {"name": name}} for name in ADMISSION_POLICIES],
-                }
+                return {"metadata": {}, "items": shipped(ADMISSION_POLICY.kind)}
             case "validatingadmissionpolicybindings":
-                specs = ({"policyName": name, "validationActions": ["Deny"]} for name in ADMISSION_POLICIES)
-                return {"metadata": {}, "items": [{"spec": spec} for spec in specs]}
+                return {"metadata": {}, "items": shipped(ADMISSION_BINDING.kind)}
             case _:
                 return None
 

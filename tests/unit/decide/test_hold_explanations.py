@@ -38,6 +38,17 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         "Another controller acts upon the annotation that asks for it: somebody has the Lease a/b.",
     ),
     (
+        guard_holds.PolicyNotInForce("nodemend-nodes", "it is missing"),
+        (
+            "The admission policy nodemend-nodes is not in force: it is missing."
+            " What it forbids may have been done."
+        ),
+    ),
+    (
+        guard_holds.PolicyNotProven("nodemend-nodes", "timeout"),
+        "It is not known whether the admission policy nodemend-nodes is in force: timeout.",
+    ),
+    (
         guard_holds.TooManyUnhealthy("zone-a", 3, 6, "40%", 2),
         "Too many are unhealthy in zone-a: 3 of 6, and the limit is 40%.",
     ),

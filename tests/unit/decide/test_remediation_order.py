@@ -106,6 +106,8 @@ def test_an_override_passes_measures_and_nothing_else() -> None:
         guard_holds.AnnotationServed,
         guard_holds.NodeWell,
         guard_holds.NotReadyBriefly,
+        guard_holds.PolicyNotInForce,
+        guard_holds.PolicyNotProven,
     }
     assert set(get_args(GuardHold)) == holds_all_the_same | set(MEASURES)
 

@@ -97,3 +97,24 @@ they are given in their environment may be secret. */}}
   verbs: [get]
 {{- end }}
 {{- end }}
+
+{{/* The admission policies of ours, which each of our accounts reads to see that they are as shipped: rules of a role. */}}
+{{- define "nodemend.readPolicies" -}}
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [validatingadmissionpolicies, validatingadmissionpolicybindings]
+  resourceNames:
+    - nodemend-accounts
+    - nodemend-agent-leases
+    - nodemend-agent-requests
+    - nodemend-agent-trust
+    - nodemend-capm3
+    - nodemend-confirmation
+    - nodemend-external-remediation
+    - nodemend-hosts
+    - nodemend-machines
+    - nodemend-nodes
+    - nodemend-orders
+    - nodemend-remediations
+    - nodemend-settings
+  verbs: [get]
+{{- end }}

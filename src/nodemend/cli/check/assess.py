@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final
 
 from nodemend.api.custom_resources import CUSTOM_RESOURCES
 from nodemend.api.group_versions import OUR_GROUP
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.cli.check.assess_checks import assess_checks
 from nodemend.cli.check.assess_fencing import GROUP, assess_fencing, is_used
+from nodemend.cli.check.assess_policies import assess_policies
 from nodemend.cli.check.assess_remediations import assess_remediations
 from nodemend.cli.check.facts import CallerFacts, CheckFacts, ClusterFacts
 from nodemend.cli.check.fencing_view import FencingView, fencing_rows, sum_up
@@ -19,16 +20,7 @@ from nodemend.controllers.pauses import in_force
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 
-T = TypeVar("T")
-
 OLDEST_SERVER: Final = (1, 33)
-ADMISSION_POLICIES: Final = (
-    "nodemend-confirmation",
-    "nodemend-nodes",
-    "nodemend-orders",
-    "nodemend-remediations",
-    "nodemend-settings",
-)
 _INSTALL: Final = "install or upgrade Nodemend: helm upgrade --install nodemend ..."
 
 
@@ -37,7 +29,7 @@ def assess(facts: CheckFacts) -> CheckView:
     of_fencing = (Group(name=GROUP, findings=tuple(assess_fencing(facts, rows))),) if is_used(facts) else ()
     return check_view(
         (
-            Group(name="cluster", findings=tuple(_cluster(facts.cluster))),
+            Group(name="cluster", findings=(*_cluster(facts.cluster), *assess_policies(facts))),
             Group(name="rights", findings=tuple(_caller(facts.caller))),
             Group(name="controllers", findings=tuple(_leaders(facts.leaders, facts.system_namespace))),
             Group(name="policy", findings=tuple(_policy(facts.policy, facts.now))),
@@ -55,7 +47,6 @@ def _cluster(facts: ClusterFacts) -> Iterator[Finding]:
     said = f"server {version}; need {oldest} or newer"
     yield ok(said) if facts.server.numbers >= OLDEST_SERVER else fail(said)
     yield _served(facts.served)
-    yield from _admission(facts)
 
 
 def _served(served: Seen[frozenset[str]]) -> Finding:
@@ -70,26 +61,6 @@ def _served(served: Seen[frozenset[str]]) -> Finding:
             return fail(f"{spell_list(missing)} of {group} are not served", _INSTALL)
         case Present():
             return ok(f"all {len(ours)} kinds of {group} are served")
-
-
-def _admission(facts: ClusterFacts) -> Iterator[Finding]:
-    """A policy without a binding that denies refuses nothing."""
-    if not isinstance(facts.policies, Present) or not isinstance(facts.bindings, Present):
-        unread = facts.policies if not isinstance(facts.policies, Present) else facts.bindings
-        yield warn(f"the admission policies were not looked at: {_why(unread)}")
-        return
-    present = {policy.metadata.name for policy in facts.policies.value}
-    denying = {
-        binding.spec.policy_name
-        for binding in facts.bindings.value
-        if "Deny" in binding.spec.validation_actions
-    }
-    if missing := [name for name in ADMISSION_POLICIES if name not in present & denying]:
-        for name in missing:
-            lacks = "has no binding that denies" if name in present else "is missing"
-            yield fail(f"the admission policy {name} {lacks}: what it forbids is allowed", _INSTALL)
-    else:
-        yield ok(f"all {len(ADMISSION_POLICIES)} admission policies are in force")
 
 
 def _caller(caller: CallerFacts) -> Iterator[Finding]:
@@ -140,7 +111,3 @@ def _policy(policy: Seen[RemediationPolicy], now: datetime) -> Iterator[Finding]
                 yield warn(
                     f"paused{until} by {pause.by or 'somebody'}: {pause.reason}", "kubectl mend resume"
                 )
-
-
-def _why(fact: Present[T] | Absent | Unreadable) -> str:
-    return fact.why if isinstance(fact, Unreadable) else "the API server does not know them"

@@ -7,31 +7,17 @@ from typing import Final
 
 from nodemend.api.lease import Lease
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
-from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.api.wire import Wire
 from nodemend.cli.agents import AgentSeen
 from nodemend.cli.leaders import LeaderView
 from nodemend.cli.remediations import Remediation
 from nodemend.cli.reviews import ServerVersion
 from nodemend.controllers.checking.remedies import NotServed
+from nodemend.decide.admission_policies import PolicySeen
 from nodemend.decide.facts import Absent, Seen
 from nodemend.kube.node_record import NodeRecord
 
 _NONE: Final = Absent()
-
-
-class AdmissionPolicy(Wire):
-    metadata: ObjectMeta = ObjectMeta()
-
-
-class BindingSpec(Wire):
-    policy_name: str = ""
-    validation_actions: tuple[str, ...] = ()
-
-
-class AdmissionBinding(Wire):
-    spec: BindingSpec = BindingSpec()
 
 
 Templates = Mapping[TemplateReference, Seen[object] | NotServed]
@@ -42,8 +28,9 @@ Templates = Mapping[TemplateReference, Seen[object] | NotServed]
 class ClusterFacts:
     server: ServerVersion
     served: Seen[frozenset[str]]
-    policies: Seen[list[AdmissionPolicy]]
-    bindings: Seen[list[AdmissionBinding]]
+    policies: Seen[Mapping[str, PolicySeen]]
+    bindings: Seen[Mapping[str, str]]
+    """Admission policies, and their bindings by fingerprint, both by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,16 @@
 from typing import Final
 
 from nodemend.api import keys
+from nodemend.api.admission_policy import AdmissionBinding, AdmissionPolicy
 from nodemend.api.group_versions import (
+    ADMISSION_BINDING,
+    ADMISSION_POLICY,
     LEASE,
     MANUAL_REMEDIATION,
     NODE,
     NODE_HEALTH_CHECK,
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
-    Resource,
 )
 from nodemend.api.lease import Lease
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
@@ -18,8 +20,6 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.self_remediation import SelfRemediationTemplate
 from nodemend.cli.agents import list_agents
 from nodemend.cli.check.facts import (
-    AdmissionBinding,
-    AdmissionPolicy,
     CallerFacts,
     CheckFacts,
     ClusterFacts,
@@ -37,18 +37,8 @@ from nodemend.decide.facts import Present, Seen
 from nodemend.kube.api_outcome import Acknowledged
 from nodemend.kube.api_request import Selection
 from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
+from nodemend.kube.policy_fingerprint import fingerprint_binding, fingerprint_policy
 
-_ADMISSION: Final = "admissionregistration.k8s.io"
-_POLICY: Final = Resource(
-    _ADMISSION, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", namespaced=False
-)
-_BINDING: Final = Resource(
-    _ADMISSION,
-    "v1",
-    "ValidatingAdmissionPolicyBinding",
-    "validatingadmissionpolicybindings",
-    namespaced=False,
-)
 ABILITIES: Final = {
     "view": (("list", NODE_HEALTH_CHECK), ("list", MANUAL_REMEDIATION), ("list", NODE), ("get", LEASE)),
     "pause": (("patch", REMEDIATION_POLICY),),
@@ -65,12 +55,19 @@ async def gather(cluster: Cluster) -> CheckFacts:
     # The version first: whoever cannot read even that has no cluster, or no name in it.
     server = must_have(await cluster.ask(ask_version(), ServerVersion), "version of the API server")
     checks = await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck)
+    namespace = cluster.system_namespace
     return CheckFacts(
         cluster=ClusterFacts(
             server=server,
             served=project(await cluster.ask(ask_served(NODE_HEALTH_CHECK), ServedResources), _names),
-            policies=await cluster.all(_POLICY, AdmissionPolicy),
-            bindings=await cluster.all(_BINDING, AdmissionBinding),
+            policies=project(
+                await cluster.all(ADMISSION_POLICY, AdmissionPolicy),
+                lambda all_: {one.metadata.name: fingerprint_policy(one, namespace) for one in all_},
+            ),
+            bindings=project(
+                await cluster.all(ADMISSION_BINDING, AdmissionBinding),
+                lambda all_: {one.metadata.name: fingerprint_binding(one, namespace) for one in all_},
+            ),
         ),
         caller=await _caller(cluster),
         leaders=await look_at_leaders(cluster),
@@ -81,8 +78,8 @@ async def gather(cluster: Cluster) -> CheckFacts:
         # Before the remediations: whose marker is seen is seen, too.
         agents=await list_agents(cluster),
         remediations=await all_remediations(cluster),
-        locks=await cluster.all(LEASE, Lease, Selection(namespace=cluster.system_namespace)),
-        system_namespace=cluster.system_namespace,
+        locks=await cluster.all(LEASE, Lease, Selection(namespace=namespace)),
+        system_namespace=namespace,
         now=cluster.now,
     )
 

@@ -49,6 +49,8 @@ QUESTION_OF: Final[dict[type, str]] = {
     guard_holds.NotUnderstood: "allowed",
     guard_holds.NodeWell: "allowed",
     guard_holds.NotReadyBriefly: "allowed",
+    guard_holds.PolicyNotInForce: "allowed",
+    guard_holds.PolicyNotProven: "allowed",
     guard_holds.NobodyActs: "remediating",
     guard_holds.AnnotationServed: "remediating",
     guard_holds.OrderVoid: "ordered",

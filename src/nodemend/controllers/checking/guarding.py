@@ -1,6 +1,6 @@
 """What the guard asks about a target, from counts that are kept as things change."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -13,6 +13,7 @@ from nodemend.controllers.checking.standings import Place, Standings
 from nodemend.controllers.checking.ward import Ward
 from nodemend.controllers.checking.weather import Region, Scope, Weather
 from nodemend.controllers.fresh_reads import policy_facts
+from nodemend.decide.admission_policies import Doubt
 from nodemend.decide.facts import Absent, PolicyFacts, Present, Seen
 from nodemend.decide.guard_facts import Blind, Census, ControlPlane, Domain, GuardFacts, Sight
 from nodemend.decide.holds import Hold
@@ -61,7 +62,16 @@ class Labelled(Protocol):
 class Guarding:
     """The counts and the memory of one leadership."""
 
-    def __init__(self, around: Surroundings, weather: Weather, *, last_start: float) -> None:
+    def __init__(
+        self,
+        around: Surroundings,
+        weather: Weather,
+        *,
+        last_start: float,
+        doubt: Callable[[], Doubt | None] = lambda: None,
+    ) -> None:
+        """`doubt` tells what speaks against the admission policies that everything rests on."""
+        self._doubt = doubt
         self.standings = Standings()
         self.last_start = last_start
         self._around = around
@@ -72,9 +82,9 @@ class Guarding:
         """Read once a version: every target asks."""
         found = self._around.policies.get(keys.POLICY_NAME)
         if found is not self._known[0] or (found is not None and found.spec.pause is not None):
-            facts = Absent() if found is None else Present(policy_facts(found, moment.wall))
-            self._known = found, facts
-        return self._known[1]
+            self._known = found, Absent() if found is None else Present(policy_facts(found, moment.wall))
+        facts, doubt = self._known[1], self._doubt()
+        return Present(replace(facts.value, doubt=doubt)) if doubt and isinstance(facts, Present) else facts
 
     def place_of(self, ward: Ward, moment: Moment) -> Place:
         return self.place(ward.check.name, ward, moment, ward.cluster)

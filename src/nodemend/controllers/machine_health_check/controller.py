@@ -90,7 +90,7 @@ class MachineHealthCheckController:
         weather = Weather(stormy_before=stormy(view.policies), now=now)
         for key in asked:
             view.fleet.note_begun(key, now)
-        guarding = Guarding(MachineSurroundings(view), weather, last_start=now)
+        guarding = Guarding(MachineSurroundings(view), weather, last_start=now, doubt=reader.doubt)
         self._book = MachineBook(view, seen, guarding, runtime, recorder, self._ask_for_reports)
         self._history = MachineHistory(view, guarding.standings)
         self._unheeded = Unheeded(view.fleet, recorder.unheeded)

@@ -87,7 +87,9 @@ class NodeHealthCheckController:
         runtime, now = reader.runtime, reader.runtime.monotonic()
         # When the last leadership began its last remediation is not known: it may have been just now.
         weather = Weather(stormy_before=stormy(view.policies), now=now)
-        self._guarding = Guarding(NodeSurroundings(view, seen.roll), weather, last_start=now)
+        self._guarding = Guarding(
+            NodeSurroundings(view, seen.roll), weather, last_start=now, doubt=reader.doubt
+        )
         orders = Orders(view, seen.orders, reader)
         self._book = NodeBook(
             view,

@@ -16,10 +16,17 @@ from nodemend.api.node_health_check import (
     RecoveryReport,
     TargetReport,
 )
-from nodemend.api.remediation_policy import STORM, Mode, RemediationPolicy, RemediationPolicyStatus
+from nodemend.api.remediation_policy import (
+    ADMISSION_DOUBTED,
+    STORM,
+    Mode,
+    RemediationPolicy,
+    RemediationPolicyStatus,
+)
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.standings import Standing, Tally
 from nodemend.controllers.pauses import in_force
+from nodemend.decide.admission_policies import Doubt
 from nodemend.decide.guard_facts import Census
 from nodemend.decide.guard_holds import DryRun, Paused
 from nodemend.decide.hold_explanations import explain
@@ -73,15 +80,19 @@ def _watched(tally: Tally) -> int:
 
 
 def policy_status(
-    policy: RemediationPolicy, census: Census, weather: str, wall: datetime
+    policy: RemediationPolicy, census: Census, weather: str, doubt: Doubt | None, wall: datetime
 ) -> RemediationPolicyStatus:
     paused = in_force(policy.spec.pause, wall) is not None
     acting = policy.spec.mode is Mode.ACT
-    facts = (
+    facts: tuple[tuple[str, bool, str, str], ...] = (
         ("DryRun", not acting, "Acting" if acting else "DryRun", ""),
         ("Paused", paused, "Paused" if paused else "NotPaused", ""),
         (STORM, bool(weather), weather or "Calm", ""),
     )
+    if doubt is not None:
+        facts += ((ADMISSION_DOUBTED, True, type(doubt).__name__, str(explain(doubt))),)
+    elif find(policy.status.conditions, ADMISSION_DOUBTED) is not None:
+        facts += ((ADMISSION_DOUBTED, False, "Proven", ""),)
     return RemediationPolicyStatus(
         observed_generation=policy.metadata.generation,
         targets=census.total,

@@ -112,7 +112,8 @@ class Reporter:
         known = self._guarding.policy(moment)
         if isinstance(known, Present):
             self._counts.filled("", rooms_of_cluster(self._guarding.standings, known.value, ""))
-        status = report.policy_status(policy, census, weather, moment.wall)
+        doubt = known.value.doubt if isinstance(known, Present) else None
+        status = report.policy_status(policy, census, weather, doubt, moment.wall)
         # The history of Machines in it is not ours to write.
         if status != policy.status.but(machine_history=()):
             outcome = await self._writer.write(act.report_policy(policy, report.as_fields(status)))

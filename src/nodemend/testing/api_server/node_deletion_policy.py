@@ -1,14 +1,17 @@
 """What our accounts may do to Nodes where the chart's powerCycle.mayDeleteNodes is set.
 
-Those that are not Ready may be deleted, and what is on others may be added to, and not be changed.
+Those that are not Ready may be deleted, and what is on one that was registered lately may be added to,
+and not be changed.
 
 That a deletion has to name the version of its Node is not played here: an Attempt does not know its options.
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Final
 
-from nodemend.api.keys import OUT_OF_SERVICE, RELEASE_VOIDED
+from nodemend.api.keys import CONDITION_TAINTS, RELEASE_VOIDED
+from nodemend.api.timestamps import parse_time
 from nodemend.testing.api_server.admission import Attempt, Operation, PolicyDenial
 from nodemend.testing.api_server.policies import (
     CHECKER,
@@ -25,6 +28,9 @@ from nodemend.testing.api_server.policies import (
     same_but,
 )
 
+LATELY: Final = timedelta(hours=1)
+PROBE: Final = "nodemend.io/policy-probe"
+
 
 def _is_deletion(write: Write) -> bool:
     return write.attempt.operation is Operation.DELETE
@@ -39,17 +45,25 @@ def _is_ready(node: Part) -> bool:
     return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)
 
 
+def _registered_lately(node: Part) -> bool:
+    """By its kubelet's heartbeats: none that was sent an hour after its registration, or later."""
+    born = parse_time(node["metadata"]["creationTimestamp"])
+    beats = (one.get("lastHeartbeatTime") for one in of(node, "status").get("conditions", ()))
+    return all(parse_time(beat) - born <= LATELY for beat in beats if beat)
+
+
 def _taints_stay(write: Write) -> bool:
     new, old = others_taints(write.new), others_taints(write.old)
-    return all(taint in new for taint in old) and all(
-        taint in old or taint["key"] != OUT_OF_SERVICE for taint in new
-    )
+    added = [taint["key"] for taint in new if taint not in old]
+    may_add = _registered_lately(write.old) and not any(key.startswith(CONDITION_TAINTS) for key in added)
+    return all(taint in new for taint in old) and (not added or may_add)
 
 
 def _spec_stays(write: Write) -> bool:
     new, old = of(write.new, "spec"), of(write.old, "spec")
-    cordoned = new.get("unschedulable") == old.get("unschedulable") or new.get("unschedulable") is True
-    return same_but(new, old, "taints", "unschedulable") and cordoned
+    cordons = new.get("unschedulable") is True and _registered_lately(write.old)
+    stays = bool(new.get("unschedulable")) == bool(old.get("unschedulable"))
+    return same_but(new, old, "taints", "unschedulable") and (stays or cordons)
 
 
 def _stay(part: str, *free: str) -> Callable[[Write], bool]:
@@ -57,7 +71,11 @@ def _stay(part: str, *free: str) -> Callable[[Write], bool]:
 
     def holds(write: Write) -> bool:
         new, old = of(write.new["metadata"], part), of(write.old["metadata"], part)
-        return all(new.get(key) == value for key, value in old.items() if key not in free)
+        added = new.keys() - old.keys() - set(free)
+        may_add = _registered_lately(write.old) and PROBE not in added
+        return all(new.get(key) == value for key, value in old.items() if key not in free) and (
+            not added or may_add
+        )
 
     return holds
 
@@ -78,14 +96,17 @@ DELETABLE_NODES: Final[tuple[Demand, ...]] = (
         _updated(_taints_stay),
         FORBIDDEN,
         (
-            "spec.taints: Nodemend's remediator may add taints, and remove only its own, "
-            "node.kubernetes.io/out-of-service=nodemend:NoExecute"
+            "spec.taints: Nodemend's remediator may add taints to a Node that was registered within the hour,"
+            " and remove only its own, node.kubernetes.io/out-of-service=nodemend:NoExecute"
         ),
     ),
     (
         _updated(_spec_stays),
         FORBIDDEN,
-        "spec: Nodemend's remediator may add taints and a cordon, and change nothing else",
+        (
+            "spec: Nodemend's remediator may add taints and a cordon to a Node that was registered within the"
+            " hour, and change nothing else"
+        ),
     ),
     (
         _updated(
@@ -99,14 +120,17 @@ DELETABLE_NODES: Final[tuple[Demand, ...]] = (
     (
         _updated(_stay("labels")),
         FORBIDDEN,
-        "metadata.labels: Nodemend's remediator may add labels, and change none",
+        (
+            "metadata.labels: Nodemend's remediator may add labels to a Node that was registered within the"
+            " hour, and change none"
+        ),
     ),
     (
         _updated(_stay("annotations", RELEASE_VOIDED)),
         FORBIDDEN,
         (
-            "metadata.annotations: Nodemend's remediator may add annotations, and change only its own, "
-            "nodemend.io/release-voided"
+            "metadata.annotations: Nodemend's remediator may add annotations to a Node that was registered "
+            "within the hour, and change only its own, nodemend.io/release-voided"
         ),
     ),
 )

@@ -21,19 +21,13 @@ from nodemend.api.node_health_check import (
 )
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
-from nodemend.cli.check.assess import ADMISSION_POLICIES
-from nodemend.cli.check.facts import (
-    AdmissionBinding,
-    AdmissionPolicy,
-    BindingSpec,
-    CallerFacts,
-    CheckFacts,
-    ClusterFacts,
-)
+from nodemend.cli.check.facts import CallerFacts, CheckFacts, ClusterFacts
 from nodemend.cli.check.view import CheckView, Level
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.reviews import ServerVersion
+from nodemend.decide.admission_policies import PolicySeen
 from nodemend.decide.facts import Present
+from nodemend.decide.shipped_policies import SHIPPED
 from nodemend.kube.node_record import NodeRecord, NodeTaint, NodeWire, node_records
 
 CALL = TemplateReference(
@@ -84,13 +78,8 @@ SOUND = CheckFacts(
     cluster=ClusterFacts(
         server=ServerVersion(major="1", minor="36", git_version="v1.36.3"),
         served=Present(frozenset(custom.resource.plural for custom in CUSTOM_RESOURCES)),
-        policies=Present([AdmissionPolicy(metadata=ObjectMeta(name=name)) for name in ADMISSION_POLICIES]),
-        bindings=Present(
-            [
-                AdmissionBinding(spec=BindingSpec(policy_name=name, validation_actions=("Deny",)))
-                for name in ADMISSION_POLICIES
-            ]
-        ),
+        policies=Present({name: PolicySeen(one.scope, one.demands) for name, (one, *_) in SHIPPED.items()}),
+        bindings=Present({name: one.binding for name, (one, *_) in SHIPPED.items()}),
     ),
     caller=CallerFacts(
         "anna", {"view": True, "pause": True, "stop": True, "confirm": True, "configure": False}

@@ -8,7 +8,7 @@ import pytest
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.facts import AdmissionBinding, BindingSpec, CallerFacts
+from nodemend.cli.check.facts import CallerFacts
 from nodemend.cli.check.view import Level
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.reviews import ServerVersion
@@ -59,26 +59,23 @@ def cluster(**changes: Any) -> Any:
             WARN,
             "the kinds of nodemend.io/v1alpha1 were not looked at: no",
         ),
-        ({"policies": Unreadable("no")}, WARN, "the admission policies were not looked at: no"),
+        (
+            {"policies": Unreadable("no")},
+            FAIL,
+            "nobody knows whether the admission policies are in force: they were not read: no",
+        ),
+        (
+            {"bindings": Absent()},
+            FAIL,
+            (
+                "nobody knows whether the admission policies are in force: their bindings were not read: the"
+                " API server does not know their kind"
+            ),
+        ),
     ],
 )
 def test_trouble_with_the_cluster(changes: dict[str, Any], level: Level, text: str) -> None:
     assert troubles(assess(cluster(**changes))) == [(level, text)]
-
-
-def test_a_policy_that_is_missing_or_does_not_deny_is_a_failure_each() -> None:
-    policies, bindings = SOUND.cluster.policies, SOUND.cluster.bindings
-    assert isinstance(policies, Present)
-    assert isinstance(bindings, Present)
-    audit = AdmissionBinding(
-        spec=BindingSpec(policy_name="nodemend-confirmation", validation_actions=("Audit",))
-    )
-    broken = cluster(policies=Present(policies.value[:-1]), bindings=Present([audit, *bindings.value[1:]]))
-
-    assert troubles(assess(broken)) == [
-        (FAIL, f"the admission policy nodemend-confirmation has no binding that denies: {ALLOWED}"),
-        (FAIL, f"the admission policy nodemend-settings is missing: {ALLOWED}"),
-    ]
 
 
 def test_rights_are_told_and_a_caller_who_sees_nothing_is_warned() -> None:

@@ -46,7 +46,7 @@ def test_locks_without_a_living_holder_go_and_others_stay() -> None:
 def test_a_lock_without_a_holder_keeps_nobody_from_a_node() -> None:
     world = PowerWorld("nobody's lock")
     try:
-        uid = world.api.get(NODE, SICK)["metadata"]["uid"]
+        uid = (world.api.get(NODE, SICK) or {})["metadata"]["uid"]
         world.api.create(LEASE, a_lock(f"node-{uid}", "", "x"), SYSTEM)
         world.world.machines[SICK].hung = True
         world.ask()

@@ -1,0 +1,172 @@
+"""Proves, again and again, that the admission policies are in force that our safety rests on.
+
+Each is read and compared with what this version ships; and where an account may attempt a write by its rights
+that a policy must refuse, it does, as a dry run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, assert_never
+
+from nodemend.api.admission_policy import AdmissionBinding, AdmissionPolicy
+from nodemend.api.group_versions import ADMISSION_BINDING, ADMISSION_POLICY, Resource
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.wire import Wire
+from nodemend.controllers.fresh_reads import READ_WITHIN, WRITE_WITHIN, Reader, project, seen
+from nodemend.decide.admission_policies import (
+    Attempted,
+    DeniedBy,
+    Doubt,
+    Fingerprint,
+    LetThrough,
+    Untold,
+    judge_attempt,
+    judge_look,
+)
+from nodemend.decide.guard_holds import PolicyNotInForce, PolicyNotProven
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused, Undecodable, Unknown, WriteOutcome
+from nodemend.kube.api_reply import Unsent
+from nodemend.kube.api_request import EVERYTHING, Request, Selection, list_page
+from nodemend.kube.policy_fingerprint import fingerprint_binding, fingerprint_policy
+from nodemend.kube.ports import Runtime
+
+PROVE_EVERY: Final = 60.0
+GOOD_FOR: Final = 180.0
+"""Seconds. For so long a proof counts while nobody can tell anew, as when the API server is away."""
+_WORDS: Final = 300
+"""Characters of what a server says. The name of the policy that refuses stands at their beginning."""
+_DENIED: Final = "ValidatingAdmissionPolicy '"
+
+
+class _Found(Wire):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class _FoundList(Wire):
+    items: tuple[_Found, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A write that the policy must refuse, in words and as a dry run.
+
+    Where it changes an object, any of `resource` in `of` will do, and where there is none it cannot be tried.
+    """
+
+    policy: str
+    what: str
+    write: Callable[[ObjectMeta], Request]
+    resource: Resource | None = None
+    of: Selection = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionDuty:
+    """Which policies one account relies on, as they are shipped, and how it can try them."""
+
+    policies: Sequence[str]
+    shipped: Mapping[str, Sequence[Fingerprint]]
+    attempts: Sequence[Attempt]
+    namespace: str
+
+
+class AdmissionRecorder(Protocol):
+    """Told after each round what speaks against each policy; None where nothing does. Must not raise."""
+
+    def proved(self, doubts: Mapping[str, Doubt | None]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What is to be proven, and who is told."""
+
+    duty: AdmissionDuty
+    recorder: AdmissionRecorder
+
+
+class AdmissionProof:
+    """Serves one leadership. `client` must refuse writes once that is over."""
+
+    def __init__(self, client: ApiClient, runtime: Runtime, admission: Admission | None) -> None:
+        """Without `admission` nothing is looked at, and nothing doubted: for worlds without any."""
+        self._client = client
+        self._reader = Reader(client, runtime)
+        self._runtime = runtime
+        self._admission = admission
+        self._doubt: Doubt | None = None
+        self._proven_at = float("-inf")
+
+    def doubt(self) -> Doubt | None:
+        """Why nothing irreversible may be done now."""
+        if self._admission is None or isinstance(self._doubt, PolicyNotInForce):
+            return self._doubt
+        if self._runtime.monotonic() - self._proven_at < GOOD_FOR:
+            return None
+        return self._doubt or PolicyNotProven("nodemend-accounts", "it was not tried for long")
+
+    async def run(self, tell: Callable[[], None] = lambda: None) -> None:
+        """Until cancelled, with `tell` after each round. Whoever runs this has it prove once before."""
+        while True:
+            tell()
+            await self._runtime.sleep(PROVE_EVERY)
+            await self.prove()
+
+    async def prove(self) -> None:
+        if self._admission is None:
+            return
+        duty = self._admission.duty
+        asked_at = self._runtime.monotonic()
+        doubts = {name: await self._look(duty, name) for name in duty.policies}
+        for attempt in duty.attempts:
+            doubts[attempt.policy] = doubts.get(attempt.policy) or await self._try(attempt)
+        found = [doubt for doubt in doubts.values() if doubt is not None]
+        missing = [doubt for doubt in found if isinstance(doubt, PolicyNotInForce)]
+        self._doubt = next(iter(missing or found), None)
+        if self._doubt is None:
+            self._proven_at = asked_at
+        self._admission.recorder.proved(doubts)
+
+    async def _look(self, duty: AdmissionDuty, name: str) -> Doubt | None:
+        policy = seen(await self._reader.get(ADMISSION_POLICY, name, AdmissionPolicy))
+        binding = seen(await self._reader.get(ADMISSION_BINDING, name, AdmissionBinding))
+        return judge_look(
+            name,
+            project(policy, lambda found: fingerprint_policy(found, duty.namespace)),
+            project(binding, lambda found: fingerprint_binding(found, duty.namespace)),
+            duty.shipped.get(name, ()),
+        )
+
+    async def _try(self, attempt: Attempt) -> Doubt | None:
+        target = ObjectMeta()
+        if attempt.resource is not None:
+            deadline = self._runtime.monotonic() + READ_WITHIN
+            page = list_page(attempt.resource, attempt.of, limit=1)
+            match await self._client.read(page, _FoundList, deadline=deadline):
+                case Ok(found) if found.items:
+                    target = found.items[0].metadata
+                case Ok() | Refused(reason=Reason.NOT_FOUND):
+                    return None  # There is nothing that it could be asked about.
+                case failure:
+                    return judge_attempt(attempt.policy, attempt.what, Untold(str(failure)[:_WORDS]))
+        deadline = self._runtime.monotonic() + WRITE_WITHIN
+        outcome = await self._client.write(attempt.write(target), Acknowledged, deadline=deadline)
+        if attempt.resource is not None and _is_gone(outcome):
+            return None
+        return judge_attempt(attempt.policy, attempt.what, _attempted(outcome))
+
+
+def _is_gone(outcome: WriteOutcome[Acknowledged]) -> bool:
+    return isinstance(outcome, Refused) and outcome.reason is Reason.NOT_FOUND
+
+
+def _attempted(outcome: WriteOutcome[Acknowledged]) -> Attempted:
+    match outcome:
+        case Ok() | Undecodable():
+            return LetThrough()
+        case Refused(message=words) if _DENIED in words:
+            return DeniedBy(words[:_WORDS])
+        case Refused(message=why) | Unsent(why) | Unknown(why):
+            return Untold(why[:_WORDS])
+        case _:
+            assert_never(outcome)

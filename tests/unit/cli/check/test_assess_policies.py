@@ -1,0 +1,98 @@
+"""Every admission policy is looked at, with its scope, its demands and its binding."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodemend.api.conditions import Condition, ConditionStatus
+from nodemend.api.remediation_policy import (
+    ADMISSION_DOUBTED,
+    Mode,
+    RemediationPolicy,
+    RemediationPolicySpec,
+    RemediationPolicyStatus,
+)
+from nodemend.cli.check.assess import assess
+from nodemend.cli.check.facts import CheckFacts
+from nodemend.cli.check.view import Level
+from nodemend.decide.admission_policies import ALWAYS, PolicySeen
+from nodemend.decide.facts import Present
+from nodemend.decide.shipped_policies import SHIPPED
+from tests.unit.cli.check.sound_facts import SOUND, facts, troubles
+
+pytestmark = pytest.mark.attack("S6")
+
+
+def policies() -> dict[str, PolicySeen]:
+    assert isinstance(SOUND.cluster.policies, Present)
+    return dict(SOUND.cluster.policies.value)
+
+
+def bindings() -> dict[str, str]:
+    assert isinstance(SOUND.cluster.bindings, Present)
+    return dict(SOUND.cluster.bindings.value)
+
+
+def cluster(**changes: Any) -> CheckFacts:
+    wrapped: dict[str, Any] = {name: Present(value) for name, value in changes.items()}
+    return facts(cluster=replace(SOUND.cluster, **wrapped))
+
+
+def said(of: CheckFacts) -> list[str]:
+    return [text for level, text in troubles(assess(of)) if level is Level.FAIL]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_one_that_is_not_bound_as_shipped_is_a_failure(name: str) -> None:
+    not_in_force = f"the admission policy {name} is not in force: "
+    unbound = {one: binding for one, binding in bindings().items() if one != name}
+
+    assert said(cluster(bindings=unbound)) == [f"{not_in_force}it has no binding of its name"]
+    assert said(cluster(bindings=bindings() | {name: "narrowed"})) == [
+        f"{not_in_force}its binding is not as this version ships it"
+    ]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_nor_is_one_whose_scope_or_demands_were_changed(name: str) -> None:
+    not_in_force = f"the admission policy {name} is not in force: "
+    shipped = policies()[name]
+
+    assert said(cluster(policies=policies() | {name: replace(shipped, scope="nobody")})) == [
+        f"{not_in_force}what it is asked about is not as this version ships it"
+    ]
+    assert said(cluster(policies=policies() | {name: replace(shipped, demands="nothing")})) == [
+        f"{not_in_force}what it demands is not as this version ships it"
+    ]
+
+
+def test_those_of_every_installation_must_be_there() -> None:
+    assert said(cluster(policies={}, bindings={})) == [
+        f"the admission policy {name} is not in force: it is missing" for name in ALWAYS
+    ]
+
+
+def test_either_form_of_a_policy_will_do() -> None:
+    forms = SHIPPED["nodemend-nodes"]
+    assert len(forms) == 2
+    for one in forms:
+        seen = policies() | {"nodemend-nodes": PolicySeen(one.scope, one.demands)}
+        assert said(cluster(policies=seen)) == []
+
+
+def test_what_the_checker_tried_counts_where_all_looks_well() -> None:
+    """As where the API server has the admission plugin switched off."""
+    condition = Condition(
+        type=ADMISSION_DOUBTED,
+        status=ConditionStatus.TRUE,
+        reason="PolicyNotInForce",
+        message="It lets everything pass.",
+        last_transition_time="2026-01-31T12:00:00Z",
+    )
+    spec = RemediationPolicySpec(mode=Mode.ACT, max_concurrent=2)
+    doubted = RemediationPolicy(spec=spec, status=RemediationPolicyStatus(conditions=(condition,)))
+    dispelled = doubted.status.but(conditions=(condition.but(status=ConditionStatus.FALSE),))
+
+    assert said(facts(policy=Present(doubted))) == ["the checker holds everything: It lets everything pass."]
+    assert said(facts(policy=Present(doubted.but(status=dispelled)))) == []
