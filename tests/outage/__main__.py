@@ -1,7 +1,7 @@
 """`python -m tests.outage`: outages of an hour, a day and a week, and brown-outs. Nobody may reset.
 
-`--sample` plays a few seeds of each kind; `--kinds NAME,...` some kinds; `--agents-killed` also kills all agents
-for two minutes, which needs a feeder that looks at the API server itself while its agent is silent.
+`--sample` plays a few seeds of each kind; `--kinds NAME,...` some kinds; `--agents-killed` also kills all
+agents for two minutes, which needs a feeder that looks at the API server itself while its agent is silent.
 `--mutants` breaks one rule at a time, and tells which of these mistakes this campaign alone finds.
 """
 

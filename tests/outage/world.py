@@ -146,7 +146,7 @@ class Cluster:
                 self.store.propose(name, lease, PeerProposal(peers=peers))
 
     def _renew_certificates(self) -> None:
-        """As agents ask for them: in the first quarter of a life, where the API server and the signer answer."""
+        """As agents ask for them: in the first quarter of a life, where API server and signer answer."""
         self.line.after(CERTIFICATES_EVERY, self._renew_certificates)
         if self.store.down:
             return

@@ -103,7 +103,7 @@ class CertificateFiles:
         return f"{self.pair}.bundle"
 
     def judge(self, shown: Shown, trusted_at: Sequence[float]) -> Belief:
-        """What a certificate is worth that a peer showed: TLS has checked everything about it but its times."""
+        """What a certificate is worth that a peer showed. TLS has checked all but its times."""
         try:
             contexts = self._contexts()
         except NoCertificateError:

@@ -1,4 +1,4 @@
-"""Reads of the node's own Lease, beside its renewals, while these fail: some under way at once, none for long."""
+"""Reads of the node's own Lease beside renewals that fail: some under way at once, none for long."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

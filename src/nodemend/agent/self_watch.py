@@ -1,9 +1,9 @@
 """The agent's machine: whether this node may go on. `step(event, now)` returns what to do next, in order.
 
 It renews the node's Lease. A renewal that is acknowledged is a clean look, and lets the feeder go on for G
-from when it was *sent*. While renewals fail it tries again sooner, reads the Lease beside them, and after some
-failures in a row asks peers. It counts no time otherwise: if nothing clean is seen the feed lease ends by
-itself, whatever this machine does or does not do any more.
+from when it was *sent*. While renewals fail it tries again sooner, reads the Lease beside them, and asks
+peers after some failures in a row. It counts no time otherwise: if nothing clean is seen the feed lease ends
+by itself, whatever this machine does or does not do any more.
 
 Told to stop, it stands down: it publishes that nothing rests on this node's watchdog, and once that is
 acknowledged the feeder goes on without a lease. An agent that cannot say so leaves the lease to its end.
@@ -97,7 +97,7 @@ class SelfWatch:
 
     @property
     def trusted_at(self) -> tuple[float, ...]:
-        """The last settled contact, by wall clocks: certificates that were good then are still worth something."""
+        """The last settled contact, by wall clocks. Certificates that were good then are worth something."""
         settled = self._memory.settled
         return settled.trusted_at if settled else ()
 
@@ -117,15 +117,13 @@ class SelfWatch:
             case StopAsked():
                 self._stopping, self._known = True, None
                 return self._look(now)
-            case Missing() if self._placing:
-                return self._failed(now)  # The namespace itself is missing.
-            case Missing():
+            case Missing() if not self._placing:
                 self._known, self._memory = None, self._memory.compare(self._who, None)
                 return self._write(None, now)
             case Outdated():
                 self._known = None
                 return self._look(now)
-            case Failed():
+            case Missing() | Failed():  # What is to be placed is missing its namespace.
                 return self._failed(now)
             case PeerSaid(number, peer, answer):
                 return self._heard(number, now, said=(peer, answer))

@@ -43,10 +43,10 @@ N = TypeVar("N", bound=Named)
 class PeerRing:
     """All nodes whose agents answer, each at a place of its own on one ring.
 
-    A node's candidates are the WINDOW members that come next after its place; its peers are taken from them in
-    turns of failure domains. So a member is a candidate of WINDOW others at most, and its in-degree never
+    A node's candidates are the WINDOW members that come next after its place; its peers are taken from them
+    in turns of failure domains. So a member is a candidate of WINDOW others at most, and its in-degree never
     exceeds twice the average, whatever its labels say: a kubelet may write its own zone label
-    (docs/decisions/0065). A node that joins or leaves changes WINDOW lists at most, each by two peers at most.
+    (docs/decisions/0065). A node that joins or leaves changes WINDOW lists at most, and two peers of each.
     """
 
     def __init__(self, candidates: Iterable[Peer]) -> None:

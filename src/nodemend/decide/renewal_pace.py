@@ -33,7 +33,7 @@ class RenewalPace:
 
     @property
     def retry(self) -> float:
-        """After a failure, instead of `every`. The bound counts from sendings: trying sooner never hurts it."""
+        """After a failure, instead of `every`. The bound counts from sendings: trying sooner is safe."""
         return self.every / 5
 
     @property
@@ -49,14 +49,14 @@ class RenewalPace:
     def look_every(self, peers: int) -> float:
         """Between looks that are made beside renewals while these fail, on the average.
 
-        A node with few peers depends on its own looks; where it has many, they look for it. So all nodes of a
-        large cluster together ask at most 2.5 times as often as they renew.
+        A node with few peers depends on its own looks; where it has many, they look for it. So all nodes of
+        a large cluster together ask at most 2.5 times as often as they renew.
         """
         return self.every * (0.15 if peers < FEW_PEERS else 0.4)
 
     @property
     def look_deadline(self) -> float:
-        """A server that is slow, and not away, is waited for: the lease runs from the sending all the same."""
+        """A server that is slow, and not away, is waited for: the lease still runs from the sending."""
         return 4 * self.deadline
 
     def every_within(self, longest: float) -> float:

@@ -59,8 +59,8 @@ RIDE_THROUGH: Final = Setting(
     "ride-through",
     parse_ride_through,
     "0",
-    "Seconds for which a node that is cut off from most of its peers, too, lives on. Releases by time come that "
-    "much later. The host's NODEMEND_LEASE_LENGTH must allow it.",
+    "Seconds for which a node that is cut off from most of its peers, too, lives on. Releases by time come "
+    "that much later. The host's NODEMEND_LEASE_LENGTH must allow it.",
 )
 PROBE_ADDRESS: Final = Setting(
     "probe-address", str, "127.0.0.1", "The address that /livez and /readyz listen on."

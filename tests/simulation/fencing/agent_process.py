@@ -107,11 +107,9 @@ class AgentProcess(Process):
                 self._request(command)
             case AskPeers():
                 self._ask(command)
-            case LookBeside():
-                self._looking = command
-                self._look_beside(command)
-            case StopLooking():
-                self._looking = None
+            case LookBeside() | StopLooking():
+                self._looking = command if isinstance(command, LookBeside) else None
+                self._look_beside(self._looking)
             case Wait(until):
                 self._tell(Waited(), node.clock.true(until))
 
@@ -146,9 +144,9 @@ class AgentProcess(Process):
         store.ask(node.name, lambda: store.serve(node.name, request), hear)
         self.do(lambda: hear(_LATE), node.clock.true(request.deadline))
 
-    def _look_beside(self, command: LookBeside) -> None:
+    def _look_beside(self, command: LookBeside | None) -> None:
         """As agent/looks_beside has it."""
-        if self._looking is not command:
+        if command is None or self._looking is not command:
             return
         node, now, life = self._node, self._node.clock.now(), self._lives
         wait = command.every * (1 + SPREAD * (node.chance.random() - 0.5))

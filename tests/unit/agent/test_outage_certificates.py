@@ -1,4 +1,4 @@
-"""Agents whose certificates are over ask one another over real TLS on the loopback, with the shipped contexts."""
+"""Agents whose certificates are over ask one another: real TLS on the loopback, by the shipped contexts."""
 
 import asyncio
 import socket

@@ -81,8 +81,8 @@ def _steps(facts: ProbeFacts, ways: tuple[Way, ...], prospect: Prospect | Unread
         )
     if report.ride_through:
         yield (
-            f"{report.ride_through:g} s of that are its ride-through: set to 0, it would be released by time "
-            f"{report.ride_through:g} s sooner, and a site that loses its uplink would end itself that much sooner"
+            f"{report.ride_through:g} s of that are its ride-through: without it, time would release it "
+            f"{report.ride_through:g} s sooner, and a site without its uplink would end that much sooner"
         )
     if any(way.evidence == "E2" and way.possible is Possible.YES for way in ways):
         yield "as soon as it reports a new boot it is released (E2)"
