@@ -1,0 +1,58 @@
+"""`python -m tests.boot_gate [CASE...]`: a real systemd boots with the shipped units; nobody is stuck.
+
+Kubelet starts, or whoever looks is told why it does not, and what to do about it.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+from controlplane.run import ControlPlane
+from controlplane.settings import Settings
+from generate.outputs import CRDS, HOST
+from tests.agent_room.room import furnish
+from tests.boot_gate.cases import CASES, Site
+from tests.boot_gate.machine import StuckError
+from tests.unit.agent.certificates import Authority
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", help="their names; all of them by default")
+    wanted = parser.parse_args().cases
+    cases = [one for one in CASES if not wanted or one.__name__ in wanted]
+    stuck = 0
+    with tempfile.TemporaryDirectory(prefix="boot-gate-") as scratch:
+        folder = Path(scratch)
+        clients = Authority(folder, "clients")
+        trusts = (f"--client-ca-file={folder / f'{clients.name}.crt'}",)
+        settings = Settings(controller_manager=False, scheduler=False, flags={"kube-apiserver": trusts})
+        with ControlPlane(settings) as plane:
+            install(plane)
+            for case in cases:
+                name = case.__name__.replace("_", "-")
+                began = time.monotonic()
+                try:
+                    case(Site(plane, clients, folder / name, name))
+                    told = "ok"
+                except (StuckError, TimeoutError) as error:
+                    stuck, told = stuck + 1, f"STUCK: {error}"
+                print(f"{name:28} {time.monotonic() - began:5.1f} s  {told}", flush=True)
+    print(f"boot-gate: {len(cases)} cases, {stuck} stuck")
+    return 1 if stuck else 0
+
+
+def install(plane: ControlPlane) -> None:
+    """What nodes need of an installed Nodemend."""
+    furnish(plane)
+    for file in (HOST / "read-own-lease.yaml", *CRDS.glob("*.yaml")):
+        for document in yaml.safe_load_all(file.read_text()):
+            plane.api.create(document)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
