@@ -86,9 +86,7 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
     state = settings.state_folder
     if not take_lock(f"{state}/agent.lock"):
         raise BlockingIOError("another agent of this node has not ended yet")
-    host = settings.host_folder
-    feeder = FeederFile(f"{host}/{STATUS}", f"{state}/permit", boot_id, f"{host}/{TESTED}")
-    keeper = FileKeeper(boot_id, f"{state}/lease", f"{state}/memory", f"{state}/permit")
+    feeder, keeper = _feeder(settings, boot_id), _keeper(state, boot_id)
     certificates = _certificates(settings, runtime)
     async with AsyncExitStack() as owned:
         door = owned.enter_context(_door(settings.peers.port))
@@ -134,6 +132,15 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
         await run_together(runtime, works)
         if not recalled.condemned:
             await _stand_down(watching, log)
+
+
+def _feeder(settings: AgentSettings, boot_id: str) -> FeederFile:
+    host = settings.host_folder
+    return FeederFile(f"{host}/{STATUS}", f"{settings.state_folder}/permit", boot_id, f"{host}/{TESTED}")
+
+
+def _keeper(state: str, boot_id: str) -> FileKeeper:
+    return FileKeeper(boot_id, f"{state}/lease", f"{state}/memory", f"{state}/permit")
 
 
 async def _stand_down(watching: SelfWatchLoop, log: Log) -> None:
