@@ -7,7 +7,7 @@ from nodemend.decide.admission_policies import Fingerprint
 
 SHIPPED: Final[Mapping[str, tuple[Fingerprint, ...]]] = {
     "nodemend-accounts": (Fingerprint("600e48f2957f43df", "1315a63c48faf685", "cf60935ac47f95f1"),),
-    "nodemend-agent-leases": (Fingerprint("50c51767bf72c2af", "16acb7b59b37b2ae", "fd7f1392626810ea"),),
+    "nodemend-agent-leases": (Fingerprint("50c51767bf72c2af", "a5c6209f7226fdda", "fd7f1392626810ea"),),
     "nodemend-agent-requests": (Fingerprint("0ea4230b9618b116", "1dde0af5706f5fea", "cd09bc2c6e354f33"),),
     "nodemend-agent-trust": (Fingerprint("fdb9fabd6fc4598b", "30163f0a2a61ceed", "cb33933069701a50"),),
     "nodemend-capm3": (Fingerprint("602f7773489eb75e", "8c1dd4d5911294e3", "f17d7c0595850860"),),
@@ -17,12 +17,13 @@ SHIPPED: Final[Mapping[str, tuple[Fingerprint, ...]]] = {
     ),
     "nodemend-hosts": (Fingerprint("5aefb3bd05d6a6d8", "663ad6a3a3a49269", "a3e3c440917e5465"),),
     "nodemend-machines": (Fingerprint("edced83e094f9ddf", "1bfa588613f03336", "72feabfb85393d17"),),
+    "nodemend-node-exclusion": (Fingerprint("0a9c57b55db078a7", "908c0d99e6c6128c", "a14199f020ef2e32"),),
     "nodemend-nodes": (
         Fingerprint("46693ded6e93e533", "cd98579d11e0bbe9", "a01ffdd3ebd00210"),
         Fingerprint("46693ded6e93e533", "8793b67cd4185c30", "a01ffdd3ebd00210"),
     ),
     "nodemend-orders": (Fingerprint("2e64057e3e6f88dc", "d9d3631ff052a8c8", "36cf7c39b3a685fe"),),
     "nodemend-out-of-service": (Fingerprint("11553adaeaacf419", "a958bed554eea4a8", "25613bd8103d2d98"),),
-    "nodemend-remediations": (Fingerprint("bfe62c713de6d02c", "8134e8aaeb8b7877", "78081d8f3eef700f"),),
+    "nodemend-remediations": (Fingerprint("bfe62c713de6d02c", "edb853ab37fe26c4", "78081d8f3eef700f"),),
     "nodemend-settings": (Fingerprint("fb7629c7f21d2500", "629757f1618c1e3c", "0646325e4ce4d08b"),),
 }
