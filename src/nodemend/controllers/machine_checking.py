@@ -196,7 +196,8 @@ class MachineChecking:
                 if change.old is not None:
                     self._seen.forget(change.old.uid)
                 continue
-            self._seen.ages.observe(change.new.uid, change.new.conditions, now)
+            gap = change.relisted
+            self._seen.ages.observe(change.new.uid, change.new.conditions, now, after_gap=gap)
             if self._clusters.learn(change.new):
                 self._found_own(cluster_of(change.new))
 

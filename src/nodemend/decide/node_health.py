@@ -14,7 +14,7 @@ _READY: Final = "Ready"
 
 @dataclass(frozen=True, slots=True)
 class ConditionSeen:
-    """A node condition, and for how many seconds we ourselves have seen just this transition of it."""
+    """A node condition, and for how many seconds we ourselves have seen this status of it."""
 
     type: str
     status: ConditionStatus

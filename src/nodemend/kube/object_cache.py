@@ -17,6 +17,8 @@ class Change(msgspec.Struct, Generic[R], frozen=True, gc=False):
     key: str
     old: R | None
     new: R | None
+    relisted: bool = False
+    """By a new list, not by a watch: what happened to the object in between was not seen."""
 
 
 class ObjectCache(Generic[R]):
@@ -57,7 +59,7 @@ class ObjectCache(Generic[R]):
         if record is old or record == old:
             return
         self._records[key] = record
-        _compare(key, old, record, self._uid_of, changes)
+        self._compare(key, old, record, changes)
 
     def drop(self, key: str, changes: list[Change[R]]) -> None:
         """Forget an object, adding the change if there was one."""
@@ -70,15 +72,16 @@ class ObjectCache(Generic[R]):
         before, self._records = self._records, fresh
         for key, old in before.items():
             if key not in fresh:
-                changes.append(Change(key, old, None))
+                changes.append(Change(key, old, None, relisted=True))
         for key, new in fresh.items():
             known = before.get(key)
             if new is not known and new != known:
-                _compare(key, known, new, self._uid_of, changes)
+                self._compare(key, known, new, changes, relisted=True)
 
-
-def _compare(key: str, old: R | None, new: R, uid_of: Callable[[R], str], changes: list[Change[R]]) -> None:
-    if old is not None and uid_of(old) != uid_of(new):
-        changes.append(Change(key, old, None))
-        old = None
-    changes.append(Change(key, old, new))
+    def _compare(
+        self, key: str, old: R | None, new: R, changes: list[Change[R]], *, relisted: bool = False
+    ) -> None:
+        if old is not None and self._uid_of(old) != self._uid_of(new):
+            changes.append(Change(key, old, None, relisted))
+            old = None
+        changes.append(Change(key, old, new, relisted))

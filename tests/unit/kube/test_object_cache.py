@@ -62,11 +62,11 @@ def test_a_list_reports_what_it_does_not_hold_as_deleted() -> None:
     )
 
     assert changes == [
-        Change("gone", Thing("1"), None),
-        Change("new_uid", Thing("3"), None),
-        Change("new_uid", None, Thing("33")),
-        Change("other", Thing("4"), Thing("4", 1)),
-        Change("came", None, Thing("5")),
+        Change("gone", Thing("1"), None, relisted=True),
+        Change("new_uid", Thing("3"), None, relisted=True),
+        Change("new_uid", None, Thing("33"), relisted=True),
+        Change("other", Thing("4"), Thing("4", 1), relisted=True),
+        Change("came", None, Thing("5"), relisted=True),
     ]
     assert sorted(cache.keys()) == ["came", "new_uid", "other", "same"]
 

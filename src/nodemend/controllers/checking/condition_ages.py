@@ -18,10 +18,11 @@ class Stated(Shown, Protocol):
 
 
 class ConditionAges:
-    """Remembers when we first saw each transition. A node that is forgotten starts anew.
+    """Remembers since when we have seen each status without interruption. A forgotten node starts anew.
 
-    A condition that left its status and came back while we were not looking shows another transition time,
-    and so starts anew too.
+    A watch shows every change, so a condition starts anew when it shows another status, and a transition time
+    that moves while the status stays the same changes nothing. After a gap in our view (a new list) a
+    condition whose transition time has moved may have had another status meanwhile, and starts anew too.
     """
 
     def __init__(self) -> None:
@@ -29,9 +30,15 @@ class ConditionAges:
         self._since: dict[str, tuple[Sequence[Stated], tuple[float, ...]]] = {}
         self._new: tuple[float, ...] = ()
 
-    def observe(self, uid: str, conditions: Sequence[Stated], now: float) -> None:
-        """Must be told of every change of a record."""
-        self._since[uid] = conditions, self.since(uid, conditions, now)
+    def observe(self, uid: str, conditions: Sequence[Stated], now: float, *, after_gap: bool = False) -> None:
+        """Must be told of every change of a record; `after_gap` where changes before it may be missing."""
+        shown, since = self._since.get(uid, ((), ()))
+        if after_gap or not shown or shown is conditions:
+            times = self.since(uid, conditions, now)
+        else:
+            known = {(one.type, one.status): time for one, time in zip(shown, since, strict=True)}
+            times = tuple([known.get((one.type, one.status), now) for one in conditions])
+        self._since[uid] = conditions, times
 
     def forget(self, uid: str) -> None:
         self._since.pop(uid, None)

@@ -26,7 +26,7 @@ class Observations:
     def note(self, change: Change[NodeRecord], now: float) -> None:
         """Must be told of every change of a record."""
         if change.new is not None:
-            self.ages.observe(change.new.uid, change.new.conditions, now)
+            self.ages.observe(change.new.uid, change.new.conditions, now, after_gap=change.relisted)
             self.roll.observe(change.new)
         elif change.old is not None:
             self.ages.forget(change.old.uid)

@@ -1,4 +1,4 @@
-"""A condition's age is how long we have seen just that transition."""
+"""A condition's age is how long we have seen its status without interruption."""
 
 from datetime import UTC, datetime
 
@@ -36,11 +36,38 @@ def test_a_status_that_came_back_starts_anew() -> None:
     assert age(ages, UNKNOWN_AGAIN, 160.0) == 5.0
 
 
-def test_so_does_one_that_came_back_while_we_were_not_looking() -> None:
+def test_so_does_one_that_may_have_come_back_while_we_were_not_looking() -> None:
     ages = ConditionAges()
     ages.observe("uid", [UNKNOWN], 100.0)
-    ages.observe("uid", [UNKNOWN_AGAIN], 155.0)
+    ages.observe("uid", [UNKNOWN_AGAIN], 155.0, after_gap=True)
     assert age(ages, UNKNOWN_AGAIN, 160.0) == 5.0
+
+
+def test_after_a_gap_the_same_transition_goes_on() -> None:
+    ages = ConditionAges()
+    ages.observe("uid", [UNKNOWN], 100.0)
+    ages.observe("uid", [NodeCondition("Ready", "Unknown", NOON)], 155.0, after_gap=True)
+    assert age(ages, UNKNOWN, 160.0) == 60.0
+
+
+@pytest.mark.attack("F2")
+def test_a_transition_time_that_moves_while_the_status_stays_starts_nothing_anew() -> None:
+    """Two failing checks under one condition write it in turn."""
+    ages = ConditionAges()
+    last = UNKNOWN
+    for minute in range(11):
+        last = NodeCondition("Ready", "Unknown", NOON + timedelta(minutes=minute))
+        ages.observe("uid", [last], 60.0 * minute)
+    assert age(ages, last, 600.0) == 600.0
+
+
+@pytest.mark.attack("F2")
+def test_another_status_of_another_condition_is_no_matter() -> None:
+    ages = ConditionAges()
+    ages.observe("uid", [UNKNOWN, NodeCondition("Disk", "True", NOON)], 100.0)
+    ages.observe("uid", [UNKNOWN_AGAIN, NodeCondition("Disk", "False", NOON)], 150.0)
+    found = ages.ages("uid", [UNKNOWN_AGAIN, NodeCondition("Disk", "False", NOON)], 160.0)
+    assert [one.seen_for for one in found] == [60.0, 10.0]
 
 
 def test_what_we_have_not_seen_has_no_age() -> None:
