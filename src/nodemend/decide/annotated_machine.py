@@ -25,8 +25,8 @@ from nodemend.decide.remediation_request import Create, Escalate, Leave, Open, W
 from nodemend.decide.storm_guard import Go
 
 BELIEVED_FOR: Final = 60.0
-"""Seconds for which a node must be seen Ready before an asking is taken for settled. Kubernetes itself calls
-a kubelet Ready for up to 50 s after its last word."""
+"""Seconds for which a node must be seen Ready after the asking before that is taken for settled. Kubernetes
+itself calls a kubelet Ready for up to 50 s after its last word."""
 
 STANDS_FOR: Final = 20.0
 """Seconds for which an asking must be seen before it is acted upon. A check's periods give the guard time to
@@ -82,7 +82,11 @@ Request = Create | Withdraw | Clear | Leave | Hold
 
 
 def judge_annotated(machine: MachineFacts) -> NodeHealth:
-    """Ready is healthy. What is not is sick when somebody asks, and nobody's matter when nobody does."""
+    """Ready means Healthy. Otherwise Unhealthy if the annotation is set, Unjudged if not.
+
+    While it is set, the node counts as Ready only from then: Kubernetes calls a dead kubelet Ready for some
+    time, and the annotation's writer may have noticed first.
+    """
     asked_for = machine.asked_externally_for
     if machine.deleting:
         return Unjudged("it is being deleted")
@@ -92,7 +96,7 @@ def judge_annotated(machine: MachineFacts) -> NodeHealth:
         case NodeFound(conditions):
             ready = next((one for one in conditions if one.type == "Ready"), None)
             if ready is not None and ready.status is ConditionStatus.TRUE:
-                return Healthy(ready.seen_for)
+                return Healthy(ready.seen_for if asked_for is None else min(ready.seen_for, asked_for))
         case NodeMissing() | NodeAwaited():
             pass
         case _:

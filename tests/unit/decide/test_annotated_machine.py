@@ -66,7 +66,8 @@ def ready(status: ConditionStatus, seconds: float = 70.0) -> NodeFound:
 @pytest.mark.parametrize(
     ("node", "asked_for", "expected"),
     [
-        (ready(ConditionStatus.TRUE), STANDS_FOR, Healthy(70.0)),
+        (ready(ConditionStatus.TRUE), STANDS_FOR, Healthy(STANDS_FOR)),
+        (ready(ConditionStatus.TRUE), 3600.0, Healthy(70.0)),
         (ready(ConditionStatus.TRUE), None, Healthy(70.0)),
         (ready(ConditionStatus.FALSE), STANDS_FOR, SICK),
         (ready(ConditionStatus.UNKNOWN), STANDS_FOR, SICK),

@@ -135,6 +135,34 @@ def test_it_gets_the_remediation_that_a_check_would_have_made(
     assert cycles(world) == ["m1"]
 
 
+@pytest.mark.attack("G3")
+@pytest.mark.parametrize("after", [5.0, 20.0, 35.0])
+def test_a_dead_node_that_is_still_called_ready_is_healed_all_the_same(
+    world: MachineWorld, after: float
+) -> None:
+    """Its kubelet has died, the annotation is set, and Kubernetes turns it Unknown after 50 s."""
+    world.run(300.0)
+    world.annotate("m1", ASK)
+    world.run(50.0 - after)
+    assert asked(world, "m1")
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(STOOD)
+
+    assert cycles(world) == ["m1"]
+
+
+@pytest.mark.attack("G3")
+def test_a_node_that_is_ready_for_a_minute_after_the_asking_is_not_touched(world: MachineWorld) -> None:
+    world.run(300.0)
+    world.annotate("m1", ASK)
+    world.run(BELIEVED_FOR - 5.0)
+    assert asked(world, "m1")
+    world.run(10.0)
+
+    assert not asked(world, "m1")
+    assert not cycles(world)
+
+
 def test_an_asking_stands_a_while_before_it_is_acted_upon(world: MachineWorld) -> None:
     fall_sick(world, "m1")
     world.run(18)
@@ -201,7 +229,7 @@ def test_a_node_that_is_well_is_not_touched_and_the_annotation_goes(world: Machi
     world.annotate("m1", ASK)
     world.run(5)
     assert asked(world, "m1"), "a kubelet that has just died is still called Ready"
-    world.run(30)
+    world.run(BELIEVED_FOR)
     assert not asked(world, "m1")
     assert (cycles(world), told.deeds) == ([], [("m1", "Clear")])
 
