@@ -86,6 +86,12 @@ EXTERNAL_REMEDIATION: Final = "host.metal3.io/external-remediation"
 """Annotation on a Machine: somebody asks for its remediation, be it OpenShift's MachineHealthCheck by its
 strategy external-baremetal. Any value says so."""
 
+REMEDIATION_STRATEGY: Final = "machine.openshift.io/remediation-strategy"
+"""Annotation on OpenShift's MachineHealthCheck: another way to remediate than deleting Machines."""
+
+EXTERNAL_STRATEGY: Final = "external-baremetal"
+"""The strategy by which OpenShift's check sets the annotation above, and deletes nothing."""
+
 MARKS_OF_THE_ACTUATOR: Final = (
     "remediation.metal3.io/powered-off-for-remediation",
     "remediation.metal3.io/power-on-will-timeout-at",

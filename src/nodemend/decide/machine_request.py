@@ -116,11 +116,12 @@ def _without_template(health: NodeHealth, wish: Request, guarded: Go | Hold) -> 
             assert_never(health)
 
 
-def without_template(shown: Marks, why: str) -> Marks:
-    """What should stand on a machine whose remediation cannot be made."""
+def without_template(health: NodeHealth, shown: Marks, why: str) -> Marks:
+    """What should stand on a machine whose remediation cannot be made. It is unhealthy all the same."""
+    told = replace(shown, checked=machine_marks.tell(health, None, shown.checked))
     if not _is_ours(shown.external):
-        return shown
-    return replace(shown, external=Mark(ConditionStatus.FALSE, machine_marks.NO_TEMPLATE, why))
+        return told
+    return replace(told, external=Mark(ConditionStatus.FALSE, machine_marks.NO_TEMPLATE, why))
 
 
 def _external(health: NodeHealth, way: Way, shown: Mark | None) -> Mark | None:

@@ -69,7 +69,7 @@ def as_machine_check(resource: Resource, wire: MachineCheckWire) -> MachineCheck
         uid=metadata.uid,
         version=metadata.resource_version,
         generation=metadata.generation,
-        rules=read_rules(wire.spec, metadata.namespace),
+        rules=read_rules(wire.spec, metadata.namespace, metadata.annotations),
         claimed=metadata.labels.get(CLAIM[0]) == CLAIM[1],
         paused=PAUSED in metadata.annotations,
         status=wire.status,

@@ -1,10 +1,11 @@
 """What a MachineHealthCheck says, in either of its shapes, as the rules that both mean."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 
+from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.label_selector import LabelSelector
 from nodemend.decide.limits import Gate, Reading, parse_gate
@@ -61,7 +62,7 @@ class MachineCheckSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     external_remediation_template: _Reference | None = None
 
 
-def read_rules(spec: MachineCheckSpec, namespace: str) -> MachineRules:
+def read_rules(spec: MachineCheckSpec, namespace: str, annotations: Mapping[str, str]) -> MachineRules:
     """Never fails: what cannot be followed is kept as such, and stops the check from acting."""
     reader = _RulesReader(spec)
     gate, reading = reader.gate()
@@ -75,7 +76,7 @@ def read_rules(spec: MachineCheckSpec, namespace: str) -> MachineRules:
         startup=reader.startup(),
         gate=gate,
         reading=reading,
-        template=reader.template(namespace),
+        template=reader.template(namespace, annotations.get(keys.REMEDIATION_STRATEGY)),
         unread=tuple(reader.unread),
     )
 
@@ -116,11 +117,17 @@ class _RulesReader:
             return self._parse_gate(self._spec.max_unhealthy), Reading.STOPS_AT
         return None, Reading.STOPS_AT
 
-    def template(self, namespace: str) -> TemplateNamed | None:
+    def template(self, namespace: str, strategy: str | None) -> TemplateNamed | None:
+        """`strategy` is OpenShift's annotation by which a check asks for another remedy than deletion."""
         spec = self._spec
         found = (
             spec.remediation.template_ref or spec.remediation_template or spec.external_remediation_template
         )
+        if found is None and strategy is not None:
+            known = strategy == keys.EXTERNAL_STRATEGY
+            named = strategy if known else "one that Nodemend does not know"
+            said = f"its annotation {keys.REMEDIATION_STRATEGY} ({named}) needs a remediation template"
+            self.unread.append(said)
         if found is None:
             return None
         if found.namespace not in ("", namespace):

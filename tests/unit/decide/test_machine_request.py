@@ -132,9 +132,9 @@ def test_what_should_stand_on_the_machine(
 
 def test_a_missing_template_is_told_unless_somebody_else_tells_something() -> None:
     missing = Mark(FALSE, "RemediationTemplateNotFound", "there is none")
-    assert without_template(NONE, "there is none") == Marks(external=missing)
-    assert without_template(Marks(external=WAITING), "there is none") == Marks(external=missing)
-    assert without_template(Marks(external=BEGUN), "there is none") == Marks(external=BEGUN)
+    assert without_template(SICK, NONE, "there is none") == Marks(FAILED, None, missing)
+    assert without_template(SICK, Marks(external=WAITING), "there is none") == Marks(FAILED, None, missing)
+    assert without_template(SICK, Marks(PASSED, None, BEGUN), "there is none") == Marks(FAILED, None, BEGUN)
 
 
 @pytest.mark.parametrize(

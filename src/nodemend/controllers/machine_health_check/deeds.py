@@ -116,15 +116,17 @@ class Deeds:
             case Delete():
                 return act.delete_machine(fresh.machine, fresh.version)
             case Create():
-                return await self._create(case.target, fresh)
+                return await self._create(case, fresh)
             case _:
                 assert_never(request)
 
-    async def _create(self, target: Target, fresh: Fresh) -> Write | Hold:
-        write = await self._second_look.from_template(target)
+    async def _create(self, case: Case, fresh: Fresh) -> Write | Hold:
+        write = await self._second_look.from_template(case.target)
         if isinstance(write, Hold):
             why = explain(write.reason).sentence
-            await self._marking.mark(target, fresh, without_template(fresh.machine.marks, why))
+            health = await self._second_look.with_reasons(case.health, fresh.machine)
+            wanted = without_template(health, fresh.machine.marks, why)
+            await self._marking.mark(case.target, fresh, wanted)
         return write
 
 

@@ -298,6 +298,9 @@ class MachineWorld:
         found = (self.machine(name) or {}).get("status", {}).get("conditions") or ()
         return {one["type"]: (one["status"], one.get("reason", "")) for one in found}
 
+    def annotate_check(self, annotations: dict[str, str | None], name: str = "workers") -> None:
+        self.api.patch(self.checks_at, name, {"metadata": {"annotations": annotations}}, at=(SPACE, ""))
+
     def message(self, name: str, type_: str) -> str:
         found = (self.machine(name) or {}).get("status", {}).get("conditions") or ()
         return next((one.get("message", "") for one in found if one["type"] == type_), "")

@@ -131,6 +131,22 @@ def test_a_missing_template_is_told_on_every_machine_that_waits_for_it(world: Ma
     assert world.fixes() == []
 
 
+@pytest.mark.attack("G4")
+def test_with_a_missing_template_no_dead_node_s_machine_passes_its_check(world: MachineWorld) -> None:
+    world.run(30)
+    assert world.marks("m1")["HealthCheckSucceeded"][0] == "True"
+    world.api.delete(FIX_TEMPLATE, "reboot", SPACE)
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(70)
+    assert world.marks("m1")["HealthCheckSucceeded"] == ("False", "UnhealthyNode")
+    world.run(600)
+    assert world.marks("m1")["HealthCheckSucceeded"] == ("False", "UnhealthyNode")
+
+    world.set_condition("m1", "Ready", "True")
+    world.run(10)
+    assert world.marks("m1") == {"HealthCheckSucceeded": ("True", "HealthCheckSucceeded")}
+
+
 @pytest.mark.conforms("I09", "X4")
 def test_there_is_none_for_a_machine_that_is_being_deleted(world: MachineWorld) -> None:
     world.api.patch(

@@ -311,6 +311,45 @@ def test_openshift_s_machines_are_deleted_where_the_policy_lets_them_be(new_worl
     assert world.machine("m2") is not None
 
 
+STRATEGY = "machine.openshift.io/remediation-strategy"
+
+
+@pytest.mark.attack("G5")
+@pytest.mark.parametrize("strategy", ["external-baremetal", "\x1b[2Jx" * 100])
+@pytest.mark.parametrize("may_delete", [True, False])
+def test_a_strategy_without_a_template_deletes_nothing_and_that_is_told(
+    new_world: NewWorld, strategy: str, *, may_delete: bool
+) -> None:
+    world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": may_delete})
+    world.add_pool(5)
+    world.add_check()
+    world.annotate_check({STRATEGY: strategy})
+    world.start()
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(300)
+
+    assert world.machine("m1") is not None
+    named = strategy if strategy == "external-baremetal" else "one that Nodemend does not know"
+    assert f"{STRATEGY} ({named}) needs a remediation template" in world.allowed_message("workers")
+    assert world.said("RemediationAllowed") == ("False", "NotUnderstood")
+    assert world.said("Stalled") == ("True", "NotUnderstood")
+
+
+@pytest.mark.attack("G5")
+def test_a_strategy_that_goes_lets_the_machine_be_deleted(new_world: NewWorld) -> None:
+    world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": True})
+    world.add_pool(5)
+    world.add_check()
+    world.annotate_check({STRATEGY: "external-baremetal"})
+    world.start()
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(100)
+    assert world.machine("m1") is not None
+    world.annotate_check({STRATEGY: None})
+    world.run(60)
+    assert world.machine("m1") is None
+
+
 @pytest.mark.conforms("J17")
 def test_openshift_s_masters_are_deleted_too_while_a_majority_stays(new_world: NewWorld) -> None:
     world = new_world(OPENSHIFT, "v1beta1", machines={"deleteMachines": True})
