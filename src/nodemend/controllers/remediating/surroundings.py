@@ -118,13 +118,16 @@ def _is_ready(node: Node) -> bool:
 
 
 def must_leave(pod: Pod, taint: Taint = OUR_TAINT) -> bool:
-    """Whether a release waits for this pod: it runs, and does not tolerate the taint."""
+    """Whether a release waits for this pod: it runs, and does not tolerate the taint or is terminating.
+
+    Kubernetes removes terminating pods of such a node by force, whatever they tolerate.
+    """
     declared = (Toleration(t.key, t.operator or "Equal", t.value, t.effect) for t in pod.spec.tolerations)
-    return not _is_over(pod) and not tolerates(declared, taint)
+    return not _is_over(pod) and (pod.metadata.deleting or not tolerates(declared, taint))
 
 
 def stays(pod: Pod, taint: Taint) -> bool:
-    """Whether it stays on the node, and keeps its volumes there: it tolerates the taint, and is not over."""
+    """Whether it stays on the node, and keeps its volumes there: it is neither over nor has to leave."""
     return not _is_over(pod) and not must_leave(pod, taint)
 
 

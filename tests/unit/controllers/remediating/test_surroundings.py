@@ -6,6 +6,10 @@ from typing import Any
 import pytest
 
 from nodemend.api.group_versions import PERSISTENT_VOLUME_CLAIM, POD, VOLUME_ATTACHMENT
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.workloads import Pod, PodSpec, PodToleration
+from nodemend.controllers.remediating.surroundings import must_leave, stays
+from nodemend.decide.remediation_life import OUR_TAINT
 from nodemend.kube.api_request import Method
 from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
 
@@ -110,3 +114,14 @@ def test_a_claim_that_cannot_be_read_holds_with_words(world: PowerWorld) -> None
 
     assert world.status["phase"] == "release"
     assert "Cannot read the node's pods and volumes" in world.status["message"]
+
+
+@pytest.mark.attack("K8")
+def test_one_that_is_terminating_is_waited_for_whatever_it_tolerates() -> None:
+    """Kubernetes removes it by force while the taint is on: its node must not come back meanwhile."""
+    tolerant = PodSpec(node_name="n1", tolerations=(PodToleration(operator="Exists"),))
+    pod = Pod(metadata=ObjectMeta(name="agent"), spec=tolerant)
+    terminating = pod.but(metadata=ObjectMeta(name="agent", deletion_timestamp="2026-01-01T00:00:00Z"))
+
+    assert (must_leave(pod), stays(pod, OUR_TAINT)) == (False, True)
+    assert (must_leave(terminating), stays(terminating, OUR_TAINT)) == (True, False)
