@@ -98,12 +98,13 @@ def _fall_sick_and_heal(story: Story, witness: Witness, chance: Random) -> None:
     world.run(BEGINS)
     witness.back_up()
     story.fall_sick()
-    if story.fenced is not None and chance.random() < 0.5:
+    if story.fenced is not None and chance.random() < 0.3:
         # It hears of its marker, and its new boot tells of the end of the old one.
         world.run(BEGINS + chance.uniform(0.1, 2.0))
         story.join()
     ends = BEGINS + OVER_AFTER * (1.0 if chance.random() < 0.7 else chance.random())
-    joins = BEGINS + chance.uniform(100.0, 260.0)
+    # Its Node is Unknown by then, and a boot that ended itself is proven over by time, or not yet.
+    joins = BEGINS + chance.choice((chance.uniform(45.0, 70.0), chance.uniform(100.0, 260.0)))
     while world.scheduler.now < ends:
         world.run(min(ends, world.scheduler.now + 15.0))
         if world.scheduler.now >= joins:
@@ -118,21 +119,26 @@ def _restore(story: Story, witness: Witness, chance: Random, counts: Counter[str
         story.give_peers_up()
         world.run(world.scheduler.now + 40.0)
         counts["gave its peers up"] += 1
-    if chance.random() < 0.7:
+    if story.fenced is not None and chance.random() < 0.3:
+        story.hang_kubelet()
+        counts["kubelet hung before"] += 1
+    elif chance.random() < 0.7:
         # What runs there runs on, and nobody hears of it.
         story.cut_off()
         counts["cut off before"] += 1
         world.run(world.scheduler.now + chance.choice((0.0, 2.0, 30.0, 60.0)))
     phases = sorted({backup.phase for backup in witness.backups}, key=str)
-    phase = chance.choice(phases)
+    # Every other time one of those that stand just before a release, where there are any.
+    close = [phase for phase in phases if phase[0] or "power-off" in phase or phase[5]]
+    phase = chance.choice(close if close and chance.random() < 0.5 else phases)
     backup = chance.choice([one for one in witness.backups if one.phase == phase])
-    _away(story, chance.choice((0.0, 0.0, 3.0, 12.0, 40.0)), counts)
+    _away(story, chance.choice((0.0, 0.0, 0.0, 3.0, 12.0, 40.0)), counts)
     way = chance.choice(tuple(WAYS))
     counts[way] += 1
     world.scheduler.note(f"etcd is restored ({way}) to {backup.phase}; {sick.boot_id} runs: {story.runs}")
     world.server.restore(backup.taken, bump=WAYS[way])
     remediators = [one for one in world.replicas if one.name.startswith("remediator")]
-    _crash(chance.choice(([], remediators[:1], remediators[1:], remediators)), counts)
+    _crash(chance.choice(([], [], remediators[:1], remediators[1:], remediators)), counts)
     if story.kind in ("power", "deletion") and chance.random() < 0.5:
         # The operator of hosts comes back late: what etcd shows of the hosts is from the backup.
         _forbid(story.accounts[-1:], chance.uniform(30.0, 200.0), story)

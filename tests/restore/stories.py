@@ -8,6 +8,7 @@ from typing import Any, Final
 from nodemend.agent.certificate import NotHeld
 from nodemend.api import keys
 from nodemend.api.group_versions import (
+    LEASE,
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
     NODE,
@@ -60,6 +61,10 @@ class Story:
         if self.fenced is not None:
             self.fenced.deaf = True
 
+    def hang_kubelet(self) -> None:
+        """Its pods and its agent go on."""
+        self.sick.hung = True
+
     def join(self) -> None:
         self.sick.connected = True
         if self.fenced is not None:
@@ -87,7 +92,15 @@ class Story:
         tainted = any(taint["key"] == keys.OUT_OF_SERVICE for taint in taints)
         told = (status.get(name) for name in ("phase", "released", "seenOff", "marked"))
         confirmed = bool(found and found[0]["spec"].get("confirmation"))
-        return (bool(found), bool(node), tainted, confirmed, "evidence" in status, *map(str, told))
+        waits = "evidence" in status and not tainted and not status.get("released")
+        return (waits, bool(found), bool(node), tainted, confirmed, self._at_gate, *map(str, told))
+
+    @property
+    def _at_gate(self) -> bool:
+        """Whether its Lease says that a boot gate holds a new boot back."""
+        lease = self.world.admin_api.get(LEASE, SICK, keys.AGENT_NAMESPACE) if self.fenced else None
+        told = lease["metadata"].get("annotations", {}).get(keys.AGENT_REPORT, "") if lease else ""
+        return '"answers"' in told
 
 
 def _by_hand(seed: str, *, keep_trace: bool) -> Story:

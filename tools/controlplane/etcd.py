@@ -29,10 +29,11 @@ class Stored:
 class Etcd:
     """A running etcd of our own, spoken to by the JSON gateway on its client port."""
 
-    def __init__(self, process: Process, port: int, data: Path) -> None:
+    def __init__(self, process: Process, port: int, peer_port: int, data: Path) -> None:
         self.process = process
         self.port = port
         self.data = data
+        self.peer = f"http://{LOOPBACK}:{peer_port}"
 
     @classmethod
     def start(cls, program: Path, settings: Settings, folder: Path) -> "Etcd":
@@ -41,8 +42,9 @@ class Etcd:
         def start_on(port: int) -> Etcd:
             # A name of its own: on a port lost to somebody else's etcd, that one would answer us.
             data = folder / f"etcd-{secrets.token_hex(4)}"
-            flags = commands.etcd(settings, data, port=port, peer_port=free_port())
-            etcd = cls(Process([program, *flags], log=folder / "etcd.log"), port, data)
+            peer_port = free_port()
+            flags = commands.etcd(settings, data, port=port, peer_port=peer_port)
+            etcd = cls(Process([program, *flags], log=folder / "etcd.log"), port, peer_port, data)
             with ExitStack() as on_failure:
                 on_failure.callback(etcd.process.end)
                 wait_until("etcd answers", etcd.answers, within=30, processes=[etcd.process])

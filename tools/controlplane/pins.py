@@ -58,7 +58,15 @@ ETCD = Family(
     stamps={},
 )
 KWOK = Family(name="kwok", version="v0.8.0", programs={"kwok": "sigs.k8s.io/kwok/cmd/kwok"}, stamps={})
-# Not part of a control plane: built where a test or a person asks for it (tools/cluster_api).
+# Not part of a control plane: built where a test or a person asks for it (controlplane.backups). With pins of
+# its own, so that etcd is not built again.
+ETCDUTL = Family(
+    name="etcdutl",
+    version=ETCD.version,
+    programs={"etcdutl": "go.etcd.io/etcd/etcdutl/v3"},
+    stamps={},
+)
+# Likewise (tools/cluster_api).
 _CLUSTER_API = "sigs.k8s.io/cluster-api"
 CLUSTER_API = Family(
     name="cluster-api",
