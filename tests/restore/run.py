@@ -18,6 +18,8 @@ from tests.restore.stories import BEGINS, OVER_AFTER, SICK, Story, begin, draw
 WAYS: Final = {"snapshot": 0, "bumped": 1_000_000, "copied": 0}
 """How etcd is restored, and how much higher its revisions go on. A copied folder is like a snapshot."""
 PLAYED_ON: Final = 400.0
+MOST_FORGOTTEN: Final = 20
+"""Times in one seed. A restore voids evidence once, and a power cycle that fails does."""
 NODES: Final = "/api/v1/nodes/"
 
 
@@ -46,7 +48,8 @@ class Witness:
         self._story = story
         self.backups: list[Backup] = []
         self.releases = 0
-        self.running_released: list[str] = []
+        self.broken: list[str] = []
+        self._forgotten = 0
         story.world.remediator.witnesses.append(self._saw)
 
     def back_up(self) -> None:
@@ -58,9 +61,18 @@ class Witness:
             now = self._story.world.scheduler.now
             if request.path.removeprefix(NODES) == SICK and self._story.runs:
                 boot = self._story.sick.boot_id
-                self.running_released.append(f"{SICK} is released at {now:.1f} s while {boot} runs")
+                self.broken.append(f"{SICK} is released at {now:.1f} s while {boot} runs")
+        self._count_forgotten(request)
         if "/coordination.k8s.io/" not in request.path or "nodemend-agents" in request.path:
             self.back_up()
+
+    def _count_forgotten(self, request: Request) -> None:
+        """Evidence that is gathered and forgotten all the time would never release anybody."""
+        if request.method is Method.PATCH and request.path.endswith("/status"):
+            status = msgspec.json.decode(request.body).get("status") or {}
+            self._forgotten += status.get("evidence", ...) is None
+            if self._forgotten == MOST_FORGOTTEN:
+                self.broken.append(f"evidence is forgotten for the {MOST_FORGOTTEN}th time")
 
 
 def _releases(request: Request, answer: Answer) -> bool:
@@ -88,7 +100,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
             story.world.run(scheduler.now + chance.uniform(0.5, 1.0) * PLAYED_ON)
     finally:
         story.close()
-    broken = "; ".join(witness.running_released)
+    broken = "; ".join(witness.broken)
     return Run(seed, broken, restores, witness.releases, counts, tuple(scheduler.trace.lines))
 
 

@@ -31,6 +31,7 @@ from nodemend.decide.holds import (
 )
 from nodemend.decide.remediation_steps import (
     AddFinalizer,
+    ClearVoidMark,
     Done,
     DropFinalizer,
     DropLock,
@@ -108,7 +109,8 @@ class LifeFacts(Protocol):
     def left(self) -> Seen[Left]: ...
 
 
-First = AddFinalizer | Untaint | VoidOnNode | ForgetEvidence | Stamp | Done | Hold
+Disowning = Untaint | VoidOnNode | ForgetEvidence | ClearVoidMark
+First = AddFinalizer | Disowning | Stamp | Done | Hold
 
 
 def begin(facts: LifeFacts) -> First | None:
@@ -125,14 +127,21 @@ def begin(facts: LifeFacts) -> First | None:
     return _disown(facts) or Stamp(forgets=True)
 
 
-def _disown(facts: LifeFacts) -> Untaint | VoidOnNode | ForgetEvidence | Hold | None:
-    """Evidence that may be from before a restore of etcd is void, and so is a release that rests on it."""
+def _disown(facts: LifeFacts) -> Disowning | Hold | None:
+    """Evidence that may be from before a restore of etcd is void, and so is a release that rests on it.
+
+    The mark that voids it goes before there is other evidence, which it would void as well.
+    """
     status = facts.remediation.status
-    if status.evidence is None or status.released:
+    if status.released:
         return None
     match facts.node:
         case Unreadable(why):
             return Hold(CannotRead("the Node", why))
+        case Present(node) if status.evidence is None:
+            return ClearVoidMark(node) if is_marked(facts) else None
+        case _ if status.evidence is None:
+            return None
         case Present(node) if node.uid == status.evidence.node_uid:
             if OUR_TAINT in node.taints:
                 return Untaint(node, mark=mark_for(facts))

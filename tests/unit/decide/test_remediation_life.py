@@ -12,7 +12,7 @@ from nodemend.decide import self_remediation_status as self_status
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.holds import CannotRead, EvidenceFromBefore, Hold
 from nodemend.decide.remediation_life import OUR_TAINT
-from nodemend.decide.remediation_steps import ForgetEvidence, Stamp, Untaint, VoidOnNode
+from nodemend.decide.remediation_steps import ClearVoidMark, ForgetEvidence, Stamp, Untaint, VoidOnNode
 from tests.unit.decide import fencing_worlds, power_worlds, worlds
 from tests.unit.decide.worlds import SILENT_NODE
 
@@ -20,19 +20,25 @@ OURS = "rem-1.55"
 TAINTED = replace(SILENT_NODE, taints=(OUR_TAINT,))
 
 
+def _status(status: Any, changes: dict[str, Any]) -> Any:
+    """With what of the changes is about it."""
+    about = {name: changes.pop(name) for name in ("evidence", "tainted") if name in changes}
+    return status.but(epoch=6, **about)
+
+
 def manual(released: bool = False, **changes: Any) -> Any:
-    status = (worlds.RELEASED if released else worlds.RELEASING).but(epoch=6)
+    status = _status(worlds.RELEASED if released else worlds.RELEASING, changes)
     return manual_remediation.decide(worlds.facts(worlds.remediation(status), **changes))
 
 
 def power(released: bool = False, **changes: Any) -> Any:
-    status = (power_worlds.RELEASED if released else power_worlds.RELEASING).but(epoch=6)
+    status = _status(power_worlds.RELEASED if released else power_worlds.RELEASING, changes)
     usual = {"host": Present(power_worlds.OFF)}
     return power_cycle_phases.decide(power_worlds.facts(status, **{**usual, **changes}))
 
 
 def fencing(released: bool = False, **changes: Any) -> Any:
-    status = (fencing_worlds.RELEASED if released else fencing_worlds.RELEASING).but(epoch=6)
+    status = _status(fencing_worlds.RELEASED if released else fencing_worlds.RELEASING, changes)
     usual = {"agent": Present(fencing_worlds.MARKED)}
     about = fencing_worlds.remediation(status)
     return self_remediation.decide(fencing_worlds.facts(about, **{**usual, **changes}))
@@ -64,6 +70,15 @@ def test_one_that_did_not_undoes_the_evidence_before_anything_else(decide: Any, 
 @pytest.mark.parametrize("changes", [{"released": True}, {"node": Absent()}])
 def test_what_can_release_nothing_any_more_stays(decide: Any, changes: dict[str, Any]) -> None:
     assert decide(remembers_from=6, **changes) == Stamp(forgets=True)
+
+
+@KINDS
+@pytest.mark.attack("K1")
+def test_the_mark_that_voids_it_goes_before_there_is_other_evidence(decide: Any) -> None:
+    forgotten = {"evidence": None, "tainted": False}
+
+    assert decide(remembers_from=6, void_mark=OURS, **forgotten) == ClearVoidMark(SILENT_NODE)
+    assert decide(remembers_from=6, **forgotten) == Stamp(forgets=True)
 
 
 @pytest.mark.attack("K1")
