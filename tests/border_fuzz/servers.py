@@ -89,8 +89,8 @@ def foreign_kubeconfig(data: bytes) -> str:
 
 
 def own_kubeconfig(data: bytes) -> str:
-    """A person's own file may take its time: those that are deep are left out."""
-    if data.count(b"[") + data.count(b"{") > 200:
+    """A person's own file may take its time: those that are long or deep are left out."""
+    if len(data) > 20_000 or data.count(b"[") + data.count(b"{") > 200:
         return "refused"
     source = Source("/home/anna/.kube/config", data.decode("utf-8", "replace"))
     return _connected(lambda: choose([source]), foreign=False)

@@ -91,7 +91,9 @@ def _marker(cluster: AgentCluster, trial: Trial) -> None:
             partial(api.patch, _OWN, {"metadata": {"annotations": None}}),
             *expected,
         )
-        trial.refuses(f"the whole replaced by {who}", partial(_replace, cluster, api), *expected)
+        trial.refuses(
+            f"the whole replaced by {who}", partial(_replace, cluster, api), "cannot update resource"
+        )
     agent = cluster.agents["node-1"]
     trial.accepts("a renewal beside the marker", lambda: agent.patch(_OWN, _RENEWAL))
     trial.refuses(

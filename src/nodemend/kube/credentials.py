@@ -1,5 +1,6 @@
 """Where an API server is, how we know it, and how it knows us. Values only; nothing here reads a file."""
 
+import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
@@ -9,6 +10,8 @@ SERVICE_ACCOUNT_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 LONGEST_SERVER = 2048
 """Characters of an address."""
+_AUTHORITY = re.compile(r"(?:[^@\\]*@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+"""Perhaps a name and a password, a host, perhaps a port."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -106,6 +109,8 @@ def server_of(text: str) -> SplitResult:
         _ = parts.port  # Only asking for it tells whether it is one.
     except ValueError as error:
         raise CredentialsError(f"server {text!r} is not an http or https address: {error}") from error
+    if parts.netloc and not _AUTHORITY.fullmatch(parts.netloc):
+        raise CredentialsError(f"server {text!r} is not an http or https address")
     return parts
 
 
