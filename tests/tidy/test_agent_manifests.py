@@ -34,7 +34,7 @@ def test_it_is_off_by_default_and_leaves_no_trace() -> None:
 
 def test_an_agent_has_these_rights_and_no_others() -> None:
     assert rights("nodemend-agent") == {
-        ("Role", keys.AGENT_NAMESPACE): [("leases", (), frozenset({"get", "create", "update", "patch"}))],
+        ("Role", keys.AGENT_NAMESPACE): [("leases", (), frozenset({"get", "create", "patch"}))],
         ("ClusterRole", ""): [("certificatesigningrequests", (), frozenset({"get", "create"}))],
     }
 
@@ -51,7 +51,7 @@ def test_the_signer_has_these_rights_and_no_others() -> None:
         ],
         ("Role", keys.SYSTEM_NAMESPACE): [
             ("leases", (), create),
-            ("leases", ("nodemend-signer",), kept | {"update"}),
+            ("leases", ("nodemend-signer",), kept),
             ("secrets", (), create),
             ("secrets", (keys.AGENT_AUTHORITY,), kept),
         ],

@@ -31,7 +31,7 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
     read = {"get", "list", "watch"}
     assert rights_of("nodemend-checker") == {
         "nodes": read,
-        "pods": read,
+        "pods": {"list", "watch"},
         "nodehealthchecks": read,
         "remediationorders": read | {"delete"},
         "nodehealthchecks/status": {"patch"},
@@ -43,7 +43,7 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
         "selfremediations": read | {"create", "delete"},
         "metal3remediationtemplates": read,
         "metal3remediations": read | {"create", "delete"},
-        "leases": {"get", "create", "update", "patch"},
+        "leases": {"get", "create", "patch"},
         "events": {"create", "patch"},
     }
 
@@ -88,9 +88,9 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
     read = {"get", "list", "watch"}
     assert rights_of("nodemend-remediator") == {
         "nodes": read | {"patch"},
-        "pods": read,
+        "pods": {"list"},
         "persistentvolumeclaims": {"get"},
-        "volumeattachments": read,
+        "volumeattachments": {"list"},
         "manualremediations": read | {"patch"},
         "manualremediations/status": {"patch"},
         "selfremediations": read | {"patch"},
@@ -99,7 +99,7 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
         "metal3remediations/status": {"patch"},
         "remediationpolicies": read,
         "nodehealthchecks": read,
-        "leases": {"get", "list", "create", "update", "patch", "delete"},
+        "leases": {"get", "list", "create", "patch", "delete"},
         "events": {"create", "patch"},
     }
 
@@ -251,6 +251,10 @@ def test_one_role_each_may_confirm_override_and_drill_and_none_may_configure_req
     assert may_drill == {"nodemend-driller"}
 
 
+FAILS_OPEN = {"nodemend-node-exclusion"}
+"""It speaks to kubelets, who must be able to report whatever becomes of it; an exclusion releases nothing."""
+
+
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy["metadata"]["name"])
 def test_a_policy_fails_closed_is_bound_and_says_why(policy: dict[str, Any]) -> None:
     name = policy["metadata"]["name"]
@@ -258,7 +262,7 @@ def test_a_policy_fails_closed_is_bound_and_says_why(policy: dict[str, Any]) -> 
     bound = [binding["spec"] for binding in bindings if binding["spec"]["policyName"] == name]
 
     assert policy["apiVersion"] == "admissionregistration.k8s.io/v1"
-    assert policy["spec"]["failurePolicy"] == "Fail"
+    assert policy["spec"]["failurePolicy"] == ("Ignore" if name in FAILS_OPEN else "Fail")
     assert bound == [{"policyName": name, "validationActions": ["Deny"]}]
     assert all(validation["message"] for validation in policy["spec"]["validations"])
 
@@ -267,11 +271,12 @@ def test_the_policies_speak_of_the_keys_that_the_code_uses() -> None:
     text = "".join(file.read_text() for file in (CHART / "templates").glob("policy-*.yaml"))
     of_orders = {keys.ORDER, keys.ORDERED_BY, keys.ORDERED_BECAUSE, keys.PAST_GUARD, keys.DRILL}
     of_agents = {keys.AGENT_REPORT, keys.PEER_PROPOSAL, keys.MARKER, keys.AGENT_SIGNER}
-    ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED, keys.HOLD_VOIDED}
+    ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED, keys.HOLD_VOIDED, keys.EXCLUDE}
 
     assert set(re.findall(r"nodemend\.io/[a-z-]+", text)) == ours | of_orders | of_agents
     assert f"'{keys.OUT_OF_SERVICE}'" in text
     assert f"'{keys.EXTERNAL_REMEDIATION}'" in text
+    assert f"'{keys.MEDIK8S_EXCLUDE}'" in text
     assert f"orValue('') == '{keys.OUR_TAINT_VALUE}'" in text
     assert f"== '{keys.NO_EXECUTE}'" in text
 
