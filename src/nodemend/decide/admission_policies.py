@@ -17,7 +17,12 @@ ALWAYS: Final = (
     "nodemend-settings",
 )
 """Those that every installation has."""
-OF_SELF_FENCING: Final = ("nodemend-agent-leases", "nodemend-agent-requests", "nodemend-agent-trust")
+OF_SELF_FENCING: Final = (
+    "nodemend-agent-leases",
+    "nodemend-agent-namespace",
+    "nodemend-agent-requests",
+    "nodemend-agent-trust",
+)
 OF_CAPM3: Final = ("nodemend-capm3",)
 OF_ANNOTATIONS: Final = ("nodemend-external-remediation", "nodemend-machines")
 

@@ -7,7 +7,8 @@ from nodemend.decide.admission_policies import Fingerprint
 
 SHIPPED: Final[Mapping[str, tuple[Fingerprint, ...]]] = {
     "nodemend-accounts": (Fingerprint("600e48f2957f43df", "1315a63c48faf685", "cf60935ac47f95f1"),),
-    "nodemend-agent-leases": (Fingerprint("50c51767bf72c2af", "a5c6209f7226fdda", "fd7f1392626810ea"),),
+    "nodemend-agent-leases": (Fingerprint("50c51767bf72c2af", "22bd118b490a1e22", "fd7f1392626810ea"),),
+    "nodemend-agent-namespace": (Fingerprint("3964bfc0edbf6ea5", "55ac4d430f15f825", "2d6fd1ceaa17eb19"),),
     "nodemend-agent-requests": (Fingerprint("0ea4230b9618b116", "1dde0af5706f5fea", "cd09bc2c6e354f33"),),
     "nodemend-agent-trust": (Fingerprint("fdb9fabd6fc4598b", "30163f0a2a61ceed", "cb33933069701a50"),),
     "nodemend-capm3": (Fingerprint("602f7773489eb75e", "8c1dd4d5911294e3", "f17d7c0595850860"),),

@@ -105,6 +105,7 @@ they are given in their environment may be secret. */}}
   resourceNames:
     - nodemend-accounts
     - nodemend-agent-leases
+    - nodemend-agent-namespace
     - nodemend-agent-requests
     - nodemend-agent-trust
     - nodemend-capm3
