@@ -68,10 +68,10 @@ def test_the_agent_is_confined_and_has_nothing_of_the_host_but_its_folder() -> N
         "capabilities": {"drop": ["ALL"]},
     }
     paths = [one["hostPath"]["path"] for one in spec["volumes"] if "hostPath" in one]
-    assert paths == ["/run/nodemend"]
+    assert paths == ["/run/nodemend", "/run/nodemend/agent"]
     mounts = {one["mountPath"]: one for one in agent["volumeMounts"]}
     assert mounts["/host"]["readOnly"] is True
-    assert mounts["/state"]["subPath"] == "agent"
+    assert mounts["/state"]["name"] == "state"
     assert [path for path, one in mounts.items() if not one.get("readOnly")] == ["/state"]
     assert agent["resources"]["limits"]["memory"] == "128Mi"
     assert not {"hostPID", "hostIPC"} & spec.keys()
@@ -97,7 +97,29 @@ def test_the_one_container_with_root_has_one_right_and_ends() -> None:
     folder = container("folder")
 
     assert folder["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["CHOWN"]}
-    assert folder["command"][-2:] == ["/host/agent", "65532"]
+    assert folder["command"][-2:] == ["/state", "65532"]
+    assert folder["volumeMounts"] == [{"name": "state", "mountPath": "/state"}]
+
+
+@pytest.mark.attack("S10")
+def test_no_container_may_write_what_root_on_the_host_runs() -> None:
+    """But for the one that installs it, where you ask for that; and a privileged feeder is root there."""
+    for settings in ((ON,), INSTALLED):
+        spec = pod(*settings)
+        of_host = {one["name"]: one["hostPath"]["path"] for one in spec["volumes"] if "hostPath" in one}
+        writable = {
+            (one["name"], of_host[mount["name"]])
+            for one in (*spec["initContainers"], *spec["containers"])
+            for mount in one["volumeMounts"]
+            if mount["name"] in of_host and not mount.get("readOnly")
+        }
+        own = {("folder", "/run/nodemend/agent"), ("agent", "/run/nodemend/agent")}
+        installers = {
+            ("host-parts", "/etc/systemd/system"),
+            ("host-parts", "/etc/nodemend"),
+            ("host-parts", "/usr/lib/nodemend"),
+        }
+        assert writable == (own | installers if settings is INSTALLED else own)
 
 
 def test_peers_reach_it_on_the_node_s_own_network_and_nothing_sends_it_away() -> None:

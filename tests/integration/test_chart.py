@@ -338,3 +338,11 @@ def _schema_keys(schema: dict[str, Any], definitions: dict[str, Any], path: str 
         target = definitions[below["$ref"].rpartition("/")[2]] if "$ref" in below else below
         found |= _schema_keys(target, definitions, f"{path}{key}.")
     return found
+
+
+@pytest.mark.attack("S6")
+def test_the_plain_manifests_have_the_policies_before_whom_they_hold() -> None:
+    kinds = [one["kind"] for one in install_documents()]
+    last_binding = max(at for at, kind in enumerate(kinds) if kind == "ValidatingAdmissionPolicyBinding")
+    for held in ("ServiceAccount", "ClusterRoleBinding", "RoleBinding", "Deployment"):
+        assert last_binding < kinds.index(held), held

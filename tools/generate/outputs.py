@@ -1,5 +1,6 @@
 """Every generated file, as its path and its text. Nothing is written here."""
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,13 @@ _PLAIN: Final = (
     "remediationPolicy.create=false",
     "uninstall.windDown=false",
 )
+# Helm puts kinds that it does not know last, and admission policies are among these.
+_FIRST: Final = (
+    "Namespace",
+    "CustomResourceDefinition",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+)
 
 
 def custom_resource_definitions() -> dict[Path, str]:
@@ -48,7 +56,16 @@ def flat_definition() -> dict[Path, str]:
 
 def plain_manifests() -> dict[Path, str]:
     """The chart, rendered with its defaults. Reads the CRDs that are in the chart now."""
-    return {INSTALL: _MARK + render_chart(*_PLAIN)}
+    return {INSTALL: _MARK + policies_first(render_chart(*_PLAIN))}
+
+
+def policies_first(manifests: str) -> str:
+    """In the order in which kubectl applies them: no account has a right before the policies that hold it."""
+    documents = [one for one in re.split(r"^---\n", manifests, flags=re.MULTILINE) if one.strip()]
+    kinds = [(yaml.safe_load(one) or {}).get("kind", "") for one in documents]
+    ranks = [_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in kinds]
+    ordered = [one for _, _, one in sorted(zip(ranks, range(len(documents)), documents, strict=True))]
+    return "".join(f"---\n{one}" for one in ordered)
 
 
 def render_chart(*settings: str, namespace: str = SYSTEM_NAMESPACE) -> str:
@@ -59,7 +76,7 @@ def render_chart(*settings: str, namespace: str = SYSTEM_NAMESPACE) -> str:
 
 def install_documents(*settings: str) -> list[dict[str, Any]]:
     """The objects of the plain manifests as they are checked in, or as they would be with other settings."""
-    text = render_chart(*_PLAIN, *settings) if settings else INSTALL.read_text()
+    text = policies_first(render_chart(*_PLAIN, *settings)) if settings else INSTALL.read_text()
     return [document for document in yaml.safe_load_all(text) if document]
 
 

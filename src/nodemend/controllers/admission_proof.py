@@ -32,6 +32,8 @@ from nodemend.kube.policy_fingerprint import fingerprint_binding, fingerprint_po
 from nodemend.kube.ports import Runtime
 
 PROVE_EVERY: Final = 60.0
+PROVE_AGAIN: Final = 10.0
+"""Seconds, while there is a doubt: an installation may bring its policies last."""
 GOOD_FOR: Final = 180.0
 """Seconds. For so long a proof counts while nobody can tell anew, as when the API server is away."""
 _WORDS: Final = 300
@@ -109,7 +111,7 @@ class AdmissionProof:
         """Until cancelled, with `tell` after each round. Whoever runs this has it prove once before."""
         while True:
             tell()
-            await self._runtime.sleep(PROVE_EVERY)
+            await self._runtime.sleep(PROVE_EVERY if self._doubt is None else PROVE_AGAIN)
             await self.prove()
 
     async def prove(self) -> None:

@@ -1,0 +1,63 @@
+"""What the feeder runs is unpacked anew where somebody else could have written it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nodemend.agent.pack_shell import NAME, write_archive
+from nodemend.agent.unpack_shell import unpack
+
+pytestmark = pytest.mark.attack("S10")
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    write_archive(str(tmp_path / NAME))
+    return tmp_path / NAME
+
+
+def test_what_is_there_and_ours_is_left_alone(archive: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "host"
+    assert unpack(str(archive), str(folder)) == 0
+    before = (folder / "start.py").stat().st_ino
+
+    assert unpack(str(archive), str(folder)) == 0
+    assert (folder / "start.py").stat().st_ino == before
+
+
+@pytest.mark.parametrize("what", ["", "start.py", "nodemend/agent/host_program.py", "nodemend/agent/feeder"])
+def test_what_others_may_write_is_not_run(archive: Path, tmp_path: Path, what: str) -> None:
+    folder = tmp_path / "host"
+    unpack(str(archive), str(folder))
+    right = (folder / "start.py").read_text()
+    (folder / "start.py").write_text("evil")
+    (folder / what).chmod(0o777)
+
+    unpack(str(archive), str(folder))
+
+    assert (folder / "start.py").read_text() == right
+    assert not any((at.stat().st_mode & 0o022) for at in folder.rglob("*"))
+
+
+def test_nor_is_a_link_to_elsewhere(archive: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "host"
+    unpack(str(archive), str(folder))
+    (tmp_path / "evil.py").write_text("evil")
+    (folder / "start.py").unlink()
+    (folder / "start.py").symlink_to(tmp_path / "evil.py")
+
+    unpack(str(archive), str(folder))
+
+    assert not (folder / "start.py").is_symlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_nor_what_belongs_to_somebody_else(archive: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "host"
+    unpack(str(archive), str(folder))
+    os.chown(folder / "start.py", 65532, 65532)
+
+    unpack(str(archive), str(folder))
+
+    assert (folder / "start.py").stat().st_uid == 0
