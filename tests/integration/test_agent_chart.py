@@ -122,6 +122,33 @@ def test_no_container_may_write_what_root_on_the_host_runs() -> None:
         assert writable == (own | installers if settings is INSTALLED else own)
 
 
+SCC = f"{AGENT}.securityContextConstraints=true"
+
+
+@pytest.mark.attack("S17")
+def test_selinux_lets_it_see_its_folders() -> None:
+    assert pod()["securityContext"]["seLinuxOptions"] == {"type": "spc_t"}
+    assert "seLinuxOptions" not in pod(f"{AGENT}.seLinuxType=")["securityContext"]
+
+
+@pytest.mark.attack("S17")
+def test_openshift_gives_leave_for_what_it_uses_and_no_more() -> None:
+    assert "SecurityContextConstraints" not in rendered(ON)
+    constraints = rendered(ON, SCC)["SecurityContextConstraints"]
+    spec, agent = pod(), container("agent")
+
+    assert constraints["users"] == [f"system:serviceaccount:{AGENT_NAMESPACE}:nodemend-agent"]
+    assert constraints["allowHostNetwork"] is spec["hostNetwork"] is True
+    assert constraints["seLinuxContext"]["seLinuxOptions"] == spec["securityContext"]["seLinuxOptions"]
+    kinds = {kind for volume in spec["volumes"] for kind in volume if kind != "name"}
+    assert kinds <= set(constraints["volumes"])
+    added = [one["securityContext"]["capabilities"].get("add", []) for one in (container("folder"), agent)]
+    assert {name for names in added for name in names} == set(constraints["allowedCapabilities"])
+    assert constraints["allowPrivilegedContainer"] is False
+    privileged = rendered(ON, SCC, f"{AGENT}.feederInPod.enabled=true")["SecurityContextConstraints"]
+    assert privileged["allowPrivilegedContainer"] is True
+
+
 def test_peers_reach_it_on_the_node_s_own_network_and_nothing_sends_it_away() -> None:
     spec = pod(f"{AGENT}.port=7000")
 

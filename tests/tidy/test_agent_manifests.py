@@ -6,6 +6,7 @@ import pytest
 
 from generate.outputs import install_documents
 from nodemend.api import keys
+from nodemend.decide.shipped_policies import SHIPPED
 
 DEFAULT = install_documents()
 DOCUMENTS = install_documents("selfFencing.enabled=true")
@@ -26,10 +27,17 @@ def rights(name: str) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...], 
     return found
 
 
+READ_POLICIES = tuple(sorted(SHIPPED.keys() - {"nodemend-out-of-service"}))
+"""All that there are, but for the one that nothing of ours rests on."""
+
+
 def test_it_is_off_by_default_and_leaves_no_trace() -> None:
-    text = str(DEFAULT)
+    """But for the policy that holds its accounts, whoever makes them, and who may look at its policies."""
+    places = {(one["metadata"]["name"], one["metadata"].get("namespace", "")) for one in DEFAULT}
+    subjects = {one["name"] for document in DEFAULT for one in document.get("subjects", ())}
     for word in (keys.AGENT_NAMESPACE, keys.AGENT_SIGNER, "nodemend-signer", "nodemend-agent"):
-        assert word not in text
+        assert not any(word in name for place in places for name in place)
+        assert word not in subjects
 
 
 def test_an_agent_has_these_rights_and_no_others() -> None:
@@ -48,6 +56,8 @@ def test_the_signer_has_these_rights_and_no_others() -> None:
             ("certificatesigningrequests/approval", (), patch),
             ("certificatesigningrequests/status", (), patch),
             ("signers", (keys.AGENT_SIGNER,), frozenset({"approve", "sign"})),
+            ("validatingadmissionpolicies", READ_POLICIES, frozenset({"get"})),
+            ("validatingadmissionpolicybindings", READ_POLICIES, frozenset({"get"})),
         ],
         ("Role", keys.SYSTEM_NAMESPACE): [
             ("leases", (), create),

@@ -26,6 +26,9 @@ def rights_of(account: str) -> dict[str, set[str]]:
     return rights
 
 
+READ_POLICIES = {"validatingadmissionpolicies": {"get"}, "validatingadmissionpolicybindings": {"get"}}
+
+
 @pytest.mark.conforms("W2", "W10")
 def test_the_checker_has_these_rights_and_no_others() -> None:
     read = {"get", "list", "watch"}
@@ -45,6 +48,7 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
         "metal3remediations": read | {"create", "delete"},
         "leases": {"get", "create", "patch"},
         "events": {"create", "patch"},
+        **READ_POLICIES,
     }
 
 
@@ -101,6 +105,7 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
         "nodehealthchecks": read,
         "leases": {"get", "list", "create", "patch", "delete"},
         "events": {"create", "patch"},
+        **READ_POLICIES,
     }
 
 
@@ -272,8 +277,9 @@ def test_the_policies_speak_of_the_keys_that_the_code_uses() -> None:
     of_orders = {keys.ORDER, keys.ORDERED_BY, keys.ORDERED_BECAUSE, keys.PAST_GUARD, keys.DRILL}
     of_agents = {keys.AGENT_REPORT, keys.PEER_PROPOSAL, keys.MARKER, keys.AGENT_SIGNER}
     ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED, keys.HOLD_VOIDED, keys.EXCLUDE}
+    tried = {keys.POLICY_PROBE, keys.REPLACE_AUTHORITY}
 
-    assert set(re.findall(r"nodemend\.io/[a-z-]+", text)) == ours | of_orders | of_agents
+    assert set(re.findall(r"nodemend\.io/[a-z-]+", text)) == ours | of_orders | of_agents | tried
     assert f"'{keys.OUT_OF_SERVICE}'" in text
     assert f"'{keys.EXTERNAL_REMEDIATION}'" in text
     assert f"'{keys.MEDIK8S_EXCLUDE}'" in text

@@ -135,6 +135,9 @@ KUBELET_LABELS: Final = (
 )
 """Labels that each kubelet writes on its Node by itself."""
 
+POLICY_PROBE: Final = "nodemend.io/policy-probe"
+"""Label that is only ever tried, as a dry run that an admission policy must refuse."""
+
 UNKEPT_ANNOTATIONS: Final = (
     "volumes.kubernetes.io/controller-managed-attach-detach",
     "volumes.kubernetes.io/keep-terminated-pod-volumes",

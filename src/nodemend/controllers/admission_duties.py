@@ -10,6 +10,7 @@ from nodemend.api.group_versions import (
     LEASE,
     MANUAL_REMEDIATION,
     NODE,
+    OUR_GROUP,
     SECRET,
     Resource,
 )
@@ -21,7 +22,7 @@ from nodemend.kube.api_request import EVERYTHING, Request, Selection, as_dry_run
 Shipped = Mapping[str, Sequence[Fingerprint]]
 
 PROBE: Final = "nodemend-policy-probe"
-_LABEL: Final[Mapping[str, object]] = {"metadata": {"labels": {"nodemend.io/policy-probe": "true"}}}
+_LABEL: Final[Mapping[str, object]] = {"metadata": {"labels": {keys.POLICY_PROBE: "true"}}}
 _REPORT: Final[Mapping[str, object]] = {"metadata": {"annotations": {keys.AGENT_REPORT: "probe"}}}
 
 
@@ -81,7 +82,7 @@ def _creation(
 ) -> Attempt:
     body = {"apiVersion": resource.api_version, "kind": resource.kind, **content}
     body["metadata"] = {"name": PROBE, "namespace": namespace, **content.get("metadata", {})}
-    if resource.group == "nodemend.io":
+    if resource.group == OUR_GROUP:
         body.setdefault("spec", {})
     return Attempt(policy, what, lambda _: as_dry_run(create(resource, body, namespace, manager=PROBE)))
 

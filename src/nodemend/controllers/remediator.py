@@ -182,7 +182,6 @@ class Remediator:
         async def reconcile(key: Key) -> Outcome:
             return await serving[key.kind]((key.namespace, key.name))
 
-        sweep = LockSweep(reader, client, self._election.lease.namespace)
         loop = ReconcileLoop(
             self._runtime, reconcile, self._observers.loop, self._everything, workers=_WORKERS
         )
@@ -191,16 +190,7 @@ class Remediator:
         try:
             for key in self._everything():
                 loop.add(key)
-            sweeps = {"lock sweep": sweep.run()}
-            if self._admission is not None:
-                sweeps["admission policies"] = proof.run()
-            if METAL3_REMEDIATION.kind in self.kinds:
-                hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
-                sweeps["hold sweep"] = hold_sweep.run()
-            if self._powers.self_fencing:
-                sweeps["agents"] = AgentSweep(client, self._runtime).run()
-            if self._powers.power_cycle and self._powers.capm3_kinds:
-                sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
+            sweeps = self._sweeps(reader, client, proof)
             await run_together(self._runtime, {"work": loop.run(), **sweeps})
         finally:
             self._loop = self.view.on_node = None
@@ -236,6 +226,22 @@ class Remediator:
         until = self._runtime.monotonic() + _VIEW_WITHIN
         while not self.synced or (not self.view.synced and self._runtime.monotonic() < until):
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
+
+    def _sweeps(
+        self, reader: Reader, client: ApiClient, proof: AdmissionProof
+    ) -> dict[str, Coroutine[Any, Any, None]]:
+        """What goes on beside the work, by name."""
+        sweeps = {"lock sweep": LockSweep(reader, client, self._election.lease.namespace).run()}
+        if self._admission is not None:
+            sweeps["admission policies"] = proof.run()
+        if METAL3_REMEDIATION.kind in self.kinds:
+            hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
+            sweeps["hold sweep"] = hold_sweep.run()
+        if self._powers.self_fencing:
+            sweeps["agents"] = AgentSweep(client, self._runtime).run()
+        if self._powers.power_cycle and self._powers.capm3_kinds:
+            sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
+        return sweeps
 
     def _any_power_cycle(self) -> bool:
         """Whether there is one, or was since this was last asked."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from nodemend.api.keys import CONDITION_TAINTS, RELEASE_VOIDED
+from nodemend.api.keys import CONDITION_TAINTS, POLICY_PROBE, RELEASE_VOIDED
 from nodemend.api.timestamps import parse_time
 from nodemend.testing.api_server.admission import Attempt, Operation, PolicyDenial
 from nodemend.testing.api_server.policies import (
@@ -29,7 +29,6 @@ from nodemend.testing.api_server.policies import (
 )
 
 LATELY: Final = timedelta(hours=1)
-PROBE: Final = "nodemend.io/policy-probe"
 
 
 def _is_deletion(write: Write) -> bool:
@@ -72,7 +71,7 @@ def _stay(part: str, *free: str) -> Callable[[Write], bool]:
     def holds(write: Write) -> bool:
         new, old = of(write.new["metadata"], part), of(write.old["metadata"], part)
         added = new.keys() - old.keys() - set(free)
-        may_add = _registered_lately(write.old) and PROBE not in added
+        may_add = _registered_lately(write.old) and POLICY_PROBE not in added
         return all(new.get(key) == value for key, value in old.items() if key not in free) and (
             not added or may_add
         )
