@@ -78,7 +78,8 @@ def parse_reset(line: bytes) -> ResetRecord | RefusedRecord:
         return words
     match words:
         case [boot_id, state, *times] if state in NOT_FED and all(map(is_number, times[:3])) and times[2:]:
-            return _completed(ResetRecord(boot_id, state, *map(int, times[:3])), times[3:])
+            wall, last_ping, alive_at = map(int, times[:3])
+            return _completed(ResetRecord(boot_id, state, wall, last_ping, alive_at), times[3:])
         case _:
             return RefusedRecord("it has other words than the record of a reset")
 

@@ -22,8 +22,8 @@ STATUS = {
 }
 
 
-def ended(alive_at: float = 109.9, machine: str = "m1", **status: str) -> ResetRecord:
-    found = record_of({**STATUS, **status}, "boot-1", 1000, int(alive_at * S), machine)
+def ended(alive_at: float = 109.9, machine: str = "m1", status: dict[str, str] | None = None) -> ResetRecord:
+    found = record_of({**STATUS, **(status or {})}, "boot-1", 1000, int(alive_at * S), machine)
     assert found is not None
     return found
 
@@ -40,13 +40,13 @@ def test_a_boot_that_ended_when_its_watchdog_was_due_shows_that_it_resets(alive_
 @pytest.mark.parametrize(
     "record",
     [
-        ended(state="condemned"),
-        ended(**{"for-good": "yes"}),
+        ended(status={"state": "condemned"}),
+        ended(status={"for-good": "yes"}),
         ended(101.0),
         ended(140.0),
         ended(machine=""),
-        ended(driver=""),
-        ended(**{"written-seconds": ""}),
+        ended(status={"driver": ""}),
+        ended(status={"written-seconds": ""}),
         ResetRecord("boot-1", "starving", 1000, 100 * S, 109 * S),
     ],
     ids=["reboot asked", "gap", "too soon", "too late", "no machine", "no driver", "no time", "old record"],
@@ -80,7 +80,7 @@ def test_it_is_kept_on_disk_for_this_machine_and_told_for_this_boot(tmp_path: Pa
     here, told = str(tmp_path / "disk"), str(tmp_path / "run")
     keep_tested(here, told, "boot-2", [ended()], "m2")
     assert not read_tested(told, "boot-2", "iTCO wdt/2")
-    keep_tested(here, told, "boot-2", [ended(), ended(state="condemned")], "m1")
+    keep_tested(here, told, "boot-2", [ended(), ended(status={"state": "condemned"})], "m1")
     assert read_tested(told, "boot-2", "iTCO wdt/2")
     assert not read_tested(told, "boot-3", "iTCO wdt/2")
     assert not read_tested(told, "boot-2", "another driver")
