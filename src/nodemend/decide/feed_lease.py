@@ -2,6 +2,9 @@
 
 All times are nanoseconds of CLOCK_BOOTTIME, which goes on while the machine sleeps and belongs to one boot. A
 lease is worth something in the boot that it names, and nowhere else.
+
+That clock is slewed by whoever keeps the time, by up to a tenth; CLOCK_MONOTONIC_RAW is not, and stands still
+in sleep. A lease ends by whichever of the two comes first: `Lead` says by how much the second ran ahead.
 """
 
 from nodemend.decide.small_value import SmallValue
@@ -53,6 +56,34 @@ def judge_record(told: FeedLease, boot_id: str, length: int, now: int) -> FeedLe
     return told
 
 
+class Lead:
+    """How far one clock has run ahead of another within the last `length`, by readings from time to time.
+
+    A lease that was given at any moment of that time, by the slower clock, is over by the faster one when the
+    slower one, plus this, has come to its end.
+    """
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._apart = max(1, length // _KEPT)
+        self._kept: list[tuple[int, int]] = []
+
+    def read(self, slower: int, faster: int) -> int:
+        """Both read just now. Never negative: one that fell behind takes nothing away."""
+        ahead = faster - slower
+        kept = [one for one in self._kept if one[0] >= slower - self._length - self._apart]
+        if kept and slower < kept[-1][0] + self._apart:
+            kept[-1] = (kept[-1][0], min(kept[-1][1], ahead))
+        else:
+            kept.append((slower, ahead))
+        self._kept = kept
+        return max(0, ahead - min(before for _, before in kept))
+
+
+_KEPT = 16
+"""Stretches of one lease, of each of which the least is kept: the feeder's memory is small."""
+
+
 class MayPing(SmallValue):
     """Now, and not later: whoever is given this pings at once, or asks again."""
 
@@ -84,17 +115,24 @@ _MAY_PING = MayPing()
 
 
 def judge_ping(
-    lease: FeedLease, last_ping: int | None, effective: int, now: int, *, stood_down: bool = False
+    lease: FeedLease,
+    last_ping: int | None,
+    effective: int,
+    now: int,
+    *,
+    stood_down: bool = False,
+    lead: int = 0,
 ) -> PingVerdict:
     """May the device be pinged (or opened, or given its timeout, which are pings too) at `now`?
 
     `last_ping` is None before the first one; `effective` is the time to reset, as `watchdog_class` tells it.
-    `stood_down`: nobody counts on the lease's end any more. All else holds as ever.
+    `stood_down`: nobody counts on the lease's end any more. All else holds as ever. `lead`: so far the other
+    clock has run ahead within the length of a lease.
     """
     if lease.condemned:
         return IsCondemned()
     if last_ping is not None and now - last_ping >= effective:
         return GapTooLong(now - last_ping)
-    if now >= lease.until and not stood_down:
+    if now + lead >= lease.until and not stood_down:
         return LeaseOver(lease.until)
     return _MAY_PING

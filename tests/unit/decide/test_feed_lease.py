@@ -8,6 +8,7 @@ from nodemend.decide.feed_lease import (
     FeedLease,
     GapTooLong,
     IsCondemned,
+    Lead,
     LeaseOver,
     MayPing,
     OtherBoot,
@@ -20,6 +21,7 @@ from nodemend.decide.feed_lease import (
     renew,
 )
 
+SECOND = 1_000_000_000
 leases = st.builds(FeedLease, st.just("b"), st.integers(0, 100), st.booleans())
 
 
@@ -81,3 +83,42 @@ def test_which_records_are_believed(record: FeedLease, expected: FeedLease | Oth
 )
 def test_may_it_ping(lease: FeedLease, last_ping: int | None, now: int, expected: PingVerdict) -> None:
     assert judge_ping(lease, last_ping, 10, now) == expected
+
+
+@pytest.mark.attack("K5")
+@given(
+    st.lists(st.tuples(st.integers(1, 4 * SECOND), st.integers(-100, 120)), min_size=1, max_size=60),
+    st.integers(0, 59),
+)
+def test_a_lease_ends_by_whichever_clock_comes_first(steps: list[tuple[int, int]], given_at: int) -> None:
+    """BOOTTIME is slewed by up to a tenth; a lease counts from any look, and never lasts longer by RAW."""
+    length = 35 * SECOND
+    lead, boot, raw = Lead(length), 100 * SECOND, 7 * SECOND
+    begun: tuple[int, int] | None = None
+    for number, (passed, permille) in enumerate(steps):
+        boot += passed
+        raw += passed + passed * permille // 1000
+        ahead = lead.read(boot, raw)
+        assert ahead >= 0
+        if begun is None and number == given_at % len(steps):
+            begun = boot, raw
+        if begun is not None and raw - begun[1] >= length:
+            assert boot + ahead >= begun[0] + length
+
+
+@pytest.mark.attack("K5")
+def test_a_clock_that_keeps_time_and_one_that_slept_lead_nobody() -> None:
+    lead = Lead(35 * SECOND)
+    assert [lead.read(second * SECOND, second * SECOND) for second in range(100)] == [0] * 100
+    assert lead.read(400 * SECOND, 100 * SECOND) == 0
+
+
+@pytest.mark.attack("K5")
+def test_what_the_other_clock_gained_within_a_lease_ends_it_sooner() -> None:
+    lead = Lead(35 * SECOND)
+    for second in range(31):
+        ahead = lead.read(second * SECOND, second * SECOND * 11 // 10)
+    assert ahead == 3 * SECOND
+    lease = FeedLease("b", 34 * SECOND)
+    assert judge_ping(lease, None, 0, 31 * SECOND - 1, lead=ahead) == MayPing()
+    assert judge_ping(lease, None, 0, 31 * SECOND, lead=ahead) == LeaseOver(34 * SECOND)

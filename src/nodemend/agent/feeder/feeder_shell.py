@@ -5,12 +5,13 @@ import select
 
 from nodemend.agent.feeder import footing_shell
 from nodemend.agent.feeder import words as w
-from nodemend.agent.feeder.check_shell import Check, Recorder, boottime
+from nodemend.agent.feeder.check_shell import Check, Recorder, boottime, raw_time
 from nodemend.agent.feeder.device_shell import WatchdogShell
 from nodemend.agent.feeder.lock_shell import take_lock
 from nodemend.agent.feeder.machine import Feeder
 from nodemend.agent.feeder.record_shell import read_lease, read_permit, write_record
 from nodemend.agent.feeder.status_text import format_status
+from nodemend.decide.feed_lease import Lead
 
 _MILLISECOND = 1_000_000
 _LONGEST_LINE = 512
@@ -30,6 +31,7 @@ class FeederShell:
         self._paths = paths
         self._check_command = check
         self._machine = Feeder(rules)
+        self._lead = Lead(rules.lease_length)
         self._device = WatchdogShell(paths["device"], paths.get("sysfs"))
         self._recorder = Recorder(recorder)
         self._check: Check | None = None
@@ -101,7 +103,8 @@ class FeederShell:
 
     def _look(self) -> w.Looked:
         permitted = read_permit(self._paths["permit"], self._boot_id)
-        return w.Looked(read_lease(self._paths["lease"]), permitted)
+        record = read_lease(self._paths["lease"])
+        return w.Looked(record, permitted, self._lead.read(boottime(), raw_time()))
 
     def _wait(self, until: int) -> w.Event:
         """Until then, a signal, or the end of a check."""

@@ -60,6 +60,7 @@ class Feeder:
         self._timeout_set = False
         self._last_ping: int | None = None
         self._stood_down = False
+        self._lead = 0
         self._renewed_by_agent = False
         self._asking = False
         self._ask_again_at = 0
@@ -98,7 +99,7 @@ class Feeder:
         return self._decide(now)
 
     def _heed(self, looked: w.Looked, now: int) -> None:
-        self._stood_down = looked.permitted
+        self._stood_down, self._lead = looked.permitted, looked.lead
         match looked.record:
             case NoRecord():
                 return
@@ -153,7 +154,9 @@ class Feeder:
     def _judge_ping(self, now: int) -> PingVerdict:
         # Without a device nothing was pinged, and there is no gap to judge.
         effective = self._effective or 0
-        return judge_ping(self._lease, self._last_ping, effective, now, stood_down=self._stood_down)
+        return judge_ping(
+            self._lease, self._last_ping, effective, now, stood_down=self._stood_down, lead=self._lead
+        )
 
     def _feed(self, now: int) -> tuple[w.Command, ...]:
         if isinstance(self._state, w.Starving) and self._state.for_good:

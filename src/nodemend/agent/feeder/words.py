@@ -96,6 +96,8 @@ class Looked(SmallValue):
 
     record: FeedLease | NoRecord | RefusedRecord
     permitted: bool = False
+    lead: int = 0
+    """How far CLOCK_MONOTONIC_RAW has run ahead of CLOCK_BOOTTIME within the length of a lease."""
 
 
 class Opened(SmallValue):
