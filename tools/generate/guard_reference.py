@@ -25,6 +25,13 @@ def guard_page() -> Iterator[str]:
     yield from (f"1. {question}" for question in _QUESTIONS)
     yield ""
     yield (
+        "The checker asks before it creates a remediation. The remediator asks again, in its own view, before"
+        " it marks a node or switches a host off, whoever created the remediation; and it ends no node that"
+        " is Ready, unless a check of ours finds it unhealthy or a person drills it ([decision"
+        " 68](../decisions/0068-limits-at-the-switch.md))."
+    )
+    yield ""
+    yield (
         "`kubectl mend run NODE` asks them all, and only waits for no threshold. `kubectl mend override NODE`"
         " passes those that count, or measure the time between two: too many unhealthy, settling, too"
         " many at once, the pace; see [run and override](../how-to/run_and_override.md)."

@@ -40,6 +40,9 @@ class HostFaults:
         for _ in range(self._chance.randint(2, 6)):
             when = self._chance.uniform(60.0, FAULTS_CEASE - 500.0)
             self._world.scheduler.at(when, self._break_for_long)
+        for _ in range(self._chance.randint(0, 3)):
+            when = self._chance.uniform(60.0, FAULTS_CEASE - 300.0)
+            self._world.scheduler.at(when, self._stranger_asks)
         self._world.remediator.witnesses.append(self._saw_write)
         self._world.scheduler.at(FAULTS_CEASE, self._happenings.cease)
 
@@ -55,6 +58,14 @@ class HostFaults:
             machine.connected = False
             after = (400.0, 700.0, 1200.0)
             self._happenings.later(lambda: setattr(machine, "connected", True), after)
+
+    def _stranger_asks(self) -> None:
+        """By another's check, for some or all nodes at once, and takes it back after a while."""
+        names = self._chance.sample(sorted(self._world.machines), self._chance.randint(1, 4))
+        self.counts["asked for by a stranger"] += len(names)
+        for name in names:
+            self._world.scheduler.note(f"fault: a stranger asks for {name}")
+            self._happenings.ask_as_a_stranger(name)
 
     def _saw_write(self, _user: str, request: Request, answer: Answer) -> None:
         """A host was held or given back, a node released: what can go wrong matters in the next minute."""

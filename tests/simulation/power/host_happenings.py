@@ -135,5 +135,14 @@ class HostHappenings:
         self._world.admin_api.patch(METAL3_REMEDIATION, name, change, at=(keys.SYSTEM_NAMESPACE, ""))
         self.later(lambda: self._delete_remediation(name))
 
+    def ask_as_a_stranger(self, node: str) -> None:
+        """Beside our check, in another namespace."""
+        api = self._world.admin_api
+        if api.get(METAL3_REMEDIATION, node, NAMESPACE) is not None:
+            return
+        spec = {"strategy": "retry", "powerOffTimeoutSeconds": 300, "powerOnTimeoutSeconds": 120}
+        api.create(METAL3_REMEDIATION, {"metadata": {"name": node}, "spec": spec}, NAMESPACE)
+        self.later(lambda: api.delete(METAL3_REMEDIATION, node, NAMESPACE), (30.0, 200.0, 600.0))
+
     def _patch(self, name: str, change: dict[str, object]) -> None:
         self._world.admin_api.patch(BARE_METAL_HOST, name, change, at=(NAMESPACE, ""))

@@ -9,12 +9,21 @@ from typing import Any
 import msgspec
 
 from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, POD, VOLUME_ATTACHMENT
+from nodemend.api.group_versions import (
+    BARE_METAL_HOST,
+    METAL3_REMEDIATION,
+    NODE,
+    POD,
+    REMEDIATION_POLICY,
+    VOLUME_ATTACHMENT,
+)
+from nodemend.api.remediation_policy import RemediationPolicySpec
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request, Selection
 from nodemend.testing.cluster.world import World
 from tests.simulation.power.members import Members
 from tests.simulation.power.reported_boots import ReportedBoots
+from tests.simulation.power.switch_limits import SwitchLimits
 from tests.simulation.settling import InvariantBrokenError
 from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, POLICY_READ_WITHIN, Invariants, is_ours
 
@@ -33,11 +42,16 @@ class PowerInvariants(Invariants):
         self._placed: Counter[str] = Counter()
         self._boots: ReportedBoots
         self._members: Members
+        self._limits: SwitchLimits
 
     def watch(self, world: World) -> None:
         super().watch(world)
         self._boots = ReportedBoots(world)
         self._members = Members(world)
+        policy = world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+        assert policy is not None
+        spec = msgspec.convert(policy["spec"], RemediationPolicySpec)
+        self._limits = SwitchLimits(world, spec, READ_WITHIN)
         world.engine.removed = self._saw_removal
         world.remediator.witnesses.append(self._saw_host)
         world.remediator.witnesses.append(self._saw_status)
@@ -78,6 +92,7 @@ class PowerInvariants(Invariants):
         self._holds_the_lock(living[0])
         self._was_allowed(name)
         self._members.may_be_held(name, within=READ_WITHIN)
+        self._limits.may_be_held(name, living[0])
         self._is_the_boot(living[0]["status"])
         self._placed[f"{uid}/{version}"] += 1
         if self._placed[f"{uid}/{version}"] > 1:
@@ -100,6 +115,7 @@ class PowerInvariants(Invariants):
         """I2: released is what is gone, as long as that boot has not told of another."""
         if "/metal3remediations/" not in request.path or not request.path.endswith("/status"):
             return
+        self._limits.began(msgspec.json.decode(answer.body))
         if (msgspec.json.decode(request.body).get("status") or {}).get("released") is not True:
             return
         status = msgspec.json.decode(answer.body)["status"]

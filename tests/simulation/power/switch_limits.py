@@ -1,0 +1,130 @@
+"""I5 in its strong form: no limit of the policy is exceeded when a host is switched off, whoever asked.
+
+What is decided was read some time before it is written: a limit counts as kept if it was kept at some moment
+of that time.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api import keys
+from nodemend.api.group_versions import BARE_METAL_HOST, NODE
+from nodemend.api.quantities import parse_duration
+from nodemend.api.remediation_policy import RemediationPolicySpec
+from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
+from nodemend.decide.limits import Reading, closed, parse_gate
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
+from nodemend.testing.cluster.world import World
+from nodemend.testing.network import Fate
+from tests.simulation.settling import InvariantBrokenError
+
+KUBELET_LEASE: Final = 40.0
+ON_ITS_WAY: Final = 2.0
+"""Seconds by which two writes may come closer together than they were sent."""
+
+Object = dict[str, Any]
+
+
+class SwitchLimits:
+    """Remembers when each node was Ready, and when its kubelet renewed its Lease."""
+
+    def __init__(self, world: World, policy: RemediationPolicySpec, within: float) -> None:
+        self._world = world
+        self._policy = policy
+        self._within = within
+        self._ready: defaultdict[str, list[tuple[float, bool]]] = defaultdict(list)
+        self._renewed: defaultdict[str, list[float]] = defaultdict(list)
+        self._phases: dict[str, str] = {}
+        self._last_began: tuple[float, int] | None = None
+        for node in world.admin_api.list(NODE):
+            self._note(node)
+        world.admin.witnesses.append(self._heard)
+
+    def began(self, remediation: Object) -> None:
+        """To be told of every status that is written."""
+        metadata, phase = remediation["metadata"], remediation["status"].get("phase", "")
+        before = self._phases.get(metadata["uid"])
+        self._phases[metadata["uid"]] = phase
+        if phase != "power-off" or before == phase:
+            return
+        now, late, last = self._now, self._late_writes(), self._last_began
+        self._last_began = now, late
+        if last is None or last[1] != late or _is_past_guard(remediation):
+            return
+        interval = parse_duration(self._policy.min_interval).total_seconds()
+        if now - last[0] < interval - ON_ITS_WAY:
+            raise InvariantBrokenError(f"I5: two began within {now - last[0]:.1f} s of {interval:.0f} s")
+
+    def may_be_held(self, host: str, remediation: Object) -> None:
+        """`host` is held from now on. Hosts are named like their nodes."""
+        if self._ready[host] and not self._was_sick(host):
+            raise InvariantBrokenError(f"I5: {host} is switched off, and its node is well")
+        if _is_past_guard(remediation):
+            return
+        held = self._others_held(host)
+        share = self._policy.max_concurrent_percent * len(self._ready) // 100
+        most = max(1, min(self._policy.max_concurrent, share))
+        if len(held) >= most + self._late_writes():
+            raise InvariantBrokenError(f"I5: {host} is switched off beside {held}, and {most} may be")
+        if all(self._is_storm(moment, host) for moment in self._moments()):
+            raise InvariantBrokenError(f"I5: {host} is switched off in a storm")
+
+    def _was_sick(self, name: str) -> bool:
+        since = self._now - self._within
+        told = self._ready[name]
+        before = [ready for when, ready in told if when <= since][-1:]
+        if not all((*before, *(ready for when, ready in told if when > since))):
+            return True
+        renewed = [when for when in self._renewed[name] if when > since - KUBELET_LEASE]
+        gaps = zip([since - KUBELET_LEASE, *renewed], [*renewed, self._now], strict=True)
+        return any(later - earlier >= KUBELET_LEASE for earlier, later in gaps)
+
+    def _moments(self) -> Iterator[float]:
+        since = self._now - self._within - VIEW_GOOD_FOR
+        yield since
+        yield from (when for told in self._ready.values() for when, _ in told if when > since)
+
+    def _is_storm(self, moment: float, target: str) -> bool:
+        unwell = {name for name in self._ready if not self._ready_at(name, moment)} | {target}
+        gate, total = parse_gate(self._policy.max_unhealthy), len(self._ready)
+        return closed(gate, len(unwell), total, Reading.SPARES_ONE)
+
+    def _ready_at(self, name: str, moment: float) -> bool:
+        return next((ready for when, ready in reversed(self._ready[name]) if when <= moment), True)
+
+    def _others_held(self, host: str) -> list[str]:
+        return [
+            one["metadata"]["name"]
+            for one in self._world.admin_api.list(BARE_METAL_HOST)
+            if one["metadata"]["name"] != host
+            and any(key.startswith(keys.OUR_HOLD_PREFIX) for key in one["metadata"].get("annotations", {}))
+        ]
+
+    def _late_writes(self) -> int:
+        """Those that may have come to pass after their sender gave up: nobody could count those."""
+        fates = (Fate.LATE, Fate.REPLY_LOST, Fate.RESET)
+        return sum(replica.faults.get(fate, 0) for replica in self._world.replicas for fate in fates)
+
+    @property
+    def _now(self) -> float:
+        return self._world.scheduler.now
+
+    def _heard(self, _user: str, request: Request, answer: Answer) -> None:
+        if request.path.startswith("/api/v1/nodes/") and request.path.endswith("/status"):
+            self._note(msgspec.json.decode(answer.body))
+        elif f"/{keys.KUBELET_LEASE_NAMESPACE}/" in request.path:
+            name = msgspec.json.decode(answer.body)["metadata"]["name"]
+            self._renewed[name].append(self._now)
+
+    def _note(self, node: Object) -> None:
+        conditions = node.get("status", {}).get("conditions", ())
+        ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+        self._ready[node["metadata"]["name"]].append((self._now, ready))
+
+
+def _is_past_guard(remediation: Object) -> bool:
+    return keys.PAST_GUARD in remediation["metadata"].get("annotations", {})
