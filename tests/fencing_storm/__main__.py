@@ -16,9 +16,9 @@ from nodemend.kube.api_request import Selection
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.fenced_machine import Rack
 from nodemend.testing.cluster.world import Account, Shape, World
+from tests.unit.controllers.remediating.complaints import BY_SICKNESS, OPEN, complain
 
 ZONES: Final = 3
-NOBODY: Final = {"selector": {"matchLabels": {"nobody": "checks"}}}
 AS_LONG_AS_ALONE: Final = 1.5
 """How much longer the last of many may take."""
 SETTLED_WITHIN: Final = 600.0
@@ -38,8 +38,8 @@ class Storm:
             machines=machines,
             workloads=0,
             replicas=1,
-            check=NOBODY,
-            policy={"maxConcurrent": machines},
+            check=BY_SICKNESS,
+            policy={**OPEN, "maxConcurrent": machines},
         )
         self._world = World(f"storm of {lost}", shape)
         self._rack = Rack(
@@ -58,7 +58,7 @@ class Storm:
         for name in self._lost:
             fenced = self._rack.members[name]
             fenced.machine.connected, fenced.deaf = False, True
-            named = {"metadata": {"name": name}, "spec": {}}
+            named = {"metadata": complain(self._world.admin_api, name), "spec": {}}
             self._world.admin_api.create(SELF_REMEDIATION, named, keys.SYSTEM_NAMESPACE)
         released: dict[str, float] = {}
         for passed in self._looks(RELEASED_WITHIN):

@@ -84,9 +84,21 @@ MISTAKES: Final = (
     ),
     Mistake(
         "ask no quorum at the switch",
-        "power_cycle_phases",
-        "    if at_risk := spare_quorum(facts.control_plane):\n",
-        "    if at_risk := None:\n",
+        "switch_guard",
+        "            return held if isinstance(held, Hold) else spare_quorum(switch.control_plane)\n",
+        "            return held if isinstance(held, Hold) else None\n",
+    ),
+    Mistake(
+        "ask no limit at the switch",
+        "switch_guard",
+        "            held = guard(switch.guard, _passing(switch.grounds, passing))\n",
+        "            held = None\n",
+    ),
+    Mistake(
+        "end nodes that are well",
+        "switch_guard",
+        "    return NodeWell(target.name)\n",
+        "    return None\n",
     ),
     Mistake(
         "end before the collector is done",

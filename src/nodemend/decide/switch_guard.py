@@ -12,6 +12,7 @@ from nodemend.api.conditions import ConditionStatus
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.guard_facts import ControlPlane, GuardFacts
 from nodemend.decide.guard_holds import (
+    ApiUnsettled,
     NodeWell,
     NotReadyBriefly,
     Pacing,
@@ -32,9 +33,9 @@ _BEGUN: Final = (TooManyAtOnce, Pacing)
 """What a remediation that has begun is not asked again: the others count it, and if they held it up, two
 could wait for one another for ever."""
 
-_CONFIRMED: Final = (TooManyUnhealthy, TooFewUnhealthy, Settling)
-"""What a person's confirmation passes: the machine stays off until its workloads are released, so a storm
-that counts it would never end."""
+_CONFIRMED: Final = (TooManyUnhealthy, TooFewUnhealthy, Settling, ApiUnsettled)
+"""What a person's confirmation passes: doubts about whether nodes are sick. The machine stays off until its
+workloads are released, so a storm that counts it would never end."""
 
 
 @dataclass(frozen=True, slots=True)

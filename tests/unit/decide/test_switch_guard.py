@@ -82,7 +82,6 @@ SAID: list[tuple[str, Seen[Any], dict[str, Any], type]] = [
     ("maintenance", Present(POLICY), {"maintained_by": "x=True"}, guard_holds.InMaintenance),
     ("unsynced", Present(POLICY), {"sight": Blind("not listed yet")}, CannotRead),
     ("stale", Present(POLICY), {"sight": Sight(91.0, 90.0, 100.0, 20.0)}, ViewStale),
-    ("unsettled", Present(POLICY), {"sight": Sight(1.0, 90.0, 3.0, 20.0)}, guard_holds.ApiUnsettled),
 ]
 STORMS: list[tuple[str, Seen[Any], dict[str, Any], type]] = [
     ("cluster", Present(POLICY), {"of_cluster": Census(10, 4, 0)}, guard_holds.TooManyUnhealthy),
@@ -94,6 +93,7 @@ STORMS: list[tuple[str, Seen[Any], dict[str, Any], type]] = [
         guard_holds.TooManyUnhealthy,
     ),
     ("settling", Present(POLICY), {"settling": 3.0}, guard_holds.Settling),
+    ("unsettled", Present(POLICY), {"sight": Sight(1.0, 90.0, 3.0, 20.0)}, guard_holds.ApiUnsettled),
 ]
 COUNTS: list[tuple[str, Seen[Any], dict[str, Any], type]] = [
     ("count", Present(POLICY), {"others": Present(4)}, guard_holds.TooManyAtOnce),
