@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from machine_room.hosts import NAMESPACE, bare_metal_host, secret
+from machine_room.hosts import NAMESPACE, bare_metal_host, secret, system_uuid
 from nodemend.api import keys
 from tests.power_e2e.round import Round, Story, host_path, stories_of
 
@@ -42,7 +42,7 @@ def is_another_machine(round_: Round) -> None:
     room.annotate_host(round_.node, keys.HOST_SYSTEM_UUID, "00000000-0000-4000-8000-000000000000")
     _is_held_up(round_, "WrongHost")
     round_.expect("it was not switched off", seen=round_.orders() == [] and round_.powered)
-    room.annotate_host(round_.node, keys.HOST_SYSTEM_UUID, None)
+    room.annotate_host(round_.node, keys.HOST_SYSTEM_UUID, system_uuid(round_.node))
     round_.until_healed()
 
 

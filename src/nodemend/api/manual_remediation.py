@@ -78,6 +78,14 @@ class ManualRemediationStatus(Wire):
     boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID", default="")
     )
+    hardware_id: Annotated[
+        str,
+        about(
+            "The machine that reported that boot: system-uuid/ID, or machine-id/ID where it states no other. "
+            "A new boot counts as evidence only from the same one.",
+            max_length=128,
+        ),
+    ] = msgspec.field(name="hardwareID", default="")
     last_renew_time: Annotated[
         str, about("The kubelet's last sign of life, once it has been silent for long enough.", max_length=64)
     ] = ""

@@ -31,6 +31,7 @@ class NodeCondition(Wire):
 class NodeInfo(Wire):
     boot_id: str = msgspec.field(name="bootID", default="")
     system_uuid: str = msgspec.field(name="systemUUID", default="")
+    machine_id: str = msgspec.field(name="machineID", default="")
 
 
 class NodeStatus(Wire):

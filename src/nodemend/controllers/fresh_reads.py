@@ -24,6 +24,7 @@ from nodemend.decide.facts import (
     Taint,
     Unreadable,
 )
+from nodemend.decide.host_identity import hardware_id
 from nodemend.decide.limits import Reading, parse_gate
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Ok, ReadOutcome, Reason, Refused, ServerFault, Undecodable, Unreachable
@@ -101,6 +102,7 @@ def node_facts(node: Node) -> NodeFacts:
         boot_id=boot_id if is_boot_id(boot_id := node.status.node_info.boot_id) else "",
         ready=node.ready,
         taints=tuple(Taint(taint.key, taint.effect, taint.value) for taint in node.spec.taints),
+        hardware_id=hardware_id(node.status.node_info.system_uuid, node.status.node_info.machine_id),
     )
 
 

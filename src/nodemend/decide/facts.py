@@ -55,6 +55,8 @@ class NodeFacts:
     boot_id: str
     ready: ConditionStatus
     taints: tuple[Taint, ...] = ()
+    hardware_id: str = ""
+    """Which machine reports it; empty where it does not state that."""
 
 
 @dataclass(frozen=True, slots=True)

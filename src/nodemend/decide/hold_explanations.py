@@ -17,6 +17,7 @@ from nodemend.decide.holds import (
     EvidenceFromBefore,
     HoldReason,
     KubeletSpeaks,
+    NewBootUnproven,
     NodeReady,
     NoKubeletLease,
     NotBackYet,
@@ -60,6 +61,7 @@ def explain(reason: HoldReason) -> Explanation:
             | BootUnknown()
             | KubeletSpeaks()
             | NodeReady()
+            | NewBootUnproven()
             | WorkloadsLeaving()
             | TaintedByAnother()
             | NotBackYet()
@@ -157,6 +159,7 @@ def _explain_node(
     | NodeReady
     | WorkloadsLeaving
     | TaintedByAnother
+    | NewBootUnproven
     | NotBackYet,
 ) -> Explanation:
     match reason:
@@ -187,6 +190,13 @@ def _explain_node(
                 f"Node {node} has the taint {taint}, which is not ours, and ours cannot stand beside it. "
                 f"Still on the node: {spell_count(pods, 'pod')} and {spell_count(attachments, 'volume')}.",
                 "It goes on when they are gone. The taint stays until its owner removes it.",
+            )
+        case NewBootUnproven(node, before, now):
+            return Explanation(
+                f"Node {node} reports a new boot as {now or 'a machine that it does not name'}; it was "
+                f"recorded as {before or 'a machine that it did not name'}. The old boot may go on there.",
+                "Nothing is released by it. See that only one machine runs as this Node, then delete this "
+                "remediation.",
             )
         case NotBackYet(node, gone=True):
             return Explanation(

@@ -136,6 +136,16 @@ class WordContradicted:
 
 
 @dataclass(frozen=True, slots=True)
+class NewBootUnproven:
+    """The Node reports a new boot, and not that the same machine has made it: the old boot may go on."""
+
+    node: str
+    before: str
+    """The machine that was recorded; empty where it was not stated."""
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadsLeaving:
     pods: int
     attachments: int
@@ -180,6 +190,7 @@ HoldReason = (
     | WordUndated
     | NodeReady
     | WordContradicted
+    | NewBootUnproven
     | WorkloadsLeaving
     | TaintedByAnother
     | NotBackYet

@@ -178,6 +178,14 @@ def read_uuid(text: str) -> str:
     return digits if known and len(set(digits)) > 1 and digits not in _NO_UUIDS else ""
 
 
+def hardware_id(system_uuid: str, machine_id: str) -> str:
+    """Which machine reports a Node: by its board, else by its disk; empty where it states neither."""
+    if uuid := read_uuid(system_uuid):
+        return f"system-uuid/{uuid}"
+    text = machine_id.strip().lower()
+    return f"machine-id/{text}" if 0 < len(text) <= 64 else ""
+
+
 def node_claims(provider_id: str, system_uuid: str) -> frozenset[str]:
     """What a Node states that no other Node may state."""
     return frozenset((*_provider_claims(provider_id), *_uuid_claims(system_uuid)))

@@ -29,6 +29,7 @@ from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.remediation_life import (
     OUR_TAINT,
     HeldBy,
+    after_new_boot,
     begin,
     clear_out,
     drop_lock_then,
@@ -44,7 +45,6 @@ from nodemend.decide.remediation_steps import (
     DropFinalizer,
     ForgetTaint,
     Left,
-    MarkReleased,
     RecordEvidence,
     RecordTarget,
     Release,
@@ -96,17 +96,16 @@ def _pursue(facts: ManualFacts, node: NodeFacts) -> Step:
     if status.released:
         return _recover(facts, node)
     if status.evidence is not None and node.boot_id not in ("", status.evidence.boot_id):
-        # E2: that boot has ended by itself, and its kubelet ends the old pods. The report of the new one
-        # raised the Node's version, so that no release write of ours which is still under way can land.
-        return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
+        return after_new_boot(node, status.hardware_id)
     if status.evidence is not None and is_out_of_service(node):
         contradicted = _contradicted(facts, node, status.evidence)
         against = WordContradicted(status.evidence.by, node.boot_id)
         return clear_out(facts, node, contradicted=contradicted, void_as=against)
     if node.boot_id == "":
         return Hold(BootUnknown(node.name))
-    if (status.node_uid, status.boot_id) != (node.uid, node.boot_id):
-        return RecordTarget(node.uid, node.boot_id)
+    same_boot = (status.node_uid, status.boot_id) == (node.uid, node.boot_id)
+    if not same_boot or (status.evidence is None and status.hardware_id != node.hardware_id):
+        return RecordTarget(node.uid, node.boot_id, hardware_id=node.hardware_id)
     return take_lock(facts) or _before_release(facts, node)
 
 

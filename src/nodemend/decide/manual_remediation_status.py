@@ -50,9 +50,13 @@ def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> M
     match step:
         case Stamp(forgets):
             return status.but(epoch=epoch, last_renew_time="" if forgets else status.last_renew_time)
-        case RecordTarget(node_uid, boot_id):
+        case RecordTarget(node_uid, boot_id, hardware_id=hardware_id):
             return status.but(
-                node_uid=node_uid, boot_id=boot_id, last_renew_time="", phase=Phase.AWAITING_WORD
+                node_uid=node_uid,
+                boot_id=boot_id,
+                hardware_id=hardware_id,
+                last_renew_time="",
+                phase=Phase.AWAITING_WORD,
             )
         case ReportSilence(renew_time):
             return status.but(last_renew_time=renew_time)

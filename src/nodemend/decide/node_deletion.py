@@ -26,6 +26,7 @@ from nodemend.decide.power_cycle_attempts import fail_attempt
 from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import BackUp, DeleteNode, ForgetBackup, GiveUp, Restore
 from nodemend.decide.release_gate import ReleaseTicket
+from nodemend.decide.remediation_life import weigh_new_boot
 from nodemend.decide.remediation_steps import ForgetTaint, Left, MarkReleased, Release, ReportLeft
 
 
@@ -89,11 +90,14 @@ def _another_came(
     """Only a kubelet registers a Node: its boot tells whether the one that had to end has ended."""
     if node.boot_id == ended:
         return _contradicted(facts, SpokeAfterRelease(_host(facts), f"boot {ended}, by a new Node"))
-    if node.boot_id:
+    why = (
+        weigh_new_boot(node, facts.remediation.status.hardware_id) if node.boot_id else BootUnknown(node.name)
+    )
+    if why is None:
         # E2: its kubelet ends the old pods, and no collector takes them from a Node that is there.
         return MarkReleased()
     waiting = facts.in_phase_for < facts.power_off_within
-    return Hold(BootUnknown(node.name)) if waiting else _contradicted(facts, BootUnknown(node.name))
+    return Hold(why) if waiting else _contradicted(facts, why)
 
 
 def _contradicted(facts: PowerFacts, why: HoldReason) -> ForgetTaint | GiveUp:

@@ -16,7 +16,7 @@ from nodemend.api.power_cycle import MOST_POWER_OFF_EVENTS, HeldHost, OffSightin
 from nodemend.decide.capm3_holds import NobodyAsks
 from nodemend.decide.facts import Absent, NodeFacts, Present, Unreadable
 from nodemend.decide.fence_evidence import SeenOff, evidence_of, first_sighting, is_new, weigh_off
-from nodemend.decide.holds import BootUnknown, CannotRead, Hold, HoldReason
+from nodemend.decide.holds import BootUnknown, CannotRead, Hold, HoldReason, NewBootUnproven
 from nodemend.decide.host_holds import (
     AwaitingOff,
     HoldLost,
@@ -58,7 +58,7 @@ from nodemend.decide.power_cycle_facts import PowerFacts
 from nodemend.decide.power_cycle_steps import GiveBack, NoteOff, PlaceHold, RecordTarget, Step, WantOff
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.remediation_life import (
-    OUR_TAINT,
+    after_new_boot,
     begin,
     drop_lock_then,
     is_marked,
@@ -69,9 +69,7 @@ from nodemend.decide.remediation_steps import (
     ClearVoidMark,
     Done,
     ForgetEvidence,
-    MarkReleased,
     RecordEvidence,
-    Untaint,
 )
 from nodemend.decide.storm_guard import brake
 from nodemend.decide.switch_guard import may_begin, may_go_on
@@ -117,9 +115,8 @@ def _pursue(facts: PowerFacts) -> Step:
         if node is None:
             return after_the_node(facts)
         if node.boot_id not in ("", status.evidence.boot_id):
-            # E2: that boot has ended, and its kubelet ends the old pods. Its report raised the Node's
-            # version, so that no release write of ours which is still under way can land.
-            return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
+            ended = after_new_boot(node, status.hardware_id)
+            return _wait(facts, node, ended.reason) if isinstance(ended, Hold) else ended
         if leaves_by_taint(facts, node):
             return let_leave(facts, node)
     match facts.host:
@@ -141,8 +138,13 @@ def _with_host(facts: PowerFacts, host: HostFacts, node: NodeFacts | None) -> St
     held = HeldHost(namespace=host.namespace, name=host.name, uid=host.uid)
     known = (status.node_name, status.node_uid, status.boot_id)
     found = (node.name, node.uid, node.boot_id) if node is not None else known
-    if (status.host, known) != (held, found):
-        return RecordTarget(*found, held)
+    machine = node.hardware_id if node is not None else status.hardware_id
+    if status.hardware_id not in ("", machine):
+        # The remediation is about the machine that it recorded, whichever reports as that Node now.
+        return _wait(facts, node, NewBootUnproven(status.node_name, status.hardware_id, machine))
+    unrecorded = status.phase is Phase.PENDING and status.hardware_id != machine
+    if (status.host, known) != (held, found) or unrecorded:
+        return RecordTarget(*found, held, machine)
     return take_lock(facts) or _move(facts, host, node)
 
 

@@ -74,12 +74,13 @@ def _changed(
         case Stamp(forgets):
             forgotten = _NOT_SEEN if forgets and status.evidence is None and not status.released else {}
             return status.but(epoch=epoch, **forgotten)
-        case RecordTarget(node, node_uid, boot_id, host):
+        case RecordTarget(node, node_uid, boot_id, host, hardware_id):
             # What is seen off was not seen to go off under this boot: it may have begun since.
             return status.but(
                 node_name=node,
                 node_uid=node_uid,
                 boot_id=boot_id,
+                hardware_id=hardware_id,
                 host=host,
                 **_NOT_SEEN,
             )

@@ -36,6 +36,7 @@ class RecordTarget:
     node_uid: str
     boot_id: str
     host: HeldHost
+    hardware_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from nodemend.decide.holds import (
     EvidenceFromBefore,
     Hold,
     HoldReason,
+    NewBootUnproven,
     TaintedByAnother,
     WorkloadsLeaving,
 )
@@ -217,6 +218,26 @@ def clear_out(
 def void(facts: LifeFacts, node: NodeFacts, why: HoldReason | None) -> VoidOnNode | ForgetEvidence:
     mark = mark_for(facts)
     return ForgetEvidence(why) if facts.void_mark == mark else VoidOnNode(node, mark)
+
+
+def weigh_new_boot(node: NodeFacts, before: str) -> NewBootUnproven | None:
+    """Evidence E2 counts only from the machine that was recorded; None when it is that one.
+
+    A clone, or a copy that a hypervisor started elsewhere, reports a new boot while the old one goes on.
+    """
+    same = node.hardware_id != "" and node.hardware_id == before
+    return None if same else NewBootUnproven(node.name, before, node.hardware_id)
+
+
+def after_new_boot(node: NodeFacts, before: str) -> Untaint | MarkReleased | Hold:
+    """E2 where other evidence was recorded: that boot has ended, and the new one's kubelet ends the old pods.
+
+    Its report raised the Node's version, so that no release write of ours which is still under way can land.
+    """
+    if OUR_TAINT in node.taints:
+        return Untaint(node)
+    unproven = weigh_new_boot(node, before)
+    return Hold(unproven) if unproven else MarkReleased()
 
 
 def mark_for(facts: LifeFacts) -> str:

@@ -38,6 +38,7 @@ class RecordTarget:
     node_uid: str
     boot_id: str
     name: str = ""
+    hardware_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

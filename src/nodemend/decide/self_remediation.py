@@ -19,6 +19,7 @@ from nodemend.decide.holds import BootUnknown, CannotRead, Hold, NotBackYet
 from nodemend.decide.node_left_behind import leave_node
 from nodemend.decide.remediation_life import (
     OUR_TAINT,
+    after_new_boot,
     begin,
     clear_out,
     drop_lock_then,
@@ -31,7 +32,6 @@ from nodemend.decide.remediation_steps import (
     Done,
     DropFinalizer,
     ForgetTaint,
-    MarkReleased,
     Release,
     Untaint,
 )
@@ -73,9 +73,7 @@ def _pursue(facts: SelfFacts, node: NodeFacts) -> Step:
 
 def _use(facts: SelfFacts, node: NodeFacts, evidence: Evidence) -> Step:
     if node.boot_id not in ("", evidence.boot_id):
-        # Its kubelet ends the old pods. That report raised the Node's version, so that no release write of
-        # ours which is still under way can land.
-        return Untaint(node) if OUR_TAINT in node.taints else MarkReleased()
+        return after_new_boot(node, facts.remediation.status.hardware_id)
     against = ProofContradicted(evidence.boot_id)
     if OUR_TAINT in node.taints:
         heard = isinstance(facts.lease, Present) and speaks(facts.lease.value, node, evidence)

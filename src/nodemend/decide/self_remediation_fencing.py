@@ -19,7 +19,7 @@ from nodemend.decide.fencing_holds import (
 )
 from nodemend.decide.holds import Hold, KubeletSpeaks, NodeReady
 from nodemend.decide.proven_seconds import count, proven
-from nodemend.decide.remediation_life import is_marked, take_lock
+from nodemend.decide.remediation_life import is_marked, take_lock, weigh_new_boot
 from nodemend.decide.remediation_steps import ClearVoidMark, RecordEvidence, RecordTarget
 from nodemend.decide.self_remediation_facts import SelfFacts, agent_of, kubelet_of
 from nodemend.decide.self_remediation_steps import (
@@ -49,8 +49,9 @@ def begin_fencing(facts: SelfFacts, node: NodeFacts) -> Step:
         return report
     if report.boot_id != node.boot_id and not report.held_back:
         return Hold(AgentElsewhere("boot", report.boot_id, node.boot_id))
-    if (status.node_uid, status.boot_id) != (node.uid, node.boot_id):
-        return RecordTarget(node.uid, node.boot_id, node.name)
+    known = (status.node_uid, status.boot_id, status.hardware_id)
+    if known != (node.uid, node.boot_id, node.hardware_id):
+        return RecordTarget(node.uid, node.boot_id, node.name, node.hardware_id)
     if locked := take_lock(facts):
         return locked
     if report.watchdog.effective <= 0:
@@ -61,6 +62,8 @@ def begin_fencing(facts: SelfFacts, node: NodeFacts) -> Step:
 def fence(facts: SelfFacts, node: NodeFacts) -> Step:
     """Its marker may be on the Lease."""
     status = facts.remediation.status
+    if node.boot_id != status.boot_id and (unproven := weigh_new_boot(node, status.hardware_id)):
+        return Hold(unproven)
     if node.boot_id != status.boot_id:
         return RecordEvidence(_new_boot(facts, node.boot_id, "its kubelet"))
     agent = agent_of(facts, node.name)

@@ -77,8 +77,8 @@ def _changed(status: SelfRemediationStatus, step: StatusStep, epoch: int) -> Sel
 
 def _fenced(status: SelfRemediationStatus, step: _Fencing) -> SelfRemediationStatus:
     match step:
-        case RecordTarget(node_uid, boot_id, name):
-            return status.but(node_name=name, node_uid=node_uid, boot_id=boot_id)
+        case RecordTarget(node_uid, boot_id, name, hardware_id):
+            return status.but(node_name=name, node_uid=node_uid, boot_id=boot_id, hardware_id=hardware_id)
         case BeginFencing():
             return status.but(phase=Phase.FENCING, message="")
         case NoteMarker(agent):

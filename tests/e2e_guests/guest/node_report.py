@@ -38,6 +38,6 @@ class NodeReport:
         status = {
             "conditions": [{**ready, **times}],
             "addresses": [{"type": "InternalIP", "address": self._address}],
-            "nodeInfo": {"bootID": BOOT_ID.read_text().strip()},
+            "nodeInfo": {"bootID": BOOT_ID.read_text().strip(), "machineID": self._node},
         }
         self._api.merge(f"/api/v1/nodes/{self._node}/status", {"status": status})

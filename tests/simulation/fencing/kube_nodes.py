@@ -29,6 +29,7 @@ class KubeNode:
             self.boot_id,
             ConditionStatus.TRUE if alive else ConditionStatus.UNKNOWN,
             (OUR_TAINT,) if self.tainted_at is not None else (),
+            hardware_id=name,
         )
 
 

@@ -22,7 +22,7 @@ from nodemend.decide.proven_seconds import Look
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import Left
 from nodemend.decide.self_remediation_facts import SelfFacts
-from tests.unit.decide.worlds import ACTING, SILENT_LEASE, SILENT_NODE, switch
+from tests.unit.decide.worlds import ACTING, BOARD, SILENT_LEASE, SILENT_NODE, switch
 
 PEERS = ("a", "b", "c", "d")
 REPORT = AgentReport(
@@ -45,7 +45,7 @@ UNMARKED = AgentFacts("lease-1", "70", REPORT, None)
 MARKED = AgentFacts("lease-1", "71", REPORT, MARKER)
 BACK = AgentFacts("lease-1", "72", NEW_BOOT, MARKER)
 
-PENDING = SelfRemediationStatus(epoch=7, node_uid="uid-1", boot_id="boot-1")
+PENDING = SelfRemediationStatus(epoch=7, node_uid="uid-1", boot_id="boot-1", hardware_id=BOARD)
 FENCING = PENDING.but(phase=Phase.FENCING)
 NOTED = FENCING.but(marked=MarkedLease(uid="lease-1", version="71"))
 BY_TIME = Evidence(

@@ -23,7 +23,7 @@ from nodemend.decide.host_power import HostFacts
 from nodemend.decide.power_cycle_facts import MachineFacts, PowerFacts
 from nodemend.decide.remediation_life import HeldBy
 from nodemend.decide.remediation_steps import Left
-from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_LEASE, SILENT_NODE, switch
+from tests.unit.decide.worlds import ACTING, BOARD, OUR_TAINT, SILENT_LEASE, SILENT_NODE, switch
 
 HOST = HostFacts(
     namespace="metal3", name="h1", uid="host-1", version="10", powered_on=True, last_updated="12:00"
@@ -55,7 +55,7 @@ PROOF = Evidence(
     host=HostOff(namespace="metal3", name="h1", uid="host-1", last_updated="12:01"),
 )
 FRESH = Metal3RemediationStatus(epoch=7)
-BOUND = FRESH.but(node_name="n1", node_uid="uid-1", boot_id="boot-1", host=HELD_HOST)
+BOUND = FRESH.but(node_name="n1", node_uid="uid-1", boot_id="boot-1", hardware_id=BOARD, host=HELD_HOST)
 ASKED = BOUND.but(phase=Phase.POWER_OFF, seen_on_version="10", power_off_events=(EARLIER,))
 SEEN = OffSighting(last_updated="12:01", last_renew_time="12:00:00")
 NOTED = ASKED.but(seen_off=SEEN)

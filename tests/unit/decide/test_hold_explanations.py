@@ -124,6 +124,20 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     (holds.WordUndated(), "The API server does not tell when the word was given."),
     (holds.NodeReady("n1"), "Node n1 reports Ready: its kubelet is at work."),
     (
+        holds.NewBootUnproven("n1", "system-uuid/1", "system-uuid/2"),
+        (
+            "Node n1 reports a new boot as system-uuid/2; it was recorded as system-uuid/1. "
+            "The old boot may go on there."
+        ),
+    ),
+    (
+        holds.NewBootUnproven("n1", "", ""),
+        (
+            "Node n1 reports a new boot as a machine that it does not name; it was recorded as "
+            "a machine that it did not name. The old boot may go on there."
+        ),
+    ),
+    (
         holds.WordContradicted("anna", "b1"),
         "Boot b1, which anna vouched to be down, speaks again. Its workloads may run twice.",
     ),

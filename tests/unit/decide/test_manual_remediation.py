@@ -39,6 +39,7 @@ from nodemend.decide.remediation_steps import (
 from tests.unit.decide.worlds import (
     ACTING,
     AWAITING,
+    BOARD,
     EVIDENCE,
     OUR_TAINT,
     RECOVERING,
@@ -78,7 +79,11 @@ STORY: list[tuple[str, ManualFacts, Step]] = [
         AddFinalizer(),
     ),
     ("then shut to earlier leaders", facts(remediation(FRESH)), Stamp()),
-    ("then bound to one boot", facts(remediation(FRESH.but(epoch=7))), RecordTarget("uid-1", "boot-1")),
+    (
+        "then bound to one boot",
+        facts(remediation(FRESH.but(epoch=7))),
+        RecordTarget("uid-1", "boot-1", hardware_id=BOARD),
+    ),
     ("then the node is locked", awaiting(lock=Absent()), TakeLock()),
     (
         "an orphaned lock is taken over",
@@ -220,7 +225,7 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
     (
         "a node that boots anew is bound anew",
         awaiting(node=Present(NEW_BOOT)),
-        RecordTarget("uid-1", "boot-2"),
+        RecordTarget("uid-1", "boot-2", hardware_id=BOARD),
     ),
     (
         "a Node replaced under its name is gone",

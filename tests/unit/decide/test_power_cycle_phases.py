@@ -75,7 +75,7 @@ from tests.unit.decide.power_worlds import (
     facts,
     remediation,
 )
-from tests.unit.decide.worlds import SILENT_LEASE, SILENT_NODE, switch
+from tests.unit.decide.worlds import BOARD, SILENT_LEASE, SILENT_NODE, switch
 
 H = "metal3/h1"
 MANY = tuple(PowerOffEvent(uid=f"event-{number}") for number in range(MOST_POWER_OFF_EVENTS + 1))
@@ -100,7 +100,7 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
     (
         "then bound to one boot and one host",
         facts(FRESH),
-        RecordTarget("n1", "uid-1", "boot-1", HELD_HOST),
+        RecordTarget("n1", "uid-1", "boot-1", HELD_HOST, BOARD),
     ),
     (
         "or to the host alone, where there is no Node",
@@ -348,12 +348,12 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "a node that boots anew before it was off is bound anew",
         facts(ASKED, HELD, node=Present(NEW_BOOT)),
-        RecordTarget("n1", "uid-1", "boot-2", HELD_HOST),
+        RecordTarget("n1", "uid-1", "boot-2", HELD_HOST, BOARD),
     ),
     (
         "a Node that appears is bound",
         facts(NODELESS.but(seen_on_version="10"), HELD),
-        RecordTarget("n1", "uid-1", "boot-1", HELD_HOST),
+        RecordTarget("n1", "uid-1", "boot-1", HELD_HOST, BOARD),
     ),
     (
         "off without a date is another attempt",

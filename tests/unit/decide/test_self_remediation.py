@@ -90,7 +90,7 @@ from tests.unit.decide.fencing_worlds import (
     proven,
     remediation,
 )
-from tests.unit.decide.worlds import ACTING, OUR_TAINT, SILENT_NODE, switch
+from tests.unit.decide.worlds import ACTING, BOARD, OUR_TAINT, SILENT_NODE, switch
 
 READY = replace(SILENT_NODE, ready=ConditionStatus.TRUE)
 NEW = replace(SILENT_NODE, boot_id="boot-2")
@@ -102,7 +102,7 @@ SPEAKS = LeaseFacts(renew_time="12:01:00", lasts=40.0, unchanged_for=3.0)
 DRY = replace(ACTING, mode=Mode.DRY_RUN)
 OURS = "rem-1.55"
 STATUS = SelfRemediationStatus
-RECORDED = RecordTarget("uid-1", "boot-1", "n1")
+RECORDED = RecordTarget("uid-1", "boot-1", "n1", BOARD)
 
 
 def step(status: SelfRemediationStatus, *, spec: dict[str, Any] | None = None, **changes: Any) -> Step:
@@ -118,8 +118,8 @@ def watched(by: WatchdogReport) -> Present[AgentFacts]:
     [
         (STATUS(), {}, Stamp()),
         (PENDING.but(epoch=8), {}, Hold(Deposed(7, 8))),
-        (STATUS(epoch=7), {}, RecordTarget("uid-1", "boot-1", "n1")),
-        (PENDING.but(boot_id="boot-0"), {}, RecordTarget("uid-1", "boot-1", "n1")),
+        (STATUS(epoch=7), {}, RecordTarget("uid-1", "boot-1", "n1", BOARD)),
+        (PENDING.but(boot_id="boot-0"), {}, RecordTarget("uid-1", "boot-1", "n1", BOARD)),
         (PENDING, {"lock": Absent()}, TakeLock()),
         (PENDING, {"lock": Present(HeldBy(ours=False, holder="x"))}, Hold(OtherRemediation("x"))),
         (PENDING, {}, BeginFencing()),

@@ -34,7 +34,8 @@ from nodemend.decide.remediation_steps import Left
 from nodemend.decide.switch_guard import Grounds, SwitchFacts, Target
 
 OUR_TAINT = Taint("node.kubernetes.io/out-of-service", "NoExecute", "nodemend")
-SILENT_NODE = NodeFacts("n1", "uid-1", "100", "boot-1", ConditionStatus.UNKNOWN)
+BOARD = "system-uuid/1"
+SILENT_NODE = NodeFacts("n1", "uid-1", "100", "boot-1", ConditionStatus.UNKNOWN, hardware_id=BOARD)
 SILENT_LEASE = LeaseFacts(renew_time="12:00:00", lasts=40.0, unchanged_for=60.0)
 
 
@@ -91,7 +92,12 @@ EVIDENCE = Evidence(
     last_renew_time="12:00:00",
 )
 AWAITING = ManualRemediationStatus(
-    epoch=7, phase=Phase.AWAITING_WORD, node_uid="uid-1", boot_id="boot-1", last_renew_time="12:00:00"
+    epoch=7,
+    phase=Phase.AWAITING_WORD,
+    node_uid="uid-1",
+    boot_id="boot-1",
+    hardware_id=BOARD,
+    last_renew_time="12:00:00",
 )
 RELEASING = AWAITING.but(evidence=EVIDENCE, tainted=True, phase=Phase.RELEASING)
 RELEASED = RELEASING.but(released=True, phase=Phase.RECOVERING)

@@ -68,6 +68,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     holds.WordUndated: "vouched",
     holds.WorkloadsLeaving: "released",
     holds.TaintedByAnother: "released",
+    holds.NewBootUnproven: "released",
     holds.NotBackYet: "back",
     holds.WordContradicted: "back",
     # Of a power cycle and of self-fencing its own status tells.
