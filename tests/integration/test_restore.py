@@ -1,6 +1,7 @@
 """A real etcd is restored from a backup: whoever had more acknowledged notices, in each of three ways."""
 
 from dataclasses import dataclass, field
+from typing import assert_never
 
 import msgspec
 import pytest
@@ -65,6 +66,8 @@ class Agent:
                 request = place_lease(self.node, report, wall)
             case RenewLease(known, report):
                 request = renew_lease(self.node, known, report, wall)
+            case _:
+                assert_never(command)
         return understand(await self.here.transport.send(request, self.here.soon(10.0)))
 
 
@@ -79,7 +82,7 @@ class Leader:
     def __init__(self, here: Connected) -> None:
         self._here = here
         self.terms: list[Leadership] = []
-        settings = ElectionSettings(LeaseAddress("remediator", "default"), "a", QUICK)
+        settings = ElectionSettings(lease=LeaseAddress("remediator", "default"), candidate="a", timing=QUICK)
         self.task = here.runtime.spawn(lead(here.runtime, here.transport, settings, self._work), "leader")
 
     async def _work(self, leadership: Leadership) -> None:

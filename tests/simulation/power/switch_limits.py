@@ -116,14 +116,19 @@ class SwitchLimits:
     def _heard(self, _user: str, request: Request, answer: Answer) -> None:
         if request.path.startswith("/api/v1/nodes/") and request.path.endswith("/status"):
             self._note(msgspec.json.decode(answer.body))
-        elif f"/{keys.KUBELET_LEASE_NAMESPACE}/" in request.path:
-            name = msgspec.json.decode(answer.body)["metadata"]["name"]
+        elif f"/{keys.KUBELET_LEASE_NAMESPACE}/" in request.path and (name := _name_in(answer)):
             self._renewed[name].append(self._now)
 
     def _note(self, node: Object) -> None:
         conditions = node.get("status", {}).get("conditions", ())
         ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
         self._ready[node["metadata"]["name"]].append((self._now, ready))
+
+
+def _name_in(answer: Answer) -> str:
+    """Empty for the answer to a deletion, and for a refusal: a Status has none."""
+    name: str = msgspec.json.decode(answer.body).get("metadata", {}).get("name", "")
+    return name
 
 
 def _is_past_guard(remediation: Object) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.self_remediation import SelfRemediationStatus
-from nodemend.decide import manual_remediation, power_cycle_phases, self_remediation
+from nodemend.decide import manual_remediation, power_cycle_phases, power_cycle_steps, self_remediation
 from nodemend.decide.facts import NodeFacts, Present
 from nodemend.decide.holds import Hold, NewBootUnproven
 from nodemend.decide.host_identity import hardware_id
@@ -114,5 +114,5 @@ def test_what_was_recorded_before_an_upgrade_is_completed_while_nothing_has_begu
     old = power_worlds.BOUND.but(hardware_id="")
     found = power_cycle_phases.decide(power_worlds.facts(old, power_worlds.HOST))
 
-    assert isinstance(found, power_cycle_phases.RecordTarget)
+    assert isinstance(found, power_cycle_steps.RecordTarget)
     assert found.hardware_id == BOARD

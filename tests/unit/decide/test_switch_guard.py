@@ -1,6 +1,6 @@
 """Every question of the guard is asked before anything irreversible, for every kind of remediation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -109,7 +109,7 @@ COUNTS: list[tuple[str, Seen[Any], dict[str, Any], type]] = [
 ]
 
 
-def table(kinds: dict[str, Way], cases: list[Any]) -> Any:
+def table(kinds: Mapping[str, Way], cases: list[Any]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         ("way", "policy", "changes", "expected"),
         [

@@ -113,6 +113,7 @@ they are given in their environment may be secret. */}}
     - nodemend-external-remediation
     - nodemend-hosts
     - nodemend-machines
+    - nodemend-node-exclusion
     - nodemend-nodes
     - nodemend-orders
     - nodemend-remediations

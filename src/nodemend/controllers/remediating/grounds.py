@@ -62,7 +62,7 @@ async def _machine_check_agrees(
         return check
     if check.value.metadata.uid != remediation.annotations[keys.CHECK_UID]:
         return Absent()
-    watched = read_rules(check.value.spec, namespace).of_node
+    watched = read_rules(check.value.spec, namespace, check.value.metadata.annotations).of_node
     return Present(_shows(node, ((one.type, one.status) for one in watched)))
 
 

@@ -1,7 +1,5 @@
 """A condition's age is how long we have seen its status without interruption."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from nodemend.api.conditions import ConditionStatus
@@ -9,7 +7,7 @@ from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.decide.node_health import ConditionSeen
 from nodemend.kube.node_record import NodeCondition
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+NOON = "12:00"
 UNKNOWN = NodeCondition("Ready", "Unknown", "12:00")
 BACK = NodeCondition("Ready", "True", "12:05")
 UNKNOWN_AGAIN = NodeCondition("Ready", "Unknown", "12:06")
@@ -56,7 +54,7 @@ def test_a_transition_time_that_moves_while_the_status_stays_starts_nothing_anew
     ages = ConditionAges()
     last = UNKNOWN
     for minute in range(11):
-        last = NodeCondition("Ready", "Unknown", NOON + timedelta(minutes=minute))
+        last = NodeCondition("Ready", "Unknown", f"12:{minute:02}")
         ages.observe("uid", [last], 60.0 * minute)
     assert age(ages, last, 600.0) == 600.0
 
