@@ -171,7 +171,7 @@ def test_check_finds_what_is_sound_and_what_is_not(mend: Mend) -> None:
     shown = mend("viewer", "check")
 
     assert "  ok    all 7 kinds of nodemend.io/v1alpha1 are served" in shown.stdout
-    assert "  ok    all 7 admission policies are as shipped, and bound" in shown.stdout
+    assert "  ok    all 8 admission policies are as shipped, and bound" in shown.stdout
     assert f"  ok    {mend.name('viewer')}: you may view; you may not pause" in shown.stdout
     assert "  ok    checker: nodemend-checker leads" in shown.stdout
     assert "  warn  mode DryRun: nothing is remediated, only told" in shown.stdout

@@ -33,7 +33,7 @@ ANNOTATION_ON = (
 
 @pytest.mark.parametrize(
     ("settings", "number"),
-    [((), 6), (EVERYTHING, 8), (ANNOTATION_ON, 8)],
+    [((), 8), (EVERYTHING, 10), (ANNOTATION_ON, 10)],
     ids=["plain", "everything", "annotation"],
 )
 def test_no_expression_has_a_doubtful_type(settings: tuple[str, ...], number: int) -> None:

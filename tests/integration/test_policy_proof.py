@@ -201,7 +201,7 @@ def test_whatever_is_done_to_one_is_seen_by_check(start_control_plane: StartCont
                 plane.api.delete(f"{where}/{document['metadata']['name']}")
                 plane.api.create(document)
     shown = mend(plane.kubeconfig, "check").stdout
-    assert "all 7 admission policies are as shipped, and bound" in shown
+    assert "all 8 admission policies are as shipped, and bound" in shown
 
 
 @pytest.mark.real
@@ -254,7 +254,7 @@ def test_with_all_of_them_a_right_word_releases(start_control_plane: StartContro
     wait_until("it is released", lambda: status_of(plane).get("evidence") is not None, within=60.0)
     assert doubt(plane) == ""
     checked = mend(plane.kubeconfig, "check")
-    assert "all 7 admission policies are as shipped, and bound" in checked.stdout
+    assert "all 8 admission policies are as shipped, and bound" in checked.stdout
 
 
 @pytest.mark.real

@@ -33,6 +33,7 @@ Object = dict[str, Any]
 
 SICK: Final = "edge-0"
 SPACE: Final = "default"
+SYSTEM_UUID: Final = "7c0e5bd2-9a7e-4f0c-8d57-0c1f7a1b2c3d"
 HOST: Final = f"/apis/metal3.io/v1alpha1/namespaces/{SPACE}/baremetalhosts/rack7-u12"
 CYCLES: Final = f"/apis/remediation.metal3.io/v1alpha1/namespaces/{keys.SYSTEM_NAMESPACE}/metal3remediations"
 NODE: Final = f"/api/v1/nodes/{SICK}"
@@ -169,6 +170,7 @@ def _enrol(plane: ControlPlane) -> None:
     """A node, its kubelet's Lease, and its host."""
     named = {"providerID": f"metal3://{SPACE}/rack7-u12/{SICK}"}
     plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": SICK}, "spec": named})
+    plane.api.patch(f"/api/v1/nodes/{SICK}/status", {"status": {"nodeInfo": {"systemUUID": SYSTEM_UUID}}})
     show(plane.api, SICK, "True")
     lease = {
         "holderIdentity": SICK,
@@ -184,6 +186,7 @@ def _enrol(plane: ControlPlane) -> None:
         }
     )
     host = a_thing("metal3.io/v1alpha1", "BareMetalHost", "rack7-u12", {"online": True}, SPACE)
+    host["metadata"]["annotations"] = {keys.HOST_SYSTEM_UUID: SYSTEM_UUID}
     plane.api.create(host)
     status = {
         "poweredOn": True,
@@ -271,7 +274,7 @@ def test_a_power_cycle_is_told_as_it_goes_and_when_it_is_over(stage: Stage, tmp_
     order = ["started", "held-off", "evidence", "release", "gone", "let-on", "succeeded"]
     assert [key for key in keys_of(told) if key in order] == order
     assert {"ready", "withdrawn"} <= set(keys_of(told))
-    how = "its power went off while we held it off, and it is the node's machine by provider ID"
+    how = "its power went off while we held it off, and it is the node's machine by provider ID, system UUID"
     assert [(one["evidence"], one["because"]) for one in told["releases"]] == [
         ("E1", f"BareMetalHost {SPACE}/rack7-u12 is off: {how}.")
     ]

@@ -11,6 +11,7 @@ ALWAYS: Final = (
     "nodemend-accounts",
     "nodemend-confirmation",
     "nodemend-hosts",
+    "nodemend-node-exclusion",
     "nodemend-nodes",
     "nodemend-orders",
     "nodemend-remediations",

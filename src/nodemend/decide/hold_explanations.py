@@ -191,6 +191,14 @@ def _explain_node(
                 f"Still on the node: {spell_count(pods, 'pod')} and {spell_count(attachments, 'volume')}.",
                 "It goes on when they are gone. The taint stays until its owner removes it.",
             )
+        case NewBootUnproven() | NotBackYet():
+            return _explain_return(reason)
+        case _:
+            assert_never(reason)
+
+
+def _explain_return(reason: NewBootUnproven | NotBackYet) -> Explanation:
+    match reason:
         case NewBootUnproven(node, before, now):
             return Explanation(
                 f"Node {node} reports a new boot as {now or 'a machine that it does not name'}; it was "

@@ -32,8 +32,12 @@ def fingerprint_binding(binding: AdmissionBinding, namespace: str) -> str:
 def _print(content: object, namespace: str) -> str:
     text = msgspec.json.encode(_whole(content), order="deterministic").decode()
     name = re.escape(namespace)
-    # Where templates name it: in the name of an account, before a slash, in quotes of CEL or JSON.
-    places = rf"(?<=serviceaccount:){name}(?=:)|(?<=[ ']){name}(?=[/'])|(?<=\"){name}(?=\")"
+    # Where templates name it, and nowhere else: "nodemend" is also our taint's value, and kube-system has
+    # accounts of its own. In the name of an account of ours, before a slash, of a request, in quotes of JSON.
+    places = (
+        rf"(?<=serviceaccount:){name}(?=:nodemend-)|(?<= ){name}(?=/)"
+        rf"|(?<=request\.namespace == '){name}(?=')|(?<=\"){name}(?=\")"
+    )
     return hashlib.sha256(re.sub(places, "{namespace}", text).encode()).hexdigest()[:_LENGTH]
 
 
