@@ -304,6 +304,29 @@ traces count="10000":
 attacks *args: controlplane-build
     {{python}} -m attacks {{args}}
 
+# An hour, a day and a week without the API server, brown-outs, killed agents; `--sample` a few seeds of each,
+# `--mutants` what this campaign alone notices.
+# [outage] Outages in the simulated world: no node is reset that did nothing wrong.
+outage *args:
+    {{python}} -m tests.outage --agents-killed {{args}}
+
+# `--mutants` says what this campaign alone notices.
+# [restore] etcd is restored in three ways at every phase of every remediation: no running boot is released.
+restore seeds="200" *args:
+    {{python}} -m tests.restore --seeds {{seeds}} {{args}}
+
+# [boot-gate] A real systemd boots with the shipped units: kubelet starts, or says what to do. Needs root.
+boot-gate *args: controlplane-build
+    {{python}} -m tests.boot_gate {{args}}
+
+# [border-fuzz] Nonsense for every border, through its parser and its consumer; `--mutants` breaks the parsers.
+border-fuzz inputs="1000000" *args:
+    {{python}} -m tests.border_fuzz {{inputs}} {{args}}
+
+# What the image contains, as CycloneDX.
+sbom *args:
+    {{python}} -m sbom {{args}}
+
 # Every campaign in full, with the time that each takes; `--only WORD` picks parts. Takes most of a day.
 nightly *args:
     {{python}} -m nightly {{args}}
