@@ -43,11 +43,11 @@ def format_lease(lease: FeedLease) -> bytes:
 
 def parse_lease(line: bytes) -> FeedLease | RefusedRecord:
     """For the feeder. The boot ID is that of the record: `feed_lease.judge_record` compares it."""
-    words = unsealed(_LEASE, line)
+    words = unsealed(_LEASE, line, 3)
     if isinstance(words, RefusedRecord):
         return words
     match words:
-        case [boot_id, until, ("feeding" | "condemned") as standing, *_] if is_number(until):
+        case [boot_id, until, ("feeding" | "condemned") as standing] if is_number(until):
             return FeedLease(boot_id, int(until), condemned=standing == _CONDEMNED)
         case _:
             return RefusedRecord("it has other words than a feed lease")
@@ -60,7 +60,7 @@ def format_permit(boot_id: str) -> bytes:
 
 def is_permit(line: bytes, boot_id: str) -> bool:
     """Whether the line permits to feed without a lease, and to disarm, in this very boot."""
-    return _begins(unsealed(_PERMIT, line), [boot_id, _ACKNOWLEDGED])
+    return unsealed(_PERMIT, line, 2) == [boot_id, _ACKNOWLEDGED]
 
 
 def format_gate(boot_id: str, *, published: bool) -> bytes:
@@ -70,16 +70,12 @@ def format_gate(boot_id: str, *, published: bool) -> bytes:
 
 def is_gate(line: bytes, boot_id: str) -> bool:
     """Whether kubelet was held back in this very boot until it was published and no marker stood on it."""
-    return _begins(unsealed(_GATE, line), [boot_id, _PUBLISHED])
+    return unsealed(_GATE, line, 2) == [boot_id, _PUBLISHED]
 
 
 def tells_opening(line: bytes, boot_id: str) -> bool:
     """Whether the gate has opened in this very boot, with a look or without."""
-    return is_gate(line, boot_id) or _begins(unsealed(_GATE, line), [boot_id, _UNGUARDED])
-
-
-def _begins(words: list[str] | RefusedRecord, known: list[str]) -> bool:
-    return isinstance(words, list) and words[: len(known)] == known
+    return is_gate(line, boot_id) or unsealed(_GATE, line, 2) == [boot_id, _UNGUARDED]
 
 
 def sealed(*words: str) -> bytes:
@@ -89,17 +85,21 @@ def sealed(*words: str) -> bytes:
     return b"%s %08x\n" % (body, crc32(body))
 
 
-def unsealed(kind: str, line: bytes) -> list[str] | RefusedRecord:
-    """The words after kind and version; of a later version with more words than we know."""
+def unsealed(kind: str, line: bytes, most: int, fewest: int = 0) -> list[str] | RefusedRecord:
+    """The words after kind and version: `most`, or from `fewest` on where an earlier line had fewer.
+
+    Of a later version only those that we know. In a line of our own version there are no others.
+    """
     body, _, checksum = line.rpartition(b" ")
     if checksum != b"%08x\n" % crc32(body):
         return RefusedRecord("its checksum is wrong")
-    if not body.isascii():
+    if not body.isascii() or b"\n" in body:
         return RefusedRecord("it has letters that we do not write")
     words = body.decode("ascii").split(" ")
     match words:
         case [named, version, *rest] if named == kind and is_number(version) and int(version) >= VERSION:
-            return rest
+            enough = (fewest or most) <= len(rest) <= most or (int(version) > VERSION and len(rest) > most)
+            return rest[:most] if enough else RefusedRecord("it has more words or fewer than it should")
         case _:
             return RefusedRecord(f"it is not {kind} {VERSION} or later")
 

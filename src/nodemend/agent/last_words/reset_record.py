@@ -73,7 +73,7 @@ def format_reset(record: ResetRecord) -> bytes:
 
 
 def parse_reset(line: bytes) -> ResetRecord | RefusedRecord:
-    words = unsealed(_KIND, line)
+    words = unsealed(_KIND, line, 9, fewest=5)
     if isinstance(words, RefusedRecord):
         return words
     match words:
@@ -87,7 +87,7 @@ def parse_reset(line: bytes) -> ResetRecord | RefusedRecord:
 def _completed(record: ResetRecord, more: list[str]) -> ResetRecord:
     """With what older records do not say."""
     match more:
-        case [written, effective, driver, machine, *_] if is_number(written) and is_number(effective):
+        case [written, effective, driver, machine] if is_number(written) and is_number(effective):
             about = (name if name != _NONE else "" for name in (driver, machine))
             times = (record.wall, record.last_ping, record.alive_at, int(written), int(effective))
             return ResetRecord(record.boot_id, record.state, *times, *about)

@@ -35,14 +35,13 @@ def format_tested(tested: SeenToReset) -> bytes:
 
 def is_tested(line: bytes, where: str, driver: str) -> bool:
     """Whether the line says so of this driver, by the name that it gives itself, at this place."""
-    words = unsealed(_KIND, line)
-    return bool(where and driver) and isinstance(words, list) and words[:2] == [where, word_of(driver)]
+    return bool(where and driver) and unsealed(_KIND, line, 2) == [where, word_of(driver)]
 
 
 def driver_in(line: bytes, where: str) -> str:
     """Which driver the line names for this place; empty for none."""
-    match unsealed(_KIND, line):
-        case [place, driver, *_] if where and place == where:
+    match unsealed(_KIND, line, 2):
+        case [place, driver] if where and place == where:
             return driver
         case _:
             return ""
