@@ -42,5 +42,12 @@ def test_what_cannot_be_played_is_not_played() -> None:
     assert faults == ["S3 is played, and says that it cannot be"]
 
 
+def test_a_finding_that_is_open_is_a_fault_unless_nothing_is_to_be_worse() -> None:
+    known = {**KNOWN, "S2": Finding("Two.", open=True)}
+    played = {"a": a_test("S1", real=True)}
+    assert list(faults_of(known, played)) == ["S2 is not played: Two."]
+    assert not list(faults_of(known, played, no_worse=True))
+
+
 def test_an_attack_succeeds_when_its_test_fails_or_does_not_run() -> None:
     assert succeeding({"a": "passed", "b": "failed", "c": "not run"}) == ["b: failed", "c: not run"]

@@ -67,3 +67,10 @@ def test_what_to_do_is_said_by_whoever_knows_what_is_missing() -> None:
     said = explain(fencing_holds.NoTimeProof("so", "Do this.")).next_step
     assert said == "Do this. It goes on when the node reports a new boot."
     assert "Switch the node off now" in explain(fencing_holds.ProofContradicted("b1")).next_step
+
+
+@pytest.mark.attack("G7")
+def test_a_node_without_a_watchdog_is_held_and_told_what_heals_it() -> None:
+    told = str(explain(fencing_holds.NothingResets("n1", "there is no device")))
+    assert "n1 has no watchdog that would reset it: there is no device." in told
+    assert "let a remediation of another kind heal it" in told
