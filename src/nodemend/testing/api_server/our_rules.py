@@ -5,15 +5,18 @@ against a real server with the real policies hold each function to its rule.
 """
 
 from nodemend.api.group_versions import (
+    LEASE,
     MANUAL_REMEDIATION,
     MANUAL_REMEDIATION_TEMPLATE,
     METAL3_REMEDIATION,
     NODE,
     NODE_HEALTH_CHECK,
+    POD,
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
     SELF_REMEDIATION,
 )
+from nodemend.testing.api_server.account_policy import accounts_policy
 from nodemend.testing.api_server.admission import AdmissionRules
 from nodemend.testing.api_server.node_deletion_policy import deletable_nodes_policy
 from nodemend.testing.api_server.policies import (
@@ -44,4 +47,6 @@ def our_rules(*, node_deletion: bool = False) -> AdmissionRules:
         NODE_HEALTH_CHECK: (settings_policy,),
         REMEDIATION_ORDER: (order_rules, orders_policy),
         NODE: (deletable_nodes_policy if node_deletion else nodes_policy,),
+        POD: (accounts_policy,),
+        LEASE: (accounts_policy,),
     }
