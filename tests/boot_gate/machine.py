@@ -80,6 +80,11 @@ class Machine:
         shutil.copytree(HOST / "kubelet.service.d", units / "kubelet.service.d")
         (units / "kubelet.service").write_text(_KUBELET)
         (units / "boot.target").write_text(_TARGET)
+        # The unit's sandbox has a /proc of its own: the kernel line is bound into that.
+        drop_in = units / "nodemend-boot-gate.service.d"
+        drop_in.mkdir(exist_ok=True)
+        bound = f"[Service]\nBindReadOnlyPaths={self.folder}/cmdline:/proc/cmdline\n"
+        (drop_in / "kernel-line.conf").write_text(bound)
         for name in _STUBS:
             (units / f"{name}.target").write_text("[Unit]\nDefaultDependencies=no\n")
 
