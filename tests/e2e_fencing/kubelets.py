@@ -41,6 +41,8 @@ class Kubelets:
     served_at: float = field(default_factory=boottime)
     workloads: dict[str, str] = field(default_factory=dict)
     """By the name of the pod: where it is made when there is none."""
+    hung: set[str] = field(default_factory=set)
+    """IDs of boots whose kubelet says nothing any more."""
     _renewed: dict[str, float] = field(default_factory=dict)
     _registered: dict[str, str] = field(default_factory=dict)
 
@@ -65,7 +67,7 @@ class Kubelets:
     def _speaks(self, host: Host) -> Boot | None:
         boot = host.boot
         reaches = host.name not in self.networks.without_api
-        return boot if boot is not None and boot.kubelet and reaches else None
+        return boot if boot is not None and boot.kubelet and reaches and boot.id not in self.hung else None
 
     # Kubelet.
 

@@ -147,6 +147,9 @@ def agents_stopped(stage: Stage) -> str:
     classes = {host.agent.report()["watchdog"]["class"] for host in hosts.values()}
     if classes != {"unsupported"}:
         raise WrongError(f"stopped, they still say {classes}")
+    # A node that is well is not ended at anybody's request.
+    if (boot := hosts[asked].boot) is not None:
+        stage.cluster.kubelets.hung.add(boot.id)
     stage.cluster.remediate(asked)
     stage.nobody_ends(G + 3 * W + WATCHED)
     if stage.cluster.view.status(asked).get("evidence"):
