@@ -89,7 +89,7 @@ def set_up(plane: ControlPlane, folder: Path, seconds: float, owned: ExitStack) 
     passing = [authority.issue(certified_name(f"g{number}")) for number in range(PASSING_NODES)]
     others = Authority(folder, "others").issue(certified_name("f0"), file="foreign")
     strangers = [others, authority.issue(certified_name("f1"), file="over", days=-1)]
-    wait_until("its watchdog runs", lambda: "hardware" in str(agent.report()), within=120)
+    wait_until("its watchdog runs", lambda: "untested" in str(agent.report()), within=120)
     plan = Plan(
         port=int(agent.address.rpartition(":")[2]),
         server_name=certified_name(agent.name),
