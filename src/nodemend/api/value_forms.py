@@ -66,7 +66,9 @@ def parse_address(text: str) -> PeerAddress | None:
     host, port = found[1], int(found[2])
     try:
         if host.startswith("["):
-            return PeerAddress(str(IPv6Address(host[1:-1])), port)
+            # As it is written: Pythons do not agree on how to print an IPv4 address inside.
+            IPv6Address(host[1:-1])
+            return PeerAddress(host[1:-1].lower(), port)
         # A name whose last label is a number is an IPv4 address or nothing: resolvers read 0177.1 as one.
         return PeerAddress(str(IPv4Address(host)) if _NUMERIC_END.search(host) else host, port)
     except AddressValueError:
