@@ -10,6 +10,7 @@ from nodemend.kube.api_request import Precondition, Request, delete
 from nodemend.kube.asyncio_shell import run
 from nodemend.kube.leader_record import (
     Found,
+    Holder,
     LeaseAddress,
     LeaseNews,
     Missing,
@@ -59,9 +60,9 @@ def test_a_term_from_its_place_to_its_release(api_server: ControlPlane) -> None:
             placed = await found(here, place_record(ADDRESS, 15, NOON))
             assert (placed.holder, placed.seconds) == ("", 15)
             assert await ask(here, place_record(ADDRESS, 15, NOON)) == Outdated()
-            claimed = await found(here, claim_record(ADDRESS, placed, "a", 15, later(1)))
+            claimed = await found(here, claim_record(ADDRESS, placed, Holder("a", 15, 7), later(1)))
             assert (claimed.holder, claimed.transitions, claimed.uid) == ("a", 1, placed.uid)
-            renewed = await found(here, renew_record(ADDRESS, claimed, "a", 15, later(2)))
+            renewed = await found(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2)))
             assert renewed == await found(here, ask_record(ADDRESS))
             assert placed.revision < claimed.revision < renewed.revision
             released = await found(here, release_record(ADDRESS, renewed, later(3)))
@@ -74,10 +75,10 @@ def test_a_write_on_an_older_version_is_refused(api_server: ControlPlane) -> Non
     async def main() -> None:
         async with connected(api_server) as here:
             placed = await found(here, place_record(ADDRESS, 15, NOON))
-            await found(here, claim_record(ADDRESS, placed, "a", 15, later(1)))
+            await found(here, claim_record(ADDRESS, placed, Holder("a", 15, 7), later(1)))
             for stale in (
-                claim_record(ADDRESS, placed, "b", 15, later(2)),
-                renew_record(ADDRESS, placed, "b", 15, later(2)),
+                claim_record(ADDRESS, placed, Holder("b", 15, 7), later(2)),
+                renew_record(ADDRESS, placed, Holder("b", 15, 7), later(2)),
                 release_record(ADDRESS, placed, later(2)),
             ):
                 assert await ask(here, stale) == Outdated()
@@ -89,9 +90,9 @@ def test_a_write_to_a_deleted_lease_does_not_bring_it_back(api_server: ControlPl
     async def main() -> None:
         async with connected(api_server) as here:
             placed = await found(here, place_record(ADDRESS, 15, NOON))
-            claimed = await found(here, claim_record(ADDRESS, placed, "a", 15, later(1)))
+            claimed = await found(here, claim_record(ADDRESS, placed, Holder("a", 15, 7), later(1)))
             await remove(here, claimed)
-            assert await ask(here, renew_record(ADDRESS, claimed, "a", 15, later(2))) == Missing()
+            assert await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2))) == Missing()
             assert await ask(here, ask_record(ADDRESS)) == Missing()
 
     run(main())
@@ -101,12 +102,12 @@ def test_a_lease_made_again_has_another_uid_and_a_higher_revision(api_server: Co
     async def main() -> None:
         async with connected(api_server) as here:
             first = await found(here, place_record(ADDRESS, 15, NOON))
-            claimed = await found(here, claim_record(ADDRESS, first, "a", 15, later(1)))
+            claimed = await found(here, claim_record(ADDRESS, first, Holder("a", 15, 7), later(1)))
             await remove(here, claimed)
             second = await found(here, place_record(ADDRESS, 15, later(2)))
             assert second.uid != claimed.uid
-            assert await ask(here, renew_record(ADDRESS, claimed, "a", 15, later(3))) == Outdated()
-            again = await found(here, claim_record(ADDRESS, second, "a", 15, later(4)))
+            assert await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(3))) == Outdated()
+            again = await found(here, claim_record(ADDRESS, second, Holder("a", 15, 7), later(4)))
             assert again.revision > claimed.revision
             assert again.transitions == claimed.transitions == 1
 
@@ -117,8 +118,8 @@ def test_a_renewal_that_changes_nothing_gets_its_old_version_back(api_server: Co
     async def main() -> None:
         async with connected(api_server) as here:
             placed = await found(here, place_record(ADDRESS, 15, NOON))
-            claimed = await found(here, claim_record(ADDRESS, placed, "a", 15, later(1)))
-            same = await found(here, renew_record(ADDRESS, claimed, "a", 15, later(1)))
+            claimed = await found(here, claim_record(ADDRESS, placed, Holder("a", 15, 7), later(1)))
+            same = await found(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(1)))
             assert same == claimed
 
     run(main())

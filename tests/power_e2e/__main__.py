@@ -70,9 +70,8 @@ def _play_deaths(stage: Stage, cells: list[Cell], every: int) -> list[Played]:
 
 
 def _play_rivals(stage: Stage, cells: list[Cell]) -> list[Played]:
-    """One after the other: after a second change of leaders a power cycle starts over (decision 59)."""
     with rivals.rivalling(stage) as both:
-        return play_all(cells[:1], rivals.stories(both))
+        return play_all(cells, rivals.stories(both))
 
 
 def _report(played: list[Played], wanted: int, seconds: float) -> int:

@@ -1,4 +1,4 @@
-"""Rounds in which the remediator is killed at one of its writes, and started again: they end as any other."""
+"""Rounds in which the leader is killed at one of its writes, and started again: they end as any other."""
 
 import sys
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from controlplane.process import Process
 from controlplane.rounds import Rounds
 from installed.programs import flags_for
 from tests.power_e2e.healing import is_healed
@@ -53,22 +54,29 @@ class Plan:
 
 @contextmanager
 def dying(stage: Stage) -> Iterator[Plan]:
-    """A remediator that may die, and somebody who starts it again, as a kubelet would."""
-    plan = Plan(stage.plane.directory / "deaths")
-    flags = ["-m", "tests.power_e2e.dying_remediator", str(stage.plane.directory / "deaths")]
-    flags += flags_for(stage.plane, REMEDIATOR, "--power-cycle=on")
-    process = stage.plane.run("dying-remediator", flags, program=Path(sys.executable))
+    """Two replicas that may die, and somebody who starts them again, as a kubelet does."""
+    folder = stage.plane.directory / "deaths"
+    plan = Plan(folder)
+    replicas = [_replica(stage, folder, number) for number in (0, 1)]
 
     def keep() -> None:
-        if not process.running:
-            process.start()
+        for process in replicas:
+            if not process.running:
+                process.start()
 
     keeper = Rounds("keeper", keep)
     try:
         yield plan
     finally:
         keeper.close()
-        process.end()
+        for process in replicas:
+            process.end()
+
+
+def _replica(stage: Stage, folder: Path, number: int) -> Process:
+    flags = ["-m", "tests.power_e2e.dying_remediator", str(folder)]
+    flags += flags_for(stage.plane, REMEDIATOR, "--power-cycle=on", replica=number)
+    return stage.plane.run(f"dying-remediator-{number}", flags, program=Path(sys.executable))
 
 
 def dies(round_: Round, plan: Plan, number: int) -> None:

@@ -1,6 +1,7 @@
 """Mistakes that a restored etcd brings to light: each takes away one thing that keeps old evidence out."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ from nodemend.agent.memory import Memory
 from nodemend.controllers.manual_remediation import act as manual_act
 from nodemend.controllers.manual_remediation import gather as manual_gather
 from nodemend.controllers.power_cycle import act as power_act
+from nodemend.controllers.remediating import writes
 from nodemend.controllers.self_remediation import act as self_act
 from nodemend.decide import (
     manual_remediation,
@@ -19,6 +21,7 @@ from nodemend.decide import (
 )
 from nodemend.decide.remediation_steps import Stamp
 from nodemend.decide.time_proof import Over
+from nodemend.kube import leader_lease, leader_memory
 from nodemend.kube.leader_lease import LeaderLease
 from nodemend.kube.write_gate import WriteGate
 from tests.restore.run import play
@@ -112,6 +115,26 @@ def _a_fall_of_the_leaders_lease_is_ignored() -> None:
     _replace(LeaderLease, "_remember", forgetful)
 
 
+def _a_record_that_is_first_seen_is_believed() -> None:
+    """A process that starts after a restore remembers what a leader in the backup remembered."""
+    begin = leader_memory.begin_memory
+
+    def believing(record: Any, **told: Any) -> Any:
+        known = begin(record, **told)
+        return replace(known, remembers_from=record.remembers_from or known.remembers_from)
+
+    for module in (leader_memory, leader_lease):
+        _replace(module, "begin_memory", believing)
+
+
+def _leaders_answer_for_what_they_find_at_once() -> None:
+    """A leader that does not know yet of a restore stamps what the backup shows with its epoch."""
+    confirmed = vars(writes)["as_confirmed"]
+    _replace(
+        writes, "as_confirmed", lambda write: write if write.path.endswith("/status") else confirmed(write)
+    )
+
+
 MUTANTS: Final[dict[str, Mutant]] = {
     mutant.__name__.strip("_").replace("_", " "): mutant
     for mutant in (
@@ -125,6 +148,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
         _words_are_trusted,
         _terms_are_not_confirmed,
         _a_fall_of_the_leaders_lease_is_ignored,
+        _a_record_that_is_first_seen_is_believed,
+        _leaders_answer_for_what_they_find_at_once,
     )
 }
 

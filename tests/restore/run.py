@@ -93,7 +93,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     witness, counts = Witness(story), Counter[str]({kind: 1})
     restores = 0
     try:
-        _fall_sick_and_heal(story, witness, chance)
+        _fall_sick_and_heal(story, witness, chance, counts)
         for _ in range(chance.choice((1, 1, 2))):
             _restore(story, witness, chance, counts)
             restores += 1
@@ -104,7 +104,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     return Run(seed, broken, restores, witness.releases, counts, tuple(scheduler.trace.lines))
 
 
-def _fall_sick_and_heal(story: Story, witness: Witness, chance: Random) -> None:
+def _fall_sick_and_heal(story: Story, witness: Witness, chance: Random, counts: Counter[str]) -> None:
     """To the end of its remediation, or to somewhere in the midst of it."""
     world = story.world
     world.run(BEGINS)
@@ -123,6 +123,9 @@ def _fall_sick_and_heal(story: Story, witness: Witness, chance: Random) -> None:
             # It stays cut off until it is off, or has ended itself; its next boot is in reach again.
             story.join()
         witness.back_up()
+        if chance.random() < 0.1:
+            # One after the other, so that the one that starts anew has to learn from the other.
+            _crash([chance.choice(_remediators(story))], counts)
 
 
 def _restore(story: Story, witness: Witness, chance: Random, counts: Counter[str]) -> None:
@@ -149,12 +152,16 @@ def _restore(story: Story, witness: Witness, chance: Random, counts: Counter[str
     counts[way] += 1
     world.scheduler.note(f"etcd is restored ({way}) to {backup.phase}; {sick.boot_id} runs: {story.runs}")
     world.server.restore(backup.taken, bump=WAYS[way])
-    remediators = [one for one in world.replicas if one.name.startswith("remediator")]
+    remediators = _remediators(story)
     _crash(chance.choice(([], [], remediators[:1], remediators[1:], remediators)), counts)
     if story.kind in ("power", "deletion") and chance.random() < 0.5:
         # The operator of hosts comes back late: what etcd shows of the hosts is from the backup.
         _forbid(story.accounts[-1:], chance.uniform(30.0, 200.0), story)
         counts["operator away"] += 1
+
+
+def _remediators(story: Story) -> list[Replica]:
+    return [one for one in story.world.replicas if one.name.startswith("remediator")]
 
 
 def _away(story: Story, seconds: float, counts: Counter[str]) -> None:

@@ -135,6 +135,9 @@ KUBELET_LABELS: Final = (
 )
 """Labels that each kubelet writes on its Node by itself."""
 
+LEADER_MEMORY: Final = "nodemend.io/leader-memory"
+"""Annotation on the Lease of an election, by its holder: a revision, and the holder's name."""
+
 POLICY_PROBE: Final = "nodemend.io/policy-probe"
 """Label that is only ever tried, as a dry run that an admission policy must refuse."""
 

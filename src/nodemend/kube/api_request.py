@@ -36,8 +36,8 @@ class Request:
     query: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     content: Content = Content.JSON
-    releases: bool = False
-    """It lets workloads start elsewhere. Nothing of this is sent."""
+    confirmed: bool = False
+    """It is sent only after the leader's Lease was renewed once more (write_gate)."""
 
     @property
     def target(self) -> str:
@@ -180,9 +180,9 @@ def as_dry_run(request: Request) -> Request:
     return replace(request, query=(*request.query, ("dryRun", "All")))
 
 
-def as_release(request: Request) -> Request:
-    """The same write, marked as one that lets workloads start elsewhere."""
-    return replace(request, releases=True)
+def as_confirmed(request: Request) -> Request:
+    """The same write, sent only after the leader's Lease was renewed once more."""
+    return replace(request, confirmed=True)
 
 
 def collection_path(resource: Resource, namespace: str = "") -> str:

@@ -46,16 +46,14 @@ A restored etcd
 ---------------
 After etcd was restored from a backup the Lease shows an older version than one that was seen before. Whoever
 leads then loses its term, and a record that names a candidate is no longer free for it to take: another
-process may have led since. A candidate reads the Lease more often than once in D, and nobody claims a
-restored Lease before D is over, so a candidate sees it. Each term knows from which version on its process has
-watched the Lease without a gap and without such a fall (`remembers_from`). An epoch above that is of a term
-after which etcd was not restored. Every version and every epoch in a restored etcd is at most the one that
-the Lease shows first.
+process may have led since. Each term knows from which version on the Lease has not gone back
+(`remembers_from`; why, is in leader_memory).
 """
 
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from nodemend.kube.leader_memory import LeaseMemory, begin_memory
 from nodemend.kube.leader_record import Failed, Found, LeaseNews, Missing, Outdated, Record
 from nodemend.kube.leader_timing import LeaseTiming
 
@@ -153,9 +151,9 @@ class Term:
     safe_until: float
     """From here on somebody else may lead."""
     remembers_from: int
-    """The revision from which on this process has watched the Lease."""
+    """The revision from which on the Lease has not gone back, as far as this process knows."""
     remembers_since: float
-    """When that was."""
+    """When this process began to watch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +162,6 @@ class _Sighting:
 
     record: Record
     since: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    """What the Lease has shown, from the first version on that was seen since it was last lost sight of."""
-
-    first: Record
-    since: float
-    newest: Record
-    asked_at: float
 
 
 class LeaderLease:
@@ -186,7 +174,7 @@ class LeaderLease:
         self._timing = timing
         self._term: Term | None = None
         self._sighting: _Sighting | None = None
-        self._memory: _Memory | None = None
+        self._memory: LeaseMemory | None = None
         self._restored = ""
         """The version that the Lease had when it was last seen to have gone back."""
         self._pending: Command = Leave()
@@ -198,6 +186,11 @@ class LeaderLease:
     def term(self) -> Term | None:
         """The leadership now, if any. It is over at its `ends_at` whether or not a step comes."""
         return self._term
+
+    @property
+    def remembers_from(self) -> int:
+        """What each claim and renewal says of its writer; 0 before the Lease was seen."""
+        return self._memory.remembers_from if self._memory else 0
 
     def step(self, event: Event, now: float) -> Command:
         went_back = self._remember(event, now)
@@ -229,10 +222,12 @@ class LeaderLease:
         if not isinstance(event, Found):
             return False
         record, memory = event.record, self._memory
-        went_back = memory is not None and record.revision < memory.newest.revision
-        if memory is None or went_back or now - memory.asked_at >= self._timing.lease_duration:
-            memory = _Memory(record, now, record, self._asked_at)
-        self._memory = replace(memory, newest=record, asked_at=self._asked_at)
+        went_back = memory is not None and memory.goes_back_to(record)
+        if memory is None:
+            self._memory = begin_memory(record, asked_at=self._asked_at, now=now)
+        else:
+            gap = self._timing.lease_duration
+            self._memory = memory.after(record, asked_at=self._asked_at, now=now, gap=gap)
         if went_back:
             self._restored = record.version
         return went_back
@@ -339,7 +334,7 @@ class LeaderLease:
             sent_at=sent_at,
             ends_at=sent_at + self._timing.renew_deadline,
             safe_until=sent_at + self._timing.untaken_for,
-            remembers_from=self._memory.first.revision if self._memory else record.revision,
+            remembers_from=self.remembers_from or record.revision,
             remembers_since=self._memory.since if self._memory else sent_at,
         )
 

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, assert_never
 from nodemend.kube import leader_lease as lease
 from nodemend.kube.api_request import Request
 from nodemend.kube.leader_record import (
+    Holder,
     LeaseAddress,
     ask_record,
     claim_record,
@@ -233,15 +234,16 @@ class _Campaign:
         self, command: lease.Look | lease.Place | lease.Claim | lease.Renew | lease.Release
     ) -> Request:
         wall, seconds = self._runtime.wall(), self._timing.lease_duration
+        holder = Holder(self._identity, seconds, self._machine.remembers_from)
         match command:
             case lease.Look():
                 return ask_record(self._address)
             case lease.Place():
                 return place_record(self._address, seconds, wall)
             case lease.Claim(record):
-                return claim_record(self._address, record, self._identity, seconds, wall)
+                return claim_record(self._address, record, holder, wall)
             case lease.Renew(record):
-                return renew_record(self._address, record, self._identity, seconds, wall)
+                return renew_record(self._address, record, holder, wall)
             case lease.Release(record):
                 return release_record(self._address, record, wall)
             case _:

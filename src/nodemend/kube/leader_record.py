@@ -1,10 +1,12 @@
 """The Lease of an election on the wire: what we ask for, and what came of it."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 
 from nodemend.api.group_versions import LEASE
+from nodemend.api.keys import LEADER_MEMORY
 from nodemend.api.lease import Lease
 from nodemend.api.timestamps import print_micro_time
 from nodemend.kube.api_outcome import Ok, Reason, Refused, Undecodable, Unknown, judge_write
@@ -13,6 +15,7 @@ from nodemend.kube.api_request import Precondition, Request, create, get, merge_
 
 FIELD_MANAGER: Final = "nodemend-elector"
 _MOST_TRANSITIONS: Final = 2**31 - 1
+_REVISION: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +37,29 @@ class Record:
     seconds: int
     """How long the record asks to be left alone; 0 when it does not say."""
     transitions: int
+    renewed: str = ""
+    """`renewTime` as it is written. It is compared, never reckoned with."""
+    remembers_from: int = 0
+    """What the holder says of itself (leader_memory); 0 when it does not say."""
 
     @property
     def revision(self) -> int:
         """The version as the number it is: it grows with every write of any Lease, also across deletions."""
         return int(self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who claims or renews, for how long it asks to be left alone, and from where on it remembers."""
+
+    identity: str
+    seconds: int
+    remembers_from: int
+
+    @property
+    def memory(self) -> str:
+        """With its name: another program that takes the Lease leaves the annotation as it is."""
+        return f"{self.remembers_from} {self.identity}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,31 +123,27 @@ def place_record(address: LeaseAddress, seconds: int, wall: datetime) -> Request
     return create(LEASE, body, address.namespace, manager=FIELD_MANAGER)
 
 
-def claim_record(
-    address: LeaseAddress, record: Record, identity: str, seconds: int, wall: datetime
-) -> Request:
+def claim_record(address: LeaseAddress, record: Record, holder: Holder, wall: datetime) -> Request:
     """Take the Lease in exactly this version."""
     moment = print_micro_time(wall)
     spec: dict[str, object] = {
-        "holderIdentity": identity,
-        "leaseDurationSeconds": seconds,
+        "holderIdentity": holder.identity,
+        "leaseDurationSeconds": holder.seconds,
         "acquireTime": moment,
         "renewTime": moment,
         # For people. It starts again at 0 before it would overflow; the epoch does not come from it.
         "leaseTransitions": (record.transitions + 1) % _MOST_TRANSITIONS,
     }
-    return _patch(address, record, spec)
+    return _patch(address, record, spec, holder.memory)
 
 
-def renew_record(
-    address: LeaseAddress, record: Record, identity: str, seconds: int, wall: datetime
-) -> Request:
+def renew_record(address: LeaseAddress, record: Record, holder: Holder, wall: datetime) -> Request:
     spec: dict[str, object] = {
-        "holderIdentity": identity,
-        "leaseDurationSeconds": seconds,
+        "holderIdentity": holder.identity,
+        "leaseDurationSeconds": holder.seconds,
         "renewTime": print_micro_time(wall),
     }
-    return _patch(address, record, spec)
+    return _patch(address, record, spec, holder.memory)
 
 
 def release_record(address: LeaseAddress, record: Record, wall: datetime) -> Request:
@@ -139,15 +156,25 @@ def release_record(address: LeaseAddress, record: Record, wall: datetime) -> Req
     return _patch(address, record, spec)
 
 
-def _patch(address: LeaseAddress, record: Record, spec: dict[str, object]) -> Request:
+def _patch(
+    address: LeaseAddress, record: Record, spec: dict[str, object], memory: str | None = None
+) -> Request:
     return merge_patch(
         LEASE,
         address.name,
         address.namespace,
-        change={"spec": spec},
+        change={"metadata": {"annotations": {LEADER_MEMORY: memory}}, "spec": spec},
         only_if=Precondition(record.uid, record.version),
         manager=FIELD_MANAGER,
     )
+
+
+def _memory_of(lease: Lease) -> int:
+    """What the holder wrote of itself. What a process wrote that holds the Lease no longer says nothing."""
+    number, _, writer = lease.metadata.annotations.get(LEADER_MEMORY, "").partition(" ")
+    if not writer or writer != lease.spec.holder_identity:
+        return 0
+    return int(number) if _REVISION.fullmatch(number) else 0
 
 
 def _asked_patience(reply: Reply) -> float:
@@ -166,5 +193,7 @@ def _read(lease: Lease) -> LeaseNews:
             holder=spec.holder_identity or "",
             seconds=spec.lease_duration_seconds or 0,
             transitions=spec.lease_transitions or 0,
+            renewed=spec.renew_time or "",
+            remembers_from=_memory_of(lease),
         )
     )

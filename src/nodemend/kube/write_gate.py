@@ -19,9 +19,10 @@ class WriteGate:
     clock is read in the same step that hands the request over, so a process that slept through the end of its
     term begins nothing when it wakes. What was under way by then meets its preconditions and the epoch rule.
 
-    A write that releases workloads is begun only after the Lease was renewed once more. That renewal names
-    the version that we last wrote. If etcd was restored before what this write was decided on was read, there
-    is no such version, and nothing is released on what a backup showed.
+    A write that releases workloads, or by which a leader answers for what others recorded, is begun only
+    after the Lease was renewed once more. That renewal names the version that we last wrote. If etcd was
+    restored before what this write was decided on was read, there is no such version, and nothing is released
+    or answered for on what a backup showed.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class WriteGate:
         self._needing = needing
 
     async def send(self, request: Request, deadline: float) -> Reply:
-        if request.releases and not await self._confirm(deadline):
+        if request.confirmed and not await self._confirm(deadline):
             return NOT_CONFIRMED
         limit = self._limit(request, deadline)
         return NOT_LEADING if limit is None else await self._transport.send(request, limit)

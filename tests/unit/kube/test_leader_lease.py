@@ -399,6 +399,54 @@ def test_a_term_knows_from_where_on_its_process_has_watched(
     assert machine.term.remembers_from == remembers_from
 
 
+def remembered_after(*looks: Record) -> int:
+    """From where on it remembers once it leads, after it has seen these versions two seconds apart."""
+    machine = candidate()
+    at = 0.0
+    command: Command = Leave()
+    for record in looks:
+        at += 2.0
+        machine.step(Waited(), at)
+        command = machine.step(Found(record), at)
+    while not isinstance(command, Claim):
+        at += 5.0
+        machine.step(Waited(), at)
+        command = machine.step(Found(looks[-1]), at)
+    machine.step(Found(version(90)), at + 0.1)
+    assert machine.term is not None
+    return machine.term.remembers_from
+
+
+def renewed(number: int, *, at: str, remembers: int = 0) -> Record:
+    return replace(OTHERS, version=str(number), renewed=at, remembers_from=remembers)
+
+
+@pytest.mark.attack("K1")
+@pytest.mark.parametrize(
+    ("looks", "remembers_from"),
+    [
+        ([renewed(40, at="1", remembers=7)], 40),
+        ([renewed(40, at="1", remembers=7), renewed(41, at="1", remembers=7)], 40),
+        ([renewed(40, at="1", remembers=7), renewed(41, at="2", remembers=7)], 7),
+        ([renewed(40, at="1", remembers=7), renewed(41, at="2")], 40),
+        ([renewed(40, at="1"), renewed(41, at="2", remembers=99)], 40),
+        ([renewed(40, at="1", remembers=7), renewed(41, at="2", remembers=7), renewed(39, at="0")], 39),
+    ],
+    ids=[
+        "a record that is first seen proves nothing",
+        "nor does one that somebody else has touched",
+        "who sees a renewal knows as much as the leader",
+        "who does not say knows nothing",
+        "less is not more",
+        "a restore ends all memories",
+    ],
+)
+def test_who_sees_the_leader_renew_remembers_what_the_leader_does(
+    looks: list[Record], remembers_from: int
+) -> None:
+    assert remembered_after(*looks) == remembers_from
+
+
 # Leaving
 
 

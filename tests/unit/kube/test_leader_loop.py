@@ -1,5 +1,6 @@
 """The election loop in virtual time, over one simulated Lease."""
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -38,14 +39,17 @@ class OneLease:
         if request.method is Method.GET:
             return Answer(200, msgspec.json.encode(self.lease))
         patch = msgspec.json.decode(request.body)
-        if any(self.lease["metadata"][key] != wanted for key, wanted in patch["metadata"].items()):
+        known, wanted = self.lease["metadata"], patch["metadata"]
+        if any(known[key] != wanted[key] for key in ("uid", "resourceVersion")):
             return Answer(409, b"")
-        return self._store({"metadata": {}, "spec": self.lease["spec"] | patch["spec"]}, 200)
+        return self._store({"metadata": wanted, "spec": self.lease["spec"] | patch["spec"]}, 200)
 
     def _store(self, lease: dict[str, Any], status: int) -> Answer:
         version = str(next(self.revisions))
         uid = self.lease["metadata"]["uid"] if self.lease else f"uid-{version}"
-        lease["metadata"] = {"uid": uid, "resourceVersion": version}
+        told = lease["metadata"].get("annotations", {})
+        annotations = {key: value for key, value in told.items() if value is not None}
+        lease["metadata"] = {"uid": uid, "resourceVersion": version, "annotations": annotations}
         self.lease = lease
         return Answer(status, msgspec.json.encode(lease))
 
@@ -389,6 +393,33 @@ def test_a_campaign_cancelled_while_its_work_winds_down_still_waits_for_it(world
     assert ended == ["work"]
     assert first.task.done
     assert first.task.error is None
+
+
+@pytest.mark.attack("K1")
+@pytest.mark.parametrize("restored", [False, True])
+def test_what_a_leader_remembers_outlives_it_where_others_watch_it_and_no_restore(
+    world: World, *, restored: bool
+) -> None:
+    first = world.leader("first")
+    backup = copy.deepcopy(world.server.lease)
+    second = world.replica("second")
+    second.start(second.toil)
+    world.run(20.0)
+    first.process.crash()
+    if restored:
+        world.server.lease = backup
+    world.run(40.0)
+    assert second.leads()
+    third = world.replica("third")
+    third.start(third.toil)
+    world.run(20.0)
+    second.process.crash()
+    world.run(40.0)
+    assert third.leads()
+
+    epochs = first.terms[0].epoch, second.terms[0].epoch, third.terms[0].epoch
+    remembered = [epoch > third.terms[0].remembers_from for epoch in epochs]
+    assert remembered == [not restored, True, True]
 
 
 def test_every_start_is_another_candidate(world: World) -> None:

@@ -1,15 +1,18 @@
 """What a reply about the Lease says, and what our writes put into it."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
+from nodemend.api.keys import LEADER_MEMORY
 from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
 from nodemend.kube.api_request import Content, Method, Request
 from nodemend.kube.leader_record import (
     Failed,
     Found,
+    Holder,
     LeaseAddress,
     Missing,
     Outdated,
@@ -101,18 +104,48 @@ def test_a_placed_lease_is_held_by_nobody_for_the_full_time() -> None:
 @pytest.mark.parametrize(
     "request_",
     [
-        claim_record(ADDRESS, HELD, "new", 15, NOON),
-        renew_record(ADDRESS, HELD, "new", 15, NOON),
+        claim_record(ADDRESS, HELD, Holder("new", 15, 7), NOON),
+        renew_record(ADDRESS, HELD, Holder("new", 15, 7), NOON),
         release_record(ADDRESS, HELD, NOON),
     ],
 )
 def test_every_write_names_the_version_it_replaces(request_: Request) -> None:
     assert request_.content is Content.MERGE_PATCH
-    assert body(request_).metadata == {"uid": "u1", "resourceVersion": "41"}
+    metadata = body(request_).metadata
+    assert (metadata["uid"], metadata["resourceVersion"]) == ("u1", "41")
+
+
+@pytest.mark.parametrize("write", [claim_record, renew_record])
+def test_a_holder_says_from_where_on_it_remembers(write: Callable[..., Request]) -> None:
+    annotations = body(write(ADDRESS, HELD, Holder("new", 15, 7), NOON)).metadata["annotations"]
+
+    assert annotations == {LEADER_MEMORY: "7 new"}
+    written = {"metadata": {"uid": "u1", "resourceVersion": "41", "annotations": annotations}}
+    found = understand(Answer(200, msgspec.json.encode({**written, "spec": {"holderIdentity": "new"}})))
+    assert isinstance(found, Found)
+    assert found.record.remembers_from == 7
+
+
+def test_who_releases_says_no_more() -> None:
+    assert body(release_record(ADDRESS, HELD, NOON)).metadata["annotations"] == {LEADER_MEMORY: None}
+
+
+@pytest.mark.parametrize(
+    "memory",
+    ["", "7", "7 ", "7 another", "-7 old", "x old", "\u0667 old", "7" * 20 + " old", "7 old old"],
+)
+def test_a_memory_that_is_not_the_holders_or_not_a_revision_says_nothing(memory: str) -> None:
+    metadata = {"uid": "u1", "resourceVersion": "41", "annotations": {LEADER_MEMORY: memory}}
+    found = understand(
+        Answer(200, msgspec.json.encode({"metadata": metadata, "spec": {"holderIdentity": "old"}}))
+    )
+
+    assert isinstance(found, Found)
+    assert found.record.remembers_from == 0
 
 
 def test_a_claim_raises_the_transitions() -> None:
-    spec = body(claim_record(ADDRESS, HELD, "new", 15, NOON)).spec
+    spec = body(claim_record(ADDRESS, HELD, Holder("new", 15, 7), NOON)).spec
 
     assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("new", 7)
 
@@ -120,7 +153,7 @@ def test_a_claim_raises_the_transitions() -> None:
 def test_transitions_start_again_before_they_overflow() -> None:
     full = Record(uid="u1", version="41", holder="", seconds=1, transitions=2**31 - 1)
 
-    assert body(claim_record(ADDRESS, full, "new", 15, NOON)).spec["leaseTransitions"] == 1
+    assert body(claim_record(ADDRESS, full, Holder("new", 15, 7), NOON)).spec["leaseTransitions"] == 1
 
 
 def test_a_release_leaves_the_lease_free_after_a_second() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from nodemend.api.group_versions import NODE
 from nodemend.kube.api_reply import Answer, Reply
-from nodemend.kube.api_request import EVERYTHING, Precondition, Request, as_release, delete, get, watch
+from nodemend.kube.api_request import EVERYTHING, Precondition, Request, as_confirmed, delete, get, watch
 from nodemend.kube.leader_lease import Term
 from nodemend.kube.leader_loop import Leadership
 from nodemend.kube.leader_record import Record
@@ -155,7 +155,7 @@ def test_streams_are_gated_by_the_same_rule() -> None:
     assert world.wire.sent == [(stream, 205.0)]
 
 
-RELEASE = as_release(WRITE)
+RELEASE = as_confirmed(WRITE)
 
 
 @pytest.mark.attack("K1")

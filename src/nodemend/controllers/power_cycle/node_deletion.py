@@ -10,7 +10,7 @@ from nodemend.decide.facts import Taint
 from nodemend.decide.node_backup import keep
 from nodemend.decide.power_cycle_steps import Restore
 from nodemend.decide.release_gate import ReleaseTicket
-from nodemend.kube.api_request import Precondition, Request, as_release, delete, merge_patch
+from nodemend.kube.api_request import Precondition, Request, as_confirmed, delete, merge_patch
 
 
 def belongings_of(node: Node) -> NodeBackup:
@@ -23,7 +23,7 @@ def belongings_of(node: Node) -> NodeBackup:
 def delete_node(ticket: ReleaseTicket) -> Request:
     """The very version that the ticket was made on."""
     only_if = Precondition(ticket.node_uid, ticket.node_version)
-    return as_release(delete(NODE, ticket.node, only_if=only_if))
+    return as_confirmed(delete(NODE, ticket.node, only_if=only_if))
 
 
 def restore_node(node: Node | None, step: Restore) -> Request:

@@ -15,7 +15,7 @@ from nodemend.controllers.remediating.locks import lock_name
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.facts import Taint
 from nodemend.decide.remediation_life import OUR_TAINT
-from nodemend.kube.api_request import Precondition, Request, as_release, create, delete, merge_patch
+from nodemend.kube.api_request import Precondition, Request, as_confirmed, create, delete, merge_patch
 
 FIELD_MANAGER: Final = "nodemend-remediator"
 
@@ -25,16 +25,24 @@ NodeStep = steps.Release | steps.Untaint | steps.VoidOnNode | steps.ClearVoidMar
 
 
 def write_status(resource: Resource, metadata: ObjectMeta, old: Wire, new: Wire) -> Request:
-    """The whole status, under the version that was read: every phase change is a compare-and-swap."""
-    return merge_patch(
+    """The whole status, under the version that was read: every phase change is a compare-and-swap.
+
+    By its epoch a leader answers for all that it found there, and later leaders believe it. So it first makes
+    sure that it still leads: what it found may be out of a backup of etcd.
+    """
+    before, wanted = msgspec.to_builtins(old), msgspec.to_builtins(new)
+    # As a merge patch: fields that went back to their default are named as null.
+    difference = {**dict.fromkeys(before.keys() - wanted.keys()), **wanted}
+    write = merge_patch(
         resource,
         metadata.name,
         metadata.namespace,
-        change={"status": _difference(old, new)},
+        change={"status": difference},
         only_if=Precondition(metadata.uid, metadata.resource_version),
         manager=FIELD_MANAGER,
         subresource="status",
     )
+    return as_confirmed(write) if before.get("epoch") != wanted.get("epoch") else write
 
 
 def write_finalizer(resource: Resource, metadata: ObjectMeta, step: MetaStep) -> Request:
@@ -97,7 +105,7 @@ def write_node(node: Node | None, step: NodeStep) -> Request:
         case _:
             assert_never(step)
     write = merge_patch(NODE, node.metadata.name, change=change, only_if=only_if, manager=FIELD_MANAGER)
-    return as_release(write) if isinstance(step, steps.Release) else write
+    return as_confirmed(write) if isinstance(step, steps.Release) else write
 
 
 def _taints(wanted: tuple[NodeTaint, ...]) -> Mapping[str, Any]:
@@ -107,9 +115,3 @@ def _taints(wanted: tuple[NodeTaint, ...]) -> Mapping[str, Any]:
 
 def _is_ours(taint: NodeTaint) -> bool:
     return Taint(taint.key, taint.effect, taint.value) == OUR_TAINT
-
-
-def _difference(old: Wire, new: Wire) -> dict[str, Any]:
-    """As a merge patch: fields that went back to their default are named as null."""
-    before, wanted = msgspec.to_builtins(old), msgspec.to_builtins(new)
-    return {**dict.fromkeys(before.keys() - wanted.keys()), **wanted}
