@@ -42,7 +42,7 @@ def main() -> int:
         _show_what_happened(stage, cells[0])
         if not options.only:
             played += _play_deaths(stage, cells, options.every)
-            played += _play_rivals(stage, cells)
+            played += _play_rivals(stage, cells, options.every)
     return _report(played, len(rounds), time.monotonic() - began)
 
 
@@ -69,9 +69,9 @@ def _play_deaths(stage: Stage, cells: list[Cell], every: int) -> list[Played]:
         return [*counting, *play_all(cells, stories)]
 
 
-def _play_rivals(stage: Stage, cells: list[Cell]) -> list[Played]:
+def _play_rivals(stage: Stage, cells: list[Cell], every: int) -> list[Played]:
     with rivals.rivalling(stage) as both:
-        return play_all(cells, rivals.stories(both))
+        return play_all(cells, rivals.stories(both, min(every, 2)))
 
 
 def _report(played: list[Played], wanted: int, seconds: float) -> int:
