@@ -1,6 +1,6 @@
 """Lists too long for one answer, page by page. All pages of a list are of one moment, or it starts again."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -12,6 +12,7 @@ from nodemend.kube.api_outcome import Ok, ReadFailure, ReadOutcome, Reason, Refu
 from nodemend.kube.api_request import EVERYTHING, Selection, list_page
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 PAGE_SIZE = 500
 MOST_PAGES = 4_000
@@ -91,3 +92,25 @@ async def list_all(
             case _:
                 return step
     return Ok(Page(items, version))
+
+
+async def take_all(
+    client: ApiClient,
+    resource: Resource,
+    kind: type[T],
+    take: Callable[[T], V | None],
+    *,
+    of: Selection = EVERYTHING,
+    deadline: float,
+) -> ReadOutcome[list[V]]:
+    """What is taken of each, where that is not None: of the rest nobody ever holds more than a page."""
+    taken: list[V] = []
+    async for step in pages(client, resource, kind, of=of, deadline=deadline):
+        match step:
+            case Page(items):
+                taken += [found for one in items if (found := take(one)) is not None]
+            case Restarted():
+                taken.clear()
+            case _:
+                return step
+    return Ok(taken)

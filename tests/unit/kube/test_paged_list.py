@@ -10,7 +10,7 @@ from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Ok, ReadOutcome, Reason, Refused, ServerFault
 from nodemend.kube.api_reply import Answer, Reply
 from nodemend.kube.node_record import NodeWire
-from nodemend.kube.paged_list import Page, list_all
+from nodemend.kube.paged_list import Page, list_all, take_all
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 from tests.unit.kube.scripted_transport import ScriptedTransport
@@ -76,3 +76,32 @@ def test_a_failure_ends_the_list_with_nothing() -> None:
     outcome, _ = _list(_page(["a"], "t1"), Answer(500, b'{"message":"sick"}'))
 
     assert outcome == ServerFault(500, "sick")
+
+
+def _take(*replies: Reply) -> ReadOutcome[list[str]]:
+    """The names of the Nodes that are not "a"."""
+    scheduler = Scheduler(1)
+    process = SimulatedProcess(scheduler, "client", HostClock())
+    left = list(replies)
+    transport = ScriptedTransport(process, lambda _: left.pop(0))
+    outcomes: list[ReadOutcome[list[str]]] = []
+
+    def but_a(node: NodeWire) -> str | None:
+        return node.metadata.name if node.metadata.name != "a" else None
+
+    async def taking() -> None:
+        client = ApiClient(transport, process)
+        outcomes.append(await take_all(client, NODE, NodeWire, but_a, deadline=9.0))
+
+    process.spawn(taking(), "take")
+    scheduler.run(1.0)
+    return outcomes[0]
+
+
+def test_what_is_wanted_is_taken_of_all_pages_of_one_moment() -> None:
+    assert _take(_page(["a", "b"], "t1"), _page(["c"])) == Ok(["b", "c"])
+    assert _take(_page(["x"], "t1"), _EXPIRED, _page(["a", "b"], "t2"), _page(["c"])) == Ok(["b", "c"])
+
+
+def test_of_half_a_list_nothing_is_taken() -> None:
+    assert isinstance(_take(_page(["b"], "t1"), Answer(500, b"")), ServerFault)

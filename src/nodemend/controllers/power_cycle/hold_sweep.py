@@ -5,17 +5,17 @@ remediation by force. A host must not stay off for it, unseen.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Final, Protocol
 
 from nodemend.api import keys
 from nodemend.api.bare_metal_host import BareMetalHost
 from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, POD
-from nodemend.api.node import Node
+from nodemend.api.node import NodeSpec
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Wire
-from nodemend.api.workloads import Pod
-from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader, node_facts
+from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
 from nodemend.controllers.power_cycle.host_reading import our_hold
 from nodemend.controllers.remediating.writes import FIELD_MANAGER
 from nodemend.decide.host_identity import ByName, ByUid, read_provider_id
@@ -23,7 +23,7 @@ from nodemend.decide.remediation_life import OUR_TAINT
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Acknowledged, Ok
 from nodemend.kube.api_request import Precondition, merge_patch
-from nodemend.kube.paged_list import list_all
+from nodemend.kube.paged_list import list_all, take_all
 from nodemend.telemetry.host_book import HeldFor, HostName
 
 LOOK_EVERY: Final = 60.0
@@ -31,12 +31,44 @@ LINGERS: Final = 600.0
 """Seconds after the last remediation for which one of its writes might still land."""
 AT_LEAST_EVERY: Final = 1800.0
 """All hosts are read, and there may be thousands: where nothing was switched, seldom."""
+READ_ALL_WITHIN: Final = 30.0
+"""Seconds for one list: 100,000 Nodes take ten and more. What is decided on it is not older."""
 
 
 class _Living(Wire):
     """That it is there is all that matters: one of a newer version lives, too, whatever it says."""
 
     metadata: ObjectMeta = ObjectMeta()
+
+
+class _Name(Wire):
+    name: str = ""
+
+
+class _PlacedNode(Wire):
+    metadata: _Name = _Name()
+    spec: NodeSpec = NodeSpec()
+
+
+class _Place(Wire):
+    node_name: str = ""
+
+
+class _PlacedPod(Wire):
+    spec: _Place = _Place()
+
+
+@dataclass(frozen=True, slots=True)
+class _NodeSeen:
+    """A Node beside one host."""
+
+    name: str
+    out_of_service: bool
+    """By our taint."""
+    may_be: bool
+    """Its provider ID does not name another host."""
+    is_named: bool
+    """It names this one."""
 
 
 class SweepRecorder(Protocol):
@@ -97,13 +129,13 @@ class HoldSweep:
         return any(not one.remediation for one in seen)
 
     async def _hosts(self) -> tuple[BareMetalHost, ...] | None:
-        client, deadline = self._reader.client, self._reader.deadline
+        client, deadline = self._reader.client, self._deadline
         listed = await list_all(client, BARE_METAL_HOST, BareMetalHost, deadline=deadline)
         return tuple(listed.value.items) if isinstance(listed, Ok) else None
 
     async def _living(self) -> dict[str, str] | None:
         """The names of all remediations, by UID."""
-        client, deadline = self._reader.client, self._reader.deadline
+        client, deadline = self._reader.client, self._deadline
         listed = await list_all(client, METAL3_REMEDIATION, _Living, deadline=deadline)
         if not isinstance(listed, Ok):
             return None
@@ -134,24 +166,34 @@ class HoldSweep:
         A node that is out of service by our taint may be losing its pods by force at this moment, and so may
         one whose Node was deleted.
         """
-        client, deadline = self._reader.client, self._reader.deadline
-        listed = await list_all(client, NODE, Node, deadline=deadline)
+        listed = await take_all(
+            self._reader.client, NODE, _PlacedNode, lambda node: _seen_of(node, host), deadline=self._deadline
+        )
         if not isinstance(listed, Ok):
             return "the Nodes cannot be read"
-        for node in listed.value.items:
-            if OUR_TAINT in node_facts(node).taints and _may_be(node, host):
-                return f"Node {node.metadata.name} still has our out-of-service taint"
-        if any(_names(node, host) for node in listed.value.items):
+        for node in listed.value:
+            if node.may_be and node.out_of_service:
+                return f"Node {node.name} still has our out-of-service taint"
+        if any(node.is_named for node in listed.value):
             return ""
-        return await self._why_without_node({node.metadata.name for node in listed.value.items})
+        return await self._why_without_node({node.name for node in listed.value})
 
     async def _why_without_node(self, nodes: set[str]) -> str:
         """No Node names this host: perhaps it is that of one that was deleted."""
-        pods = await list_all(self._reader.client, POD, Pod, deadline=self._reader.deadline)
-        if not isinstance(pods, Ok):
+
+        def stray(pod: _PlacedPod) -> str | None:
+            """The Node that it is on, if that is gone."""
+            name = pod.spec.node_name
+            return name if name and name not in nodes else None
+
+        left = await take_all(self._reader.client, POD, _PlacedPod, stray, deadline=self._deadline)
+        if not isinstance(left, Ok):
             return "the Pods cannot be read"
-        left = {pod.spec.node_name for pod in pods.value.items} - nodes - {""}
-        return f"there are pods on {min(left)}, whose Node is gone" if left else ""
+        return f"there are pods on {min(left.value)}, whose Node is gone" if left.value else ""
+
+    @property
+    def _deadline(self) -> float:
+        return self._reader.runtime.monotonic() + READ_ALL_WITHIN
 
 
 def _uids(host: BareMetalHost) -> set[str]:
@@ -164,16 +206,15 @@ def _held_for(host: BareMetalHost, remediation: str) -> HeldFor:
     return HeldFor(HostName(host.metadata.namespace, host.metadata.name), remediation)
 
 
-def _may_be(node: Node, host: BareMetalHost) -> bool:
-    """Unless its provider ID names another host."""
-    return read_provider_id(node.spec.provider_id) is None or _names(node, host)
-
-
-def _names(node: Node, host: BareMetalHost) -> bool:
+def _seen_of(node: _PlacedNode, host: BareMetalHost) -> _NodeSeen:
+    taints = {(taint.key, taint.effect, taint.value) for taint in node.spec.taints}
+    ours = (OUR_TAINT.key, OUR_TAINT.effect, OUR_TAINT.value) in taints
+    metadata = host.metadata
     match read_provider_id(node.spec.provider_id):
         case ByName(namespace, name):
-            return (namespace, name) == (host.metadata.namespace, host.metadata.name)
+            named = (namespace, name) == (metadata.namespace, metadata.name)
+            return _NodeSeen(node.metadata.name, ours, named, named)
         case ByUid(uid):
-            return uid == host.metadata.uid
+            return _NodeSeen(node.metadata.name, ours, uid == metadata.uid, uid == metadata.uid)
         case None:
-            return False
+            return _NodeSeen(node.metadata.name, ours, may_be=True, is_named=False)

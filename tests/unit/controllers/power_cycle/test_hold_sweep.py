@@ -5,14 +5,21 @@ from collections.abc import Iterator
 import pytest
 
 from nodemend.api import keys
-from nodemend.api.group_versions import METAL3_REMEDIATION, NODE, POD
+from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
+from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, NODE, POD
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_request import Method
+from nodemend.testing.api_server.admission import ADMIN
+from nodemend.testing.api_server.server import SimulatedApiServer
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.testing.cluster.world import Account
 from nodemend.testing.metal3.rack import NAMESPACE
-from nodemend.testing.network import GOOD_LINK, Link
+from nodemend.testing.network import GOOD_LINK, Link, LinkQuality
 from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
 from nodemend.testing.transport import SimulatedTransport
 from tests.unit.controllers.power_cycle.power_telling import Told
 from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
@@ -156,3 +163,25 @@ def test_it_stays_while_pods_are_left_of_a_node_that_is_gone(world: PowerWorld) 
     world.run(90.0)
     assert not [pod for pod in world.api.list(POD) if pod["spec"]["nodeName"] == SICK]
     assert LEFT not in world.annotations
+
+
+def test_lists_that_take_longer_than_other_reads_are_waited_for() -> None:
+    """All Nodes of a large cluster take ten seconds and more."""
+    scheduler = Scheduler("slow lists")
+    kinds = [definition_of(custom) for custom in CUSTOM_RESOURCES]
+    server = SimulatedApiServer(scheduler.wall, definitions=[*kinds, a_definition(BARE_METAL_HOST)])
+    account = Account(server, ADMIN)
+    api, process = Direct(account), SimulatedProcess(scheduler, "remediator", HostClock())
+    client = ApiClient(SimulatedTransport(Link(process, account, LinkQuality(delay=(4.0, 4.0)))), process)
+    api.create(
+        BARE_METAL_HOST, {"metadata": {"name": "h1", "annotations": {LEFT: keys.HARD_HOLD}}}, "default"
+    )
+    api.create(NODE, {"metadata": {"name": "n1"}, "spec": {"providerID": "metal3://default/h1/m1"}})
+    sweep = HoldSweep(Reader(client, process), client, Told(scheduler).recorder, lambda: True)
+
+    process.spawn(sweep.run(), "sweep")
+    scheduler.run(scheduler.now + 60.0)
+
+    host = api.get(BARE_METAL_HOST, "h1", "default")
+    assert host is not None
+    assert LEFT not in host["metadata"].get("annotations", {})
