@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 from nodemend.api.group_versions import (
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
-    NODE,
     SELF_REMEDIATION,
     Resource,
 )
@@ -25,7 +24,6 @@ from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
 from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.controllers.remediating.cluster_view import ClusterView
 from nodemend.controllers.remediating.locks import LockSweep
-from nodemend.controllers.remediating.node_claims import NodeClaims
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.controllers.remediating.switch_guard import SwitchGuard
 from nodemend.controllers.self_remediation.controller import SelfController, SelfRecorder, SelfWay
@@ -129,7 +127,6 @@ class Remediator:
         """One came, changed or went since the hold sweep last asked: a short one is not missed by it."""
         self.view = ClusterView(runtime, transport, timings)
         self.kinds = {MANUAL_REMEDIATION.kind: self._watch(MANUAL_REMEDIATION, ManualRemediation)}
-        self._claims = NodeClaims(runtime, timings)
         if powers.power_cycle:
             self.kinds[METAL3_REMEDIATION.kind] = self._watch(METAL3_REMEDIATION, Metal3Remediation)
         if powers.self_fencing:
@@ -163,8 +160,6 @@ class Remediator:
     async def run(self) -> None:
         """Until cancelled, or until something of it fails."""
         watches = {kind: watched.follow() for kind, watched in self.kinds.items()}
-        if self._powers.power_cycle:
-            watches[NODE.kind] = self._claims.follow(self._transport)
         election = lead(self._runtime, self._transport, self._election, self._work, self._observers.election)
         await run_together(self._runtime, {**watches, **self.view.follow(), "election": election})
 
@@ -205,7 +200,7 @@ class Remediator:
         gatherer = PowerGatherer(
             reader,
             around,
-            self._claims,
+            self.view.claims,
             switch,
             namespace,
             may_delete_nodes=self._powers.node_deletion,
@@ -238,7 +233,7 @@ class Remediator:
             hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
             sweeps["hold sweep"] = hold_sweep.run()
         if self._powers.self_fencing:
-            sweeps["agents"] = AgentSweep(client, self._runtime).run()
+            sweeps["agents"] = AgentSweep(client, self._runtime, self.view.nodes).run()
         if self._powers.power_cycle and self._powers.capm3_kinds:
             sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
         return sweeps

@@ -16,6 +16,8 @@ _METAL3: Final = "metal3://"
 _OPENSHIFT: Final = "baremetalhost:///"
 LONGEST_PROVIDER_ID: Final = 640
 """Characters. A longer one counts as none. This has room for any namespace and two names."""
+LONGEST_UUID: Final = 64
+"""Characters, with hyphens and blanks."""
 _NO_UUIDS: Final = frozenset({"03000200040005000006000700080009", "0123456789abcdef0123456789abcdef"})
 """What boards say whose maker never wrote one."""
 
@@ -173,7 +175,7 @@ def read_text(provider_id: str) -> str:
 
 def read_uuid(text: str) -> str:
     """A system UUID as it is compared; empty for what is none, and for what many boards say alike."""
-    digits = text.strip().replace("-", "").lower() if len(text) <= 64 else ""
+    digits = text.strip().replace("-", "").lower() if len(text) <= LONGEST_UUID else ""
     known = len(digits) == 32 and not digits.strip("0123456789abcdef")
     return digits if known and len(set(digits)) > 1 and digits not in _NO_UUIDS else ""
 

@@ -130,6 +130,52 @@ def test_every_field_that_is_kept_can_change(change: dict[str, Any]) -> None:
     assert after == projection.project(_wire(**change), None)
 
 
+IDENTITY = {
+    "status__nodeInfo": {"bootID": "b1", "systemUUID": "4c4c4544-0051-4a10-8052-b4c04f4e3132"},
+    "status__addresses": [
+        {"type": "InternalIP", "address": "192.0.2.1"},
+        {"type": "Hostname", "address": "n1"},
+        {"type": "InternalIP", "address": "2001:db8::1"},
+    ],
+}
+
+
+def test_which_machine_it_is_is_kept_only_for_those_who_ask() -> None:
+    wire = _wire(**IDENTITY)
+    asked = node_records(identity=True).project(wire, None)
+    not_asked = node_records().project(wire, None)
+
+    assert (asked.system_uuid, asked.ips) == (
+        "4c4c4544-0051-4a10-8052-b4c04f4e3132",
+        ("192.0.2.1", "2001:db8::1"),
+    )
+    assert (not_asked.system_uuid, not_asked.ips) == ("", ())
+    assert node_records().project(_wire(), not_asked) is not_asked
+
+
+@pytest.mark.parametrize(
+    "change", [{"status__nodeInfo": {"bootID": "b1", "systemUUID": "another"}}, {"status__addresses": []}]
+)
+def test_another_machine_is_a_change_for_those_who_ask(change: dict[str, Any]) -> None:
+    projection = node_records(identity=True)
+    before = projection.project(_wire(**IDENTITY), None)
+
+    assert projection.project(_wire(**IDENTITY), before) is before
+    assert projection.project(_wire(**{**IDENTITY, **change}), before) != before
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [[{"type": "InternalIP", "address": f"198.18.0.{number}"} for number in range(250)], None, []],
+)
+def test_what_one_node_makes_us_keep_has_an_end(addresses: list[dict[str, str]] | None) -> None:
+    excess = {"status__nodeInfo": {"systemUUID": "f" * 65}, "status__addresses": addresses}
+    record = node_records(identity=True).project(_wire(**excess), None)
+
+    assert record.system_uuid == ""
+    assert len(record.ips) <= 16
+
+
 def test_a_bare_node_has_a_record() -> None:
     wire = _DECODER.decode(b'{"metadata":{"name":"n","uid":"u","creationTimestamp":null}}')
 

@@ -1,15 +1,16 @@
 """All agents, read page by page: of a large cluster nobody holds all Leases at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from nodemend.api.agent_lease import AgentReport, Marker, PeerProposal
-from nodemend.api.group_versions import ENDPOINT_SLICE, LEASE, NODE, SELF_REMEDIATION, Resource
+from nodemend.api.group_versions import ENDPOINT_SLICE, LEASE, SELF_REMEDIATION, Resource
 from nodemend.api.keys import AGENT_NAMESPACE, CONTROL_PLANE_ROLES
 from nodemend.api.lease import Lease
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Wire
+from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.peer_proposals import AgentSeen
@@ -17,7 +18,9 @@ from nodemend.decide.peer_sampling import Peer
 from nodemend.kube.agent_lease import AgentLease, Found, read_lease
 from nodemend.kube.api_outcome import Ok
 from nodemend.kube.api_request import EVERYTHING, Precondition, Selection
-from nodemend.kube.paged_list import Page, Restarted, pages
+from nodemend.kube.node_record import NodeRecord
+from nodemend.kube.object_cache import ObjectCache
+from nodemend.kube.paged_list import take_all
 
 W = TypeVar("W", bound=Wire)
 T = TypeVar("T")
@@ -34,21 +37,6 @@ class _Named(Wire):
     """Of a remediation nothing else is wanted."""
 
     metadata: ObjectMeta = ObjectMeta()
-
-
-class _Address(Wire):
-    address: str = ""
-
-
-class _Addresses(Wire):
-    addresses: tuple[_Address, ...] = ()
-
-
-class _PlacedNode(Wire):
-    """Of a Node: where it stands, and where it is reached."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    status: _Addresses = _Addresses()
 
 
 class _Endpoint(Wire):
@@ -87,8 +75,10 @@ class NodeMark:
 class Roll:
     """Reads it. None wherever a list could not be read to its end: half a roll is none."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, nodes: ObjectCache[NodeRecord]) -> None:
+        """`nodes` are all that there are, kept by a watch, with their IP addresses."""
         self._reader = reader
+        self._nodes = nodes
 
     async def leases(self) -> list[Enrolled] | None:
         return await self._all(LEASE, Lease, _enrolled, Selection(namespace=AGENT_NAMESPACE))
@@ -98,20 +88,13 @@ class Roll:
         outcome = await self._reader.get(LEASE, node, Lease, AGENT_NAMESPACE)
         return _enrolled(outcome.value) if isinstance(outcome, Ok) else None
 
-    async def nodes(self, domain: str) -> dict[str, NodeMark] | None:
-        """By name. `domain` is the label by which failure domains are told apart."""
+    async def nodes(self, names: Iterable[str], domain: str) -> dict[str, NodeMark] | None:
+        """Those of these that are there. `domain` is the label by which failure domains are told apart."""
         serving = await self._api_servers()
-        if serving is None:
+        if serving is None or self._nodes.age(self._reader.runtime.monotonic()) > VIEW_GOOD_FOR:
             return None
-
-        def mark(node: _PlacedNode) -> tuple[str, NodeMark]:
-            metadata = node.metadata
-            serves = any(one.address in serving for one in node.status.addresses)
-            in_control = serves or not CONTROL_PLANE_ROLES.isdisjoint(metadata.labels)
-            return metadata.name, NodeMark(metadata.uid, metadata.labels.get(domain, ""), in_control)
-
-        found = await self._all(NODE, _PlacedNode, mark)
-        return None if found is None else dict(found)
+        found = {name: node for name in names if (node := self._nodes.get(name)) is not None}
+        return {name: _mark(node, serving, domain) for name, node in found.items()}
 
     async def _api_servers(self) -> frozenset[str] | None:
         """Their addresses: on a node without a label these alone tell that one runs there."""
@@ -131,21 +114,9 @@ class Roll:
     async def _all(
         self, resource: Resource, kind: type[W], take: Callable[[W], T | None], of: Selection = EVERYTHING
     ) -> list[T] | None:
-        """What is taken of each, page by page."""
-        found: list[T] = []
-        async for step in pages(self._reader.client, resource, kind, of=of, deadline=self._deadline):
-            match step:
-                case Page(items):
-                    found += [taken for one in items if (taken := take(one)) is not None]
-                case Restarted():
-                    found.clear()
-                case _:
-                    return None
-        return found
-
-    @property
-    def _deadline(self) -> float:
-        return self._reader.runtime.monotonic() + READ_WITHIN
+        deadline = self._reader.runtime.monotonic() + READ_WITHIN
+        outcome = await take_all(self._reader.client, resource, kind, take, of=of, deadline=deadline)
+        return outcome.value if isinstance(outcome, Ok) else None
 
 
 def _enrolled(lease: Lease) -> Enrolled | None:
@@ -158,6 +129,12 @@ def _enrolled(lease: Lease) -> Enrolled | None:
     proposal = found.proposal if isinstance(found.proposal, PeerProposal) else None
     known = Precondition(found.uid, found.version)
     return Enrolled(known, lease.metadata.name, report, proposal, found.marker)
+
+
+def _mark(node: NodeRecord, serving: frozenset[str], domain: str) -> NodeMark:
+    labels = node.labels
+    in_control = not (serving.isdisjoint(node.ips) and CONTROL_PLANE_ROLES.isdisjoint(labels))
+    return NodeMark(node.uid, labels.get(domain, ""), in_control)
 
 
 def agent_seen(enrolled: Enrolled, node: NodeMark | None, *, silent: bool) -> AgentSeen | None:

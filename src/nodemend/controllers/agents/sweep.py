@@ -14,6 +14,8 @@ from nodemend.kube.agent_lease import write_marker, write_proposal
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Acknowledged, Reason, Refused, WriteOutcome
 from nodemend.kube.api_request import Request
+from nodemend.kube.node_record import NodeRecord
+from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.ports import Runtime
 
 SWEEP_EVERY: Final = 20.0
@@ -39,11 +41,11 @@ class AgentSweep:
     What cannot be read or written now is looked at again the next time: a late proposal costs nothing.
     """
 
-    def __init__(self, client: ApiClient, runtime: Runtime) -> None:
+    def __init__(self, client: ApiClient, runtime: Runtime, nodes: ObjectCache[NodeRecord]) -> None:
         self._runtime = runtime
         self._client = client.leaving(LEFT_BY_SWEEPS, queues=True)
         self._reader = Reader(self._client, runtime)
-        self._roll = Roll(self._reader)
+        self._roll = Roll(self._reader, nodes)
         self._heard: dict[str, tuple[tuple[str, int], float]] = {}
         """By node: what its agent last said, and since when it has said nothing else."""
         self._orphans = Sightings()
@@ -65,8 +67,11 @@ class AgentSweep:
 
     async def _propose_all(self, enrolled: list[Enrolled], read_at: float) -> bool:
         """Whether everybody came to their turn."""
+        agents = await self._agents(enrolled)
+        if agents is None:
+            return False
         by_name = {one.node: one for one in enrolled}
-        for number, (agent, proposal) in enumerate(propose_peers(await self._agents(enrolled))):
+        for number, (agent, proposal) in enumerate(propose_peers(agents)):
             age = self._runtime.monotonic() - read_at
             if age > PROPOSES_FOR:
                 return False
@@ -89,12 +94,14 @@ class AgentSweep:
         if now is not None and now.marker is None and now.node_uid == one.node_uid:
             await self._write(write_proposal(now.node, now.known, proposal))
 
-    async def _agents(self, enrolled: list[Enrolled]) -> list[AgentSeen]:
+    async def _agents(self, enrolled: list[Enrolled]) -> list[AgentSeen] | None:
+        """None where it cannot be told now who they are."""
         policy = await self._reader.policy()
         domains = policy.value.domains if isinstance(policy, Present) else None
-        nodes = await self._roll.nodes(domains.key if domains else ZONE)
+        names = [one.node for one in enrolled]
+        nodes = await self._roll.nodes(names, domains.key if domains else ZONE)
         if nodes is None:
-            return []
+            return None
         patience = max(SILENT_AFTER, _RENEWALS_MISSED * pace_for(len(enrolled)).every)
         silent = self._silent(enrolled, patience)
         found = (agent_seen(one, nodes.get(one.node), silent=one.node in silent) for one in enrolled)

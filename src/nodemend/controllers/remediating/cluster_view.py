@@ -12,6 +12,7 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.guarding import CALM_NEEDED, VIEW_GOOD_FOR
 from nodemend.controllers.checking.ward import Ward
+from nodemend.controllers.remediating.node_claims import NodeClaims
 from nodemend.controllers.remediating.switch_guard import is_ready
 from nodemend.decide.guard_facts import Blind, ControlPlane, Sight
 from nodemend.kube.node_record import NodeRecord, node_records
@@ -36,7 +37,8 @@ class ClusterView:
         self._runtime = runtime
         self._transport = transport
         self._timings = timings
-        self._nodes = self._reflect(node_records())
+        self._nodes = self._reflect(node_records(identity=True))
+        self.claims = NodeClaims(self._nodes, runtime)
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
         self._not_ready_since: dict[str, float] = {}
@@ -107,6 +109,7 @@ class ClusterView:
                 self._not_ready_since.pop(change.new.uid, None)
             elif change.new is not None:
                 self._not_ready_since.setdefault(change.new.uid, now)
+            self.claims.note(change)
             if self.on_node is not None:
                 self.on_node(change)
             if change.new is None and change.old is not None:

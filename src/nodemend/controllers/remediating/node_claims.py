@@ -1,23 +1,17 @@
 """What each Node states that no other Node may state: its provider ID, the host in it, its system UUID.
 
-A watch keeps this, so that no decision lists all Nodes. It can only hold a remediation, never allow one: the
-Node itself, its Machine and its host are read fresh beside it.
+An index of the Nodes that the remediator watches, so that no decision goes through all of them. It can only
+hold a remediation, never allow one: the Node itself, its Machine and its host are read fresh beside it.
 """
 
-from collections.abc import Sequence
-from typing import Final, Never, Protocol
+from typing import Final, Protocol
 
-import msgspec
-
-from nodemend.api.group_versions import NODE
 from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.decide.host_identity import node_claims
+from nodemend.kube.node_record import NodeRecord, NodeWire
 from nodemend.kube.object_cache import Change
-from nodemend.kube.ports import Runtime, Transport
-from nodemend.kube.projection import Projection
+from nodemend.kube.ports import Runtime
 from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_loop import run_reflector
-from nodemend.kube.reflector_steps import ReflectorTimings
 
 GOOD_FOR: Final = 90.0
 """Seconds. A watch on which nothing happens hears a bookmark about once a minute."""
@@ -28,77 +22,53 @@ class Claims(Protocol):
         """Names of the Nodes, but for `node`, that state one of them."""
 
 
-class NodeStates(msgspec.Struct, frozen=True, gc=False):
-    """One Node as far as it is kept."""
-
-    name: str
-    uid: str
-    claims: frozenset[str]
-
-
-class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    name: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    namespace: str = ""
-
-
-class _Spec(msgspec.Struct, frozen=True, gc=False):
-    provider_id: str = msgspec.field(name="providerID", default="")
-
-
-class _NodeInfo(msgspec.Struct, frozen=True, gc=False):
-    system_uuid: str = msgspec.field(name="systemUUID", default="")
-
-
-class _Status(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    node_info: _NodeInfo = _NodeInfo()
-
-
-class _Wire(msgspec.Struct, frozen=True, gc=False):
-    metadata: _Metadata
-    spec: _Spec = _Spec()
-    status: _Status = _Status()
-
-
-def _project(wire: _Wire, old: NodeStates | None) -> NodeStates:
-    claims = node_claims(wire.spec.provider_id, wire.status.node_info.system_uuid)
-    if old is not None and (old.uid, old.claims) == (wire.metadata.uid, claims):
-        return old
-    return NodeStates(wire.metadata.name, wire.metadata.uid, claims)
-
-
-_STATES: Final = Projection(NODE, _Wire, _project, lambda states: states.uid, streamed=False)
-
-
 class NodeClaims:
-    """Every replica keeps one, whether it leads or not."""
+    """Every replica keeps one, whether it leads or not. `note` must be told of every change of `nodes`."""
 
-    def __init__(self, runtime: Runtime, timings: ReflectorTimings) -> None:
+    def __init__(self, nodes: Reflector[NodeWire, NodeRecord], runtime: Runtime) -> None:
+        self._nodes = nodes
         self._runtime = runtime
-        self._reflector = Reflector(_STATES, chance=runtime.random, timings=timings)
-        self._names: dict[str, set[str]] = {}
-        """Of Nodes, by claim."""
-
-    async def follow(self, transport: Transport) -> Never:
-        """Until cancelled."""
-        await run_reflector(self._reflector, transport, self._runtime, self._changed)
+        self._names: dict[int, str | set[str]] = {}
+        """Of the Nodes that state a claim, by its hash: nearly always one, and the text itself is long."""
 
     def others(self, claims: frozenset[str], node: str) -> Seen[tuple[str, ...]]:
-        age = self._reflector.cache.age(self._runtime.monotonic())
+        age = self._nodes.cache.age(self._runtime.monotonic())
         if age > GOOD_FOR:
             since = f"for {age:.0f} s" if age < float("inf") else "yet"
             return Unreadable(f"the watch of Nodes has heard nothing {since}")
-        if unreadable := self._reflector.unreadable:
+        if unreadable := self._nodes.unreadable:
             return Unreadable(f"the Node {min(unreadable)} cannot be decoded")
-        found = {name for claim in claims for name in self._names.get(claim, ())}
-        return Present(tuple(sorted(found - {node})))
+        found = {name for claim in claims for name in self._stated_by(hash(claim))} - {node}
+        return Present(tuple(sorted(name for name in found if self._states(name, claims))))
 
-    def _changed(self, changes: Sequence[Change[NodeStates]]) -> None:
-        for change in changes:
-            for claim in change.old.claims if change.old else ():
-                self._names[claim].discard(change.key)
-                if not self._names[claim]:
-                    del self._names[claim]
-            for claim in change.new.claims if change.new else ():
-                self._names.setdefault(claim, set()).add(change.key)
+    def note(self, change: Change[NodeRecord]) -> None:
+        before, after = _hashes(change.old), _hashes(change.new)
+        for claim in before - after:
+            names = self._names[claim]
+            if isinstance(names, set) and len(names) > 1:
+                names.discard(change.key)
+            else:
+                del self._names[claim]
+        for claim in after - before:
+            names = self._names.setdefault(claim, change.key)
+            if isinstance(names, set):
+                names.add(change.key)
+            elif names != change.key:
+                self._names[claim] = {names, change.key}
+
+    def _stated_by(self, claim: int) -> set[str]:
+        names = self._names.get(claim, set())
+        return names if isinstance(names, set) else {names}
+
+    def _states(self, name: str, claims: frozenset[str]) -> bool:
+        """Two claims may have one hash."""
+        record = self._nodes.cache.get(name)
+        return record is not None and not claims.isdisjoint(_claims_of(record))
+
+
+def _claims_of(node: NodeRecord) -> frozenset[str]:
+    return node_claims(node.provider_id, node.system_uuid)
+
+
+def _hashes(node: NodeRecord | None) -> frozenset[int]:
+    return frozenset(map(hash, _claims_of(node))) if node is not None else frozenset()

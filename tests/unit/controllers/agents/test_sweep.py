@@ -11,11 +11,14 @@ from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
 from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION
 from nodemend.api.node import Node
 from nodemend.controllers.agents.sweep import ORPHANED_FOR, SILENT_AFTER, SWEEP_EVERY, AgentSweep
+from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
 from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.remediating.cluster_view import ClusterView
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Ok
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
+from nodemend.kube.reflector_steps import ReflectorTimings
 from nodemend.testing.api_server.admission import ADMIN
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.cluster.direct import Direct
@@ -39,8 +42,12 @@ class Place:
         self.account = Account(self.server, ADMIN)
         self.api = Direct(self.account)
         self.process = SimulatedProcess(self.scheduler, "remediator", HostClock())
-        self.client = ApiClient(SimulatedTransport(Link(self.process, self.account, GOOD_LINK)), self.process)
-        self.sweeper = AgentSweep(self.client, self.process)
+        transport = SimulatedTransport(Link(self.process, self.account, GOOD_LINK))
+        self.client = ApiClient(transport, self.process)
+        self.view = ClusterView(self.process, transport, ReflectorTimings())
+        for name, following in self.view.follow().items():
+            self.process.spawn(following, name)
+        self.sweeper = AgentSweep(self.client, self.process, self.view.nodes)
 
     def have(self, name: str, *, zone: str = "a", uid: str = "", role: str = "worker", **report: Any) -> None:
         labels = {ZONE: zone, f"node-role.kubernetes.io/{role}": ""}
@@ -81,6 +88,8 @@ class Place:
         return set() if text is None else {p.name for p in msgspec.json.decode(text, type=PeerProposal).peers}
 
     def begin_sweep(self) -> None:
+        self.scheduler.run(self.scheduler.now + 2.0)  # What has changed is seen.
+
         async def once() -> None:
             self.next_after = await self.sweeper.sweep()
 
@@ -303,3 +312,33 @@ def test_where_nodes_may_not_be_listed_nothing_is_proposed() -> None:
     place.sweep()
 
     assert place.account.asked[Method.PATCH] == 0
+    assert place.next_after == SWEEP_EVERY
+
+
+def test_nodes_that_were_last_seen_long_ago_are_nobodys_peers() -> None:
+    place = Place()
+    for name in ("a", "b"):
+        place.have(name)
+    place.scheduler.run(place.scheduler.now + 2.0)
+    place.account.forbidden.add((Method.GET, "nodes"))
+    place.server.tick()
+    place.process.pause(10 * VIEW_GOOD_FOR)
+    place.scheduler.run(place.scheduler.now + 11 * VIEW_GOOD_FOR)
+
+    place.sweep()
+
+    assert place.account.asked[Method.PATCH] == 0
+
+
+def test_a_sweep_lists_no_nodes() -> None:
+    place = Place()
+    for name in ("a", "b"):
+        place.have(name)
+    place.scheduler.run(place.scheduler.now + 2.0)
+    asked: list[Request] = []
+    place.account.witnesses.append(lambda _user, request, _answer: asked.append(request))
+
+    place.sweep()
+
+    assert place.peers_of("a") == {"b"}
+    assert [one for one in asked if one.path.endswith("/nodes") and ("watch", "true") not in one.query] == []

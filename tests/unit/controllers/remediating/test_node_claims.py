@@ -2,11 +2,15 @@
 
 import pytest
 
+from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
 from nodemend.api.group_versions import NODE
+from nodemend.controllers.remediating.cluster_view import ClusterView
 from nodemend.controllers.remediating.node_claims import GOOD_FOR, NodeClaims
 from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.decide.host_identity import node_claims
 from nodemend.kube.api_request import Method
+from nodemend.kube.node_record import node_records
+from nodemend.kube.reflector import Reflector
 from nodemend.kube.reflector_steps import ReflectorTimings
 from nodemend.testing.api_server.admission import ADMIN
 from nodemend.testing.api_server.server import SimulatedApiServer
@@ -25,15 +29,18 @@ STATED = node_claims(PROVIDER, UUID)
 class Place:
     def __init__(self) -> None:
         self.scheduler = Scheduler("claims")
-        self.server = SimulatedApiServer(self.scheduler.wall)
+        self.server = SimulatedApiServer(
+            self.scheduler.wall, definitions=[definition_of(custom) for custom in CUSTOM_RESOURCES]
+        )
         self.account = Account(self.server, ADMIN)
         self.api = Direct(self.account)
         self.process = SimulatedProcess(self.scheduler, "remediator", HostClock())
-        self.claims = NodeClaims(self.process, ReflectorTimings())
+        transport = SimulatedTransport(Link(self.process, self.account, GOOD_LINK))
+        self.view = ClusterView(self.process, transport, ReflectorTimings())
 
     def follow(self) -> None:
-        transport = SimulatedTransport(Link(self.process, self.account, GOOD_LINK))
-        self.process.spawn(self.claims.follow(transport), "follow")
+        for name, following in self.view.follow().items():
+            self.process.spawn(following, name)
         self.run(5.0)
 
     def register(self, name: str, provider_id: str = "", system_uuid: str = "") -> None:
@@ -47,7 +54,7 @@ class Place:
         self.server.tick()
 
     def others(self, node: str = "n1") -> Seen[tuple[str, ...]]:
-        return self.claims.others(STATED, node)
+        return self.view.claims.others(STATED, node)
 
 
 @pytest.mark.attack("S8")
@@ -74,8 +81,63 @@ def test_one_that_is_gone_states_nothing() -> None:
     assert place.others("n9") == Present(("n1",))
 
 
+@pytest.mark.attack("S8")
+def test_of_three_that_state_the_same_those_that_are_left_are_found() -> None:
+    place = Place()
+    for name in ("n1", "n2", "n3"):
+        place.register(name, PROVIDER, UUID)
+    place.follow()
+    assert place.others() == Present(("n2", "n3"))
+
+    place.api.delete(NODE, "n2")
+    place.run(5.0)
+    assert place.others() == Present(("n3",))
+
+    place.register("n3-again", "", UUID)
+    info = {"status": {"nodeInfo": {"systemUUID": ""}}}
+    place.api.patch(NODE, "n3-again", info, at=("", "status"))
+    place.api.delete(NODE, "n3")
+    place.run(5.0)
+    assert place.others() == Present(())
+    assert place.others("n9") == Present(("n1",))
+
+
+def test_another_of_the_same_name_states_what_it_states_itself() -> None:
+    place = Place()
+    place.register("n1", PROVIDER, UUID)
+    place.register("n2", PROVIDER, UUID)
+    place.follow()
+    place.api.delete(NODE, "n2")
+    place.register("n2", "metal3://metal/h2/m2")
+
+    assert place.others() == Present(())
+    assert place.view.claims.others(node_claims("metal3://metal/h2/m2", ""), "n1") == Present(("n2",))
+
+
+def test_a_system_uuid_without_end_is_none_and_hides_nobody() -> None:
+    place = Place()
+    place.follow()
+    place.register("n1", PROVIDER, UUID)
+    place.register("n2", PROVIDER, "f" * 100_000)
+
+    assert place.others() == Present(("n2",))
+    known = place.view.nodes.get("n2")
+    assert known is not None
+    assert known.system_uuid == ""
+
+
 def test_before_the_first_list_nothing_is_known() -> None:
     assert Place().others() == Unreadable("the watch of Nodes has heard nothing yet")
+
+
+@pytest.mark.attack("S8")
+def test_one_that_cannot_be_read_may_state_anything() -> None:
+    process = Place().process
+    nodes = Reflector(node_records(identity=True), chance=process.random)
+    nodes.cache.synced_at = nodes.cache.last_contact = process.monotonic()
+    nodes.unreadable = {"n7": "no name"}
+
+    assert NodeClaims(nodes, process).others(STATED, "n1") == Unreadable("the Node n7 cannot be decoded")
 
 
 def test_a_watch_that_hears_nothing_is_not_believed() -> None:
