@@ -13,6 +13,15 @@ PERSON: Final = "anna@example.com"
 REASON: Final = "I pulled both plugs of the machine in rack 7, unit 12"
 """Examples, for schemas and documentation."""
 
+HardwareId = Annotated[
+    str,
+    about(
+        "The machine that reported that boot: system-uuid/ID, or machine-id/ID where it states no other. "
+        "A new boot counts as evidence only from the same one.",
+        max_length=128,
+    ),
+]
+
 
 class HostOff(Wire):
     """The host that was seen to go off while we held it off (evidence E1)."""

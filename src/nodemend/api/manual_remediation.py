@@ -7,7 +7,7 @@ import msgspec
 
 from nodemend.api import manual_remediation_rules
 from nodemend.api.conditions import Condition
-from nodemend.api.evidence import BOOT_ID, NODE_UID, PERSON, REASON, RENEW_TIME, Evidence
+from nodemend.api.evidence import BOOT_ID, NODE_UID, PERSON, REASON, RENEW_TIME, Evidence, HardwareId
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Rule, Wire, about
 
@@ -78,14 +78,7 @@ class ManualRemediationStatus(Wire):
     boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID", default="")
     )
-    hardware_id: Annotated[
-        str,
-        about(
-            "The machine that reported that boot: system-uuid/ID, or machine-id/ID where it states no other. "
-            "A new boot counts as evidence only from the same one.",
-            max_length=128,
-        ),
-    ] = msgspec.field(name="hardwareID", default="")
+    hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
     last_renew_time: Annotated[
         str, about("The kubelet's last sign of life, once it has been silent for long enough.", max_length=64)
     ] = ""

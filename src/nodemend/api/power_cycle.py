@@ -10,7 +10,7 @@ import msgspec
 
 from nodemend.api import power_cycle_rules
 from nodemend.api.conditions import Condition
-from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence
+from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence, HardwareId
 from nodemend.api.node_deletion import NodeBackup, ReleaseBy
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Rule, Wire, about
@@ -104,14 +104,7 @@ class Metal3RemediationStatus(Wire):
     boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID", default="")
     )
-    hardware_id: Annotated[
-        str,
-        about(
-            "The machine that reported that boot: system-uuid/ID, or machine-id/ID where it states no other. "
-            "A new boot counts as evidence only from the same one.",
-            max_length=128,
-        ),
-    ] = msgspec.field(name="hardwareID", default="")
+    hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
     host: Annotated[HeldHost | None, about("The host, once it is known to be the node's.")] = None
     seen_on_version: Annotated[
         str,

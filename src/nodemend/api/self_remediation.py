@@ -11,7 +11,7 @@ import msgspec
 from nodemend.api import self_remediation_rules
 from nodemend.api.agent_lease import MOST_LISTS, MOST_PROPOSED
 from nodemend.api.conditions import Condition
-from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence
+from nodemend.api.evidence import BOOT_ID, NODE_UID, Evidence, HardwareId
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Rule, Wire, about
 
@@ -91,14 +91,7 @@ class SelfRemediationStatus(Wire):
     boot_id: Annotated[str, about("The boot that must end.", max_length=128, example=BOOT_ID)] = (
         msgspec.field(name="bootID", default="")
     )
-    hardware_id: Annotated[
-        str,
-        about(
-            "The machine that reported that boot: system-uuid/ID, or machine-id/ID where it states no other. "
-            "A new boot counts as evidence only from the same one.",
-            max_length=128,
-        ),
-    ] = msgspec.field(name="hardwareID", default="")
+    hardware_id: HardwareId = msgspec.field(name="hardwareID", default="")
     marked: Annotated[MarkedLease | None, about("Where our marker was seen.")] = None
     proven: Annotated[
         tuple[ProvenPeer, ...],

@@ -18,6 +18,7 @@ from nodemend.controllers.agents.sweep import AgentSweep
 from nodemend.controllers.capm3_remediation.service import Capm3Recorder, Capm3Service
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.manual_remediation.controller import ManualController, ManualRecorder, ManualWay
+from nodemend.controllers.manual_remediation.gather import Gatherer as ManualGatherer
 from nodemend.controllers.power_cycle.controller import PowerController, PowerRecorder, PowerWay
 from nodemend.controllers.power_cycle.gather import Gatherer as PowerGatherer
 from nodemend.controllers.power_cycle.hold_sweep import HoldSweep
@@ -27,6 +28,7 @@ from nodemend.controllers.remediating.locks import LockSweep
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.controllers.remediating.switch_guard import SwitchGuard
 from nodemend.controllers.self_remediation.controller import SelfController, SelfRecorder, SelfWay
+from nodemend.controllers.self_remediation.gather import Gatherer as SelfGatherer
 from nodemend.decide.remediation_life import Tenure
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.leader_loop import ElectionObserver, ElectionSettings, Leadership, lead
@@ -196,7 +198,11 @@ class Remediator:
         """What reconciles each kind, by namespace and name."""
         namespace = self._election.lease.namespace
         around = Surroundings(reader, switch.at_work)
-        by_hand = ManualWay(reader, around, switch, tenure=tenure, system_namespace=namespace)
+        by_hand = ManualWay(
+            gatherer=ManualGatherer(reader, around, switch, namespace),
+            tenure=tenure,
+            system_namespace=namespace,
+        )
         gatherer = PowerGatherer(
             reader,
             around,
@@ -205,8 +211,14 @@ class Remediator:
             namespace,
             may_delete_nodes=self._powers.node_deletion,
         )
-        by_power = PowerWay(self._runtime, gatherer, tenure=tenure, system_namespace=namespace)
-        by_itself = SelfWay(reader, around, switch, tenure=tenure, system_namespace=namespace)
+        by_power = PowerWay(
+            runtime=self._runtime, gatherer=gatherer, tenure=tenure, system_namespace=namespace
+        )
+        by_itself = SelfWay(
+            gatherer=SelfGatherer(reader, around, switch, namespace),
+            tenure=tenure,
+            system_namespace=namespace,
+        )
         manual = ManualController(by_hand, reader, client, self._observers.manual, switch)
         power = PowerController(by_power, reader, client, self._observers.power, switch)
         fencing = SelfController(by_itself, reader, client, self._observers.fencing, switch)

@@ -1,6 +1,7 @@
 """How a Metal3Remediation is carried out."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from nodemend.api.bare_metal_host import BareMetalHost
@@ -35,22 +36,20 @@ class PowerRecorder(Recorder[Metal3Remediation, Step], Protocol):
     def left_behind(self, host: BareMetalHost, why_kept: str) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PowerWay:
     """By switching the node's host off and on."""
 
     resource: ClassVar[Resource] = METAL3_REMEDIATION
     type: ClassVar = Metal3Remediation
 
-    def __init__(
-        self, runtime: Runtime, gatherer: Gatherer, *, tenure: Tenure, system_namespace: str
-    ) -> None:
-        self._runtime = runtime
-        self._gatherer = gatherer
-        self._tenure = tenure
-        self._namespace = system_namespace
+    runtime: Runtime
+    gatherer: Gatherer
+    tenure: Tenure
+    system_namespace: str
 
     async def gather(self, remediation: Metal3Remediation, _server_time: float | None) -> Gathered:
-        return await self._gatherer.gather(remediation, self._tenure)
+        return await self.gatherer.gather(remediation, self.tenure)
 
     def decide(self, gathered: Gathered) -> Step:
         return decide(gathered.facts)
@@ -59,7 +58,7 @@ class PowerWay:
         return tells(remediation.status, hold)
 
     def request_for(self, gathered: Gathered, step: Step, now: str) -> Request | None:
-        return request_for(gathered, step, namespace=self._namespace, now=now)
+        return request_for(gathered, step, namespace=self.system_namespace, now=now)
 
     def begins(self, gathered: Gathered, step: Step) -> Seen[SwitchFacts] | None:
         """It says once more that the host shall be off when that has changed: that is no new beginning."""
@@ -73,8 +72,8 @@ class PowerWay:
         """Without the right to these, nothing would change by trying again."""
         if not isinstance(step, AskOwner | DeleteNode | Restore) or outcome.reason not in _FOR_GOOD:
             return False
-        uid, now = remediation.metadata.uid, self._runtime.monotonic()
-        self._gatherer.refusals.note(uid, step, outcome.message, now=now)
+        uid, now = remediation.metadata.uid, self.runtime.monotonic()
+        self.gatherer.refusals.note(uid, step, outcome.message, now=now)
         return True
 
     def again_in(self, hold: Hold) -> float | None:

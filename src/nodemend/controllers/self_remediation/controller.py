@@ -1,13 +1,11 @@
 """How a SelfRemediation is carried out."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from nodemend.api.group_versions import SELF_REMEDIATION, Resource
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.remediating.controller import LOOK_SOON, Recorder, RemediationController
-from nodemend.controllers.remediating.surroundings import Surroundings
-from nodemend.controllers.remediating.switch_guard import SwitchGuard
 from nodemend.controllers.self_remediation.act import request_for
 from nodemend.controllers.self_remediation.gather import Gathered, Gatherer
 from nodemend.decide import fencing_holds
@@ -25,27 +23,19 @@ SelfRecorder = Recorder[SelfRemediation, Step]
 SelfController = RemediationController[SelfRemediation, Gathered, Step]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelfWay:
     """By the node's own watchdog."""
 
     resource: ClassVar[Resource] = SELF_REMEDIATION
     type: ClassVar = SelfRemediation
 
-    def __init__(
-        self,
-        reader: Reader,
-        around: Surroundings,
-        switch: SwitchGuard,
-        *,
-        tenure: Tenure,
-        system_namespace: str,
-    ) -> None:
-        self._tenure = tenure
-        self._namespace = system_namespace
-        self._gatherer = Gatherer(reader, around, switch, system_namespace)
+    gatherer: Gatherer
+    tenure: Tenure
+    system_namespace: str
 
     async def gather(self, remediation: SelfRemediation, _server_time: float | None) -> Gathered:
-        return await self._gatherer.gather(remediation, self._tenure)
+        return await self.gatherer.gather(remediation, self.tenure)
 
     def decide(self, gathered: Gathered) -> Step:
         return decide(gathered.facts)
@@ -54,14 +44,14 @@ class SelfWay:
         return tells(remediation.status, hold)
 
     def request_for(self, gathered: Gathered, step: Step, now: str) -> Request | None:
-        return request_for(gathered, step, namespace=self._namespace, now=now)
+        return request_for(gathered, step, namespace=self.system_namespace, now=now)
 
     def begins(self, gathered: Gathered, step: Step) -> Seen[SwitchFacts] | None:
         return gathered.facts.switch if isinstance(step, BeginFencing) else None
 
     def wrote(self, gathered: Gathered, step: Step, version: str) -> None:
         if isinstance(step, NoteProgress):
-            self._gatherer.counted(gathered.facts, version)
+            self.gatherer.counted(gathered.facts, version)
 
     def refused(self, _remediation: SelfRemediation, _step: Step, _outcome: Refused) -> bool:
         return False

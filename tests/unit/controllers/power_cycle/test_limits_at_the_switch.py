@@ -42,6 +42,13 @@ class Switched(PowerWorld):
         for name in nodes:
             self.world.machines[name].hung = True
 
+    def lose_and_ask(self, *nodes: str) -> None:
+        """Each is known not to be Ready when it is asked for."""
+        self.break_down(*nodes)
+        self.run(90.0)
+        for name in nodes:
+            self.ask(name)
+
     def why(self, node: str) -> str:
         found = self.api.get(METAL3_REMEDIATION, node.replace("node", "m"), NAMESPACE)
         assert found is not None
@@ -107,10 +114,7 @@ def test_without_any_limit_a_node_that_is_well_is_not_switched_off_either() -> N
 def test_a_share_of_all_nodes_is_the_most_at_once() -> None:
     with world("share", machines=10, policy=limits(maxConcurrentPercent=20)) as here:
         sick = ("node-1", "node-2", "node-3", "node-4")
-        here.break_down(*sick)
-        here.run(90.0)
-        for node in sick:
-            here.ask(node)
+        here.lose_and_ask(*sick)
         here.run(900.0)
         assert set(here.hosts) == set(sick)
         assert here.most == 2
@@ -120,10 +124,7 @@ def test_a_share_of_all_nodes_is_the_most_at_once() -> None:
 def test_nothing_is_switched_off_in_a_storm() -> None:
     with world("storm", machines=5, policy=limits(maxUnhealthy="40%")) as here:
         sick = ("node-1", "node-2")
-        here.break_down(*sick)
-        here.run(90.0)
-        for node in sick:
-            here.ask(node)
+        here.lose_and_ask(*sick)
         here.run(600.0)
         assert not here.placed
         assert "Too many are unhealthy in the cluster: 2 of 5" in here.why("node-1")
@@ -148,10 +149,7 @@ def test_after_a_storm_nothing_is_switched_off_until_it_has_settled() -> None:
 def test_two_are_not_begun_within_the_interval() -> None:
     with world("pace", machines=10, policy=limits(minInterval="60s")) as here:
         sick = ("node-1", "node-2", "node-3")
-        here.break_down(*sick)
-        here.run(90.0)
-        for node in sick:
-            here.ask(node)
+        here.lose_and_ask(*sick)
         here.run(900.0)
         times = [when for when, _ in here.placed[:3]]
         assert len(times) == 3
@@ -162,10 +160,7 @@ def test_two_are_not_begun_within_the_interval() -> None:
 def test_what_is_held_by_pace_begins_as_soon_as_the_interval_is_over() -> None:
     with world("exactly", machines=10, policy=limits(minInterval="33s")) as here:
         sick = ("node-1", "node-2", "node-3")
-        here.break_down(*sick)
-        here.run(90.0)
-        for node in sick:
-            here.ask(node)
+        here.lose_and_ask(*sick)
         here.run(300.0)
         times = [when for when, _ in here.placed[:3]]
         assert len(times) == 3
@@ -179,10 +174,7 @@ def test_in_one_failure_domain_no_more_are_at_work_than_it_allows() -> None:
         for number, node in enumerate(here.world.machines):
             here.api.patch(NODE, node, {"metadata": {"labels": {ZONE: f"z{number // 3}"}}})
         sick = ("node-1", "node-2", "node-4")
-        here.break_down(*sick)
-        here.run(90.0)
-        for node in sick:
-            here.ask(node)
+        here.lose_and_ask(*sick)
         here.run(900.0)
         assert set(here.hosts) == set(sick)
         assert here.most == 2
@@ -194,10 +186,7 @@ def test_nothing_is_switched_off_in_the_storm_of_one_failure_domain() -> None:
     with world("domain storm", machines=8, policy=limits(failureDomains=domains)) as here:
         for number, node in enumerate(here.world.machines):
             here.api.patch(NODE, node, {"metadata": {"labels": {ZONE: f"z{number // 4}"}}})
-        here.break_down("node-1", "node-2", "node-5")
-        here.run(90.0)
-        for node in ("node-1", "node-2", "node-5"):
-            here.ask(node)
+        here.lose_and_ask("node-1", "node-2", "node-5")
         here.run(600.0)
         assert set(here.hosts) == {"node-5"}
         assert "in z0" in here.why("node-1")
@@ -214,9 +203,7 @@ def test_nothing_is_switched_off_in_the_storm_of_one_failure_domain() -> None:
 def test_what_people_said_of_the_cluster_holds(change: dict[str, Any], said: str) -> None:
     with world("said", policy=OPEN) as here:
         here.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": change})
-        here.break_down("node-1")
-        here.run(90.0)
-        here.ask()
+        here.lose_and_ask("node-1")
         here.run(300.0)
         assert not here.placed
         assert said in here.why("node-1")
@@ -235,9 +222,7 @@ def test_what_people_said_of_the_cluster_holds(change: dict[str, Any], said: str
 def test_what_people_said_of_its_check_holds(spec: dict[str, Any], said: str) -> None:
     with world("its check", policy=OPEN) as here:
         here.api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": spec})
-        here.break_down("node-1")
-        here.run(90.0)
-        here.ask()
+        here.lose_and_ask("node-1")
         here.run(300.0)
         assert not here.placed
         assert said in here.why("node-1")
@@ -247,9 +232,7 @@ def test_what_people_said_of_its_check_holds(spec: dict[str, Any], said: str) ->
 def test_a_node_that_is_to_be_left_alone_is() -> None:
     with world("excluded", policy=OPEN) as here:
         here.api.patch(NODE, "node-1", {"metadata": {"labels": {keys.EXCLUDE: "true"}}})
-        here.break_down("node-1")
-        here.run(90.0)
-        here.ask()
+        here.lose_and_ask("node-1")
         here.run(300.0)
         assert not here.placed
 

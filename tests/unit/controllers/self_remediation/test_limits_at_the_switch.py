@@ -30,12 +30,13 @@ class Marked(FencingWorld):
             body = {"metadata": {"name": name, **named}, "spec": {}}
             self.api.create(SELF_REMEDIATION, body, keys.SYSTEM_NAMESPACE)
 
-    def lose(self, *nodes: str) -> None:
-        """Each is cut off for long enough to be known not to be Ready."""
+    def lose_and_ask(self, *nodes: str) -> None:
+        """Each is cut off for long enough to be known not to be Ready when it is asked for."""
         for name in nodes:
             member = self.rack.members[name]
             member.machine.connected, member.deaf = False, True
         self.run(75.0)
+        self.ask_as_a_stranger(*nodes)
 
     def why_not(self, node: str) -> str:
         found = self.api.get(SELF_REMEDIATION, node, keys.SYSTEM_NAMESPACE)
@@ -71,8 +72,7 @@ def test_nodes_that_are_well_are_not_marked() -> None:
 @pytest.mark.attack("S7")
 def test_nothing_is_marked_in_a_storm() -> None:
     with world("storm", maxUnhealthy="30%") as here:
-        here.lose(*SICK)
-        here.ask_as_a_stranger(*SICK)
+        here.lose_and_ask(*SICK)
         here.run(200.0)
         assert not here.placed
         assert "3 of 10" in here.why_not("node-1")
@@ -81,8 +81,7 @@ def test_nothing_is_marked_in_a_storm() -> None:
 @pytest.mark.attack("S7")
 def test_a_share_of_all_nodes_is_the_most_at_once() -> None:
     with world("share", maxConcurrentPercent=10) as here:
-        here.lose(*SICK)
-        here.ask_as_a_stranger(*SICK)
+        here.lose_and_ask(*SICK)
         here.run(60.0)
         assert len(here.placed) == 1
         here.run(600.0)
@@ -92,8 +91,7 @@ def test_a_share_of_all_nodes_is_the_most_at_once() -> None:
 @pytest.mark.attack("S7")
 def test_two_are_not_begun_within_the_interval() -> None:
     with world("pace", minInterval="45s") as here:
-        here.lose(*SICK)
-        here.ask_as_a_stranger(*SICK)
+        here.lose_and_ask(*SICK)
         here.run(200.0)
         times = sorted(here.placed.values())
         assert len(times) == 3
@@ -107,8 +105,7 @@ def test_in_one_failure_domain_no_more_are_at_work_than_it_allows() -> None:
         for number, node in enumerate(here.world.machines):
             here.api.patch(NODE, node, {"metadata": {"labels": {zone: f"z{number // 2}"}}})
         here.run(5.0)
-        here.lose(*SICK)
-        here.ask_as_a_stranger(*SICK)
+        here.lose_and_ask(*SICK)
         here.run(30.0)
         assert len(here.placed) == 2
         assert "node-3" in here.placed
