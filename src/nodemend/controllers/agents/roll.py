@@ -1,10 +1,14 @@
-"""All agents, read page by page: of a large cluster nobody holds all Leases at once."""
+"""All agents, read page by page: of a large cluster nobody holds all Leases at once.
+
+While a sweep goes on, 1.4 KB are kept of each, of the 5 KB that a Lease with 15 peers says.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
-from nodemend.api.agent_lease import AgentReport, Marker, PeerProposal
+from nodemend.api.agent_lease import AgentReport, Marker, PeerEntry, PeerProposal
 from nodemend.api.group_versions import ENDPOINT_SLICE, LEASE, SELF_REMEDIATION, Resource
 from nodemend.api.keys import AGENT_NAMESPACE, CONTROL_PLANE_ROLES
 from nodemend.api.lease import Lease
@@ -56,6 +60,7 @@ class Enrolled:
     known: Precondition
     node: str
     report: AgentReport | None
+    """Without the names of its peers: they are most of it."""
     proposal: PeerProposal | None
     marker: Marker | None
 
@@ -81,12 +86,14 @@ class Roll:
         self._nodes = nodes
 
     async def leases(self) -> list[Enrolled] | None:
-        return await self._all(LEASE, Lease, _enrolled, Selection(namespace=AGENT_NAMESPACE))
+        shared: dict[PeerEntry, PeerEntry] = {}
+        take = partial(_enrolled, shared=shared)
+        return await self._all(LEASE, Lease, take, Selection(namespace=AGENT_NAMESPACE))
 
     async def lease(self, node: str) -> Enrolled | None:
         """As it is now. None where it is gone or cannot be read."""
         outcome = await self._reader.get(LEASE, node, Lease, AGENT_NAMESPACE)
-        return _enrolled(outcome.value) if isinstance(outcome, Ok) else None
+        return _enrolled(outcome.value, {}) if isinstance(outcome, Ok) else None
 
     async def nodes(self, names: Iterable[str], domain: str) -> dict[str, NodeMark] | None:
         """Those of these that are there. `domain` is the label by which failure domains are told apart."""
@@ -119,14 +126,19 @@ class Roll:
         return outcome.value if isinstance(outcome, Ok) else None
 
 
-def _enrolled(lease: Lease) -> Enrolled | None:
-    """None for one that cannot be read: nothing is done to it."""
+def _enrolled(lease: Lease, shared: dict[PeerEntry, PeerEntry]) -> Enrolled | None:
+    """None for one that cannot be read: nothing is done to it.
+
+    `shared` are the entries of all proposals so far: each node is in those of many others.
+    """
     news = read_lease(lease)
     if not isinstance(news, Found):
         return None
     found: AgentLease = news.lease
-    report = found.report if isinstance(found.report, AgentReport) else None
+    report = found.report.but(peers=()) if isinstance(found.report, AgentReport) else None
     proposal = found.proposal if isinstance(found.proposal, PeerProposal) else None
+    if proposal is not None:
+        proposal = proposal.but(peers=tuple(shared.setdefault(one, one) for one in proposal.peers))
     known = Precondition(found.uid, found.version)
     return Enrolled(known, lease.metadata.name, report, proposal, found.marker)
 

@@ -4,17 +4,15 @@ An index of the Nodes that the remediator watches, so that no decision goes thro
 hold a remediation, never allow one: the Node itself, its Machine and its host are read fresh beside it.
 """
 
-from typing import Final, Protocol
+from typing import Protocol
 
+from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
 from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.decide.host_identity import node_claims
 from nodemend.kube.node_record import NodeRecord, NodeWire
 from nodemend.kube.object_cache import Change
 from nodemend.kube.ports import Runtime
 from nodemend.kube.reflector import Reflector
-
-GOOD_FOR: Final = 90.0
-"""Seconds. A watch on which nothing happens hears a bookmark about once a minute."""
 
 
 class Claims(Protocol):
@@ -33,7 +31,7 @@ class NodeClaims:
 
     def others(self, claims: frozenset[str], node: str) -> Seen[tuple[str, ...]]:
         age = self._nodes.cache.age(self._runtime.monotonic())
-        if age > GOOD_FOR:
+        if age > VIEW_GOOD_FOR:
             since = f"for {age:.0f} s" if age < float("inf") else "yet"
             return Unreadable(f"the watch of Nodes has heard nothing {since}")
         if unreadable := self._nodes.unreadable:

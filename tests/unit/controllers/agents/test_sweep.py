@@ -10,6 +10,7 @@ from nodemend.api.agent_lease import AgentReport, Marker, PeerProposal, Watchdog
 from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
 from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION
 from nodemend.api.node import Node
+from nodemend.controllers.agents.roll import Enrolled, Roll
 from nodemend.controllers.agents.sweep import ORPHANED_FOR, SILENT_AFTER, SWEEP_EVERY, AgentSweep
 from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
 from nodemend.controllers.fresh_reads import Reader
@@ -342,3 +343,22 @@ def test_a_sweep_lists_no_nodes() -> None:
 
     assert place.peers_of("a") == {"b"}
     assert [one for one in asked if one.path.endswith("/nodes") and ("watch", "true") not in one.query] == []
+
+
+def test_of_each_lease_little_is_kept_while_a_sweep_goes_on() -> None:
+    place = Place()
+    for name in ("a", "b", "c"):
+        place.have(name, peers=(("a", "b", "c"),))
+    place.sweep()
+    kept: list[Enrolled] = []
+
+    async def read() -> None:
+        kept.extend(await Roll(Reader(place.client, place.process), place.view.nodes).leases() or ())
+
+    place.process.spawn(read(), "read")
+    place.scheduler.run(place.scheduler.now + 2.0)
+
+    assert [one.report.peers for one in kept if one.report is not None] == [(), (), ()]
+    entries = [entry for one in kept if one.proposal is not None for entry in one.proposal.peers]
+    assert len(entries) == 6
+    assert len({id(entry) for entry in entries}) == 3

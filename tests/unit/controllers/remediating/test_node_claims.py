@@ -4,8 +4,9 @@ import pytest
 
 from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
 from nodemend.api.group_versions import NODE
+from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
 from nodemend.controllers.remediating.cluster_view import ClusterView
-from nodemend.controllers.remediating.node_claims import GOOD_FOR, NodeClaims
+from nodemend.controllers.remediating.node_claims import NodeClaims
 from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.decide.host_identity import node_claims
 from nodemend.kube.api_request import Method
@@ -144,8 +145,8 @@ def test_a_watch_that_hears_nothing_is_not_believed() -> None:
     place = Place()
     place.follow()
     place.account.forbidden |= {(Method.GET, "nodes")}
-    place.process.pause(GOOD_FOR * 10)
-    place.run(GOOD_FOR * 2)
+    place.process.pause(VIEW_GOOD_FOR * 10)
+    place.run(VIEW_GOOD_FOR * 2)
 
     found = place.others()
 
