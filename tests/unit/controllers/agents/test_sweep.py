@@ -331,20 +331,6 @@ def test_nodes_that_were_last_seen_long_ago_are_nobodys_peers() -> None:
     assert place.account.asked[Method.PATCH] == 0
 
 
-def test_a_sweep_lists_no_nodes() -> None:
-    place = Place()
-    for name in ("a", "b"):
-        place.have(name)
-    place.scheduler.run(place.scheduler.now + 2.0)
-    asked: list[Request] = []
-    place.account.witnesses.append(lambda _user, request, _answer: asked.append(request))
-
-    place.sweep()
-
-    assert place.peers_of("a") == {"b"}
-    assert [one for one in asked if one.path.endswith("/nodes") and ("watch", "true") not in one.query] == []
-
-
 def test_of_each_lease_little_is_kept_while_a_sweep_goes_on() -> None:
     place = Place()
     for name in ("a", "b", "c"):
