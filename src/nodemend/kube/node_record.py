@@ -14,7 +14,7 @@ from nodemend.kube.shared_values import SharedValues
 _TEXTS = msgspec.json.Decoder(dict[str, str] | None)
 _IP_TYPES: Final = frozenset({"InternalIP", "ExternalIP"})
 _LONGEST_IP: Final = 45
-_MOST_IPS: Final = 16
+_MOST_IPS: Final = 64
 
 
 class NodeCondition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
