@@ -116,10 +116,7 @@ class NodeWire(msgspec.Struct, frozen=True, gc=False):
 def node_records(
     annotations: Iterable[str] = (), *, identity: bool = False
 ) -> Projection[NodeWire, NodeRecord]:
-    """Nodes as compact records that keep these annotations and no others.
-
-    With `identity`, they also keep the system UUID and IP addresses: another 200 bytes.
-    """
+    """Records that keep these annotations alone, and with `identity` the system UUID and IP addresses."""
     kept = {key: key.rpartition("/")[2].encode() for key in sorted(annotations)}
     shared = _SharedParts()
 
@@ -142,8 +139,7 @@ def node_records(
             and old.provider_id == spec.provider_id
             and old.deleting is deleting
             and old.created == metadata.creation_timestamp
-            and old.system_uuid == system_uuid
-            and old.ips == ips
+            and (old.system_uuid, old.ips) == (system_uuid, ips)
         ):
             return old
         labels = _texts(metadata.labels)
