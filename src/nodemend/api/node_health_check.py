@@ -327,7 +327,7 @@ class NodeHealthCheckStatus(Wire):
     conditions: Annotated[
         tuple[Condition, ...],
         about(
-            "Ready, Stalled, RemediationAllowed, Paused, DryRun, RecoveryFailed.",
+            "Ready, Stalled, RemediationAllowed, Paused, DryRun, Overlapping, RecoveryFailed.",
             max_length=16,
             keys=("type",),
         ),

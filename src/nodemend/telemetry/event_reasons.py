@@ -90,6 +90,13 @@ STILL_HELD: Final = EventReason(
     "Regards the health check: remediations have been held under it for long. Told again while that lasts,"
     " after 5, 15, 35 and 75 minutes and then every 45; the note has the numbers.",
 )
+CHECK_OVERLAPPED: Final = EventReason(
+    "CheckOverlapped",
+    EventType.WARNING,
+    "Judge",
+    "Regards the health check: it selects targets that another check, the first by name, watches. The note"
+    " says how many, whose they are, and how many are left to it.",
+)
 RECOVERY_STARTED: Final = EventReason(
     "RecoveryStarted",
     EventType.NORMAL,
@@ -248,6 +255,7 @@ EVENT_REASONS: Final = (
     REMEDIATION_ESCALATED,
     REMEDIATION_HELD,
     STILL_HELD,
+    CHECK_OVERLAPPED,
     RECOVERY_STARTED,
     RECOVERY_SUCCEEDED,
     RECOVERY_FAILED,

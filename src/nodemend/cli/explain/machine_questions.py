@@ -25,7 +25,7 @@ from nodemend.kube.machine_record import CHECKED, EXTERNAL, OWNER, MachineRecord
 def ask_watched(sight: MachineSight, machine: MachineRecord, judged: JudgedMachine | None) -> Question:
     asked = "watched by a check"
     if judged is not None:
-        others = spell_list([f"mhc/{name}" for name in judged.target.overlapping])
+        others = spell_list([f"mhc/{other.name}" for other in judged.target.overlapping])
         said = f", the first by name; also selected by {others}" if others else ", and by no other"
         because = f"mhc/{judged.target.check.name} in {machine.namespace}{said}"
         return Question(key="watched", asked=asked, answer=Answer.YES, because=because)

@@ -8,6 +8,7 @@ from datetime import datetime
 from nodemend.cli.listed_machines import MachineListing, fleet_of
 from nodemend.cli.words import first_sentence
 from nodemend.cli.written_ages import written_age
+from nodemend.controllers.checking.overlaps import CONDITION
 from nodemend.controllers.checking.standings import Standing
 from nodemend.controllers.machine_health_check.fleet import Fleet, MachineCheckKey, key_of
 from nodemend.controllers.machine_health_check.gather import Target, find_target_in
@@ -39,6 +40,8 @@ class MachineCheckRow:
     remediating: int | None
     allowed: bool | None
     why: str
+    overlap: str = ""
+    """Which Machines that it selects are another check's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def _row(target: Target, wire: MachineWire, now: datetime) -> MachineRow | None:
 
 
 def _check(fleet: Fleet, key: MachineCheckKey, check: MachineCheckRecord, at_work: int) -> MachineCheckRow:
-    said = check.condition(ALLOWED)
+    said, overlap = check.condition(ALLOWED), check.condition(CONDITION)
     realm = fleet.realms.get(fleet.books[key.group].of)
     return MachineCheckRow(
         name=check.key,
@@ -105,4 +108,5 @@ def _check(fleet: Fleet, key: MachineCheckKey, check: MachineCheckRecord, at_wor
         remediating=at_work if realm is not None and realm.dialect.owners_read_conditions else None,
         allowed=None if said is None else said.get("status") == "True",
         why="the checker has not reported yet" if said is None else first_sentence(said.get("message", "")),
+        overlap=overlap.get("message", "") if overlap is not None and overlap.get("status") == "True" else "",
     )

@@ -69,6 +69,12 @@ def _checks(view: StatusView) -> Iterator[str]:
         counts = (str(served.targets), str(served.healthy), at_work)
         rows.append((f"mhc/{served.name}", *counts, _SAID[served.allowed], served.why))
     yield from align(rows)
+    for check in view.checks:
+        if check.overlap:
+            yield f"Warning: nhc/{check.name}: {check.overlap}"
+    for served in view.machine_checks:
+        if served.overlap:
+            yield f"Warning: mhc/{served.name}: {served.overlap}"
 
 
 def _nodes(view: StatusView) -> Iterator[str]:

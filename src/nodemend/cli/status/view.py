@@ -16,6 +16,7 @@ from nodemend.cli.status.machines import MachineCheckRow, MachineRow, MachinesSh
 from nodemend.cli.status.past import PastRow, past_rows, seconds_between
 from nodemend.cli.words import first_sentence
 from nodemend.cli.written_ages import age_of
+from nodemend.controllers.checking.overlaps import CONDITION
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.storm_guard import closes_at, most_at_once
@@ -49,6 +50,8 @@ class CheckRow:
     remediating: int
     allowed: bool | None
     why: str
+    overlap: str = ""
+    """Which nodes that it selects are another check's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +160,7 @@ def _policy(policy: Seen[RemediationPolicy], now: datetime) -> PolicyView:
 
 
 def _check(check: NodeHealthCheck) -> CheckRow:
-    said = find(check.status.conditions, "RemediationAllowed")
+    said, overlap = (find(check.status.conditions, type_) for type_ in ("RemediationAllowed", CONDITION))
     return CheckRow(
         name=check.metadata.name,
         targets=check.status.targets,
@@ -165,6 +168,7 @@ def _check(check: NodeHealthCheck) -> CheckRow:
         remediating=check.status.remediating,
         allowed=None if said is None else said.status is ConditionStatus.TRUE,
         why="the checker has not reported yet" if said is None else first_sentence(said.message),
+        overlap=overlap.message if overlap is not None and overlap.status is ConditionStatus.TRUE else "",
     )
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from heapq import nsmallest
 from typing import Final, TypeVar
 
+from nodemend.controllers.checking.overlaps import Overlaps
 from nodemend.decide.guard_facts import Census
 
 K = TypeVar("K")
@@ -84,6 +85,7 @@ class Standings:
         self._tallies: defaultdict[str, Tally] = defaultdict(Tally)
         self._domains: defaultdict[tuple[str, str], Counter[Standing]] = defaultdict(Counter)
         self._clusters: defaultdict[str, Counter[Standing]] = defaultdict(Counter)
+        self.overlaps = Overlaps()
 
     def __len__(self) -> int:
         return len(self._places)

@@ -103,6 +103,11 @@ class MachineBook:
         place = self._guarding.standings.strike(str(key))
         if place is not None:
             self._ask_for_report(self._checks[place.check], REPORT_AT_MOST_EVERY)
+        self._report(self._guarding.standings.overlaps.forget(str(key)))
+
+    def _report(self, checks: Iterable[str]) -> None:
+        for check in checks:
+            self._ask_for_report(self._checks[check], REPORT_AT_MOST_EVERY)
 
     async def count_everybody(self) -> None:
         """Before anybody is judged by new rules: a storm is a share of all, not of the first few."""
@@ -155,7 +160,9 @@ class MachineBook:
         self._guarding.standings.enter(ward.name, place, entry)
 
     def _place(self, target: Target, moment: Moment) -> tuple[NodeHealth, Ward, Place]:
-        self._checks[str(target.check_key)] = target.check_key
+        self._checks.update((str(one), one) for one in (target.check_key, *target.overlapping))
+        others = tuple([str(one) for one in target.overlapping])
+        self._report(self._guarding.standings.overlaps.note(str(target.key), str(target.check_key), others))
         facts = gather.machine_facts(self._view, target, self._seen, moment.now)
         ward = ward_of(self._view, target, value_of(self._guarding.policy(moment)))
         return gather.judge(target, facts), ward, self._guarding.place_of(ward, moment)

@@ -48,7 +48,7 @@ class Target:
     check_key: MachineCheckKey
     check: MachineCheckRecord
     dialect: Dialect
-    overlapping: tuple[str, ...] = ()
+    overlapping: tuple[MachineCheckKey, ...] = ()
 
     @property
     def by_annotation(self) -> bool:
@@ -72,7 +72,7 @@ def find_target_in(fleet: Fleet, key: MachineKey) -> Target | None:
     if not mine:
         return _without_check(fleet, key, machine, realm.dialect)
     (at, check), *others = mine
-    return Target(key, machine, at, check, realm.dialect, tuple(other.name for _, other in others))
+    return Target(key, machine, at, check, realm.dialect, tuple(other for other, _ in others))
 
 
 def _without_check(fleet: Fleet, key: MachineKey, machine: MachineRecord, dialect: Dialect) -> Target | None:

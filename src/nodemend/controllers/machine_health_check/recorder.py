@@ -81,6 +81,10 @@ class MachineHealthCheckRecorder:
         self._telling.log("still held", check=check.key, note=note)
         self._telling.tell(_reference_to(check), event_reasons.STILL_HELD, note)
 
+    def overlapped(self, check: MachineCheckRecord, note: str) -> None:
+        self._telling.log("overlapped", check=check.key, note=note)
+        self._telling.tell(_reference_to(check), event_reasons.CHECK_OVERLAPPED, note)
+
     def still_held_by_annotation(self, key: MachineCheckKey, note: str) -> None:
         """An annotation is no object that an event could regard; each Machine has been told of its own."""
         self._telling.log("still held", check=_name_of(key), note=note)

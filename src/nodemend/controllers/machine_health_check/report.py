@@ -1,9 +1,10 @@
 """The status of a machine health check, in the shape that its own project reads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nodemend.api.conditions import ConditionStatus
+from nodemend.controllers.checking import overlaps
 from nodemend.controllers.checking.standings import Standing, Tally
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
@@ -28,9 +29,13 @@ def status_of(  # noqa: PLR0913 - what is known of one check, and when
     guarded: Go | Hold,
     reading: Reading,
     *,
+    left: Mapping[str, int],
     now: str,
 ) -> dict[str, Any]:
-    """All that we write there. Conditions of others are kept."""
+    """All that we write there. Conditions of others are kept.
+
+    `left` is how many of the Machines that it selects are another check's, by that one's name.
+    """
     held = guarded.reason if isinstance(guarded, Hold) else None
     marks = {
         ALLOWED: Mark(
@@ -38,7 +43,8 @@ def status_of(  # noqa: PLR0913 - what is known of one check, and when
             type(held).__name__ if held else ALLOWED,
             str(explain(held)) if held else "",
         ),
-        STALLED: _stalled(check, len(tally), reading),
+        STALLED: _stalled(check, len(tally), reading, left),
+        overlaps.CONDITION: _overlapping(len(tally), left),
     }
     status = {
         "expectedMachines": len(tally),
@@ -66,10 +72,18 @@ def _allowed(check: MachineCheckRecord, tally: Tally, reading: Reading) -> int:
     return max(0, most - unhealthy)
 
 
-def _stalled(check: MachineCheckRecord, total: int, reading: Reading) -> Mark | None:
+def _overlapping(total: int, left: Mapping[str, int]) -> Mark | None:
+    """Only there while other checks have Machines that it selects."""
+    told = overlaps.spell_overlap(left, total, "Machine")
+    return Mark(ConditionStatus.TRUE, overlaps.OTHERS_FIRST, told) if told else None
+
+
+def _stalled(check: MachineCheckRecord, total: int, reading: Reading, left: Mapping[str, int]) -> Mark | None:
     """Only there while the check cannot do what it is for."""
     if check.rules.unread:
         return Mark(ConditionStatus.TRUE, "NotUnderstood", "; ".join(check.rules.unread))
+    if left and not total:
+        return Mark(ConditionStatus.TRUE, "NothingLeft", overlaps.NOTHING_LEFT)
     gate = check.rules.gate
     if gate is not None and can_never_act(gate, total, reading):
         return Mark(ConditionStatus.TRUE, "LimitTooLow", _NEVER)

@@ -1,12 +1,14 @@
 """Writes what people read: the status of each check that is ours to serve."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from nodemend.api import keys
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.hold_reminders import HoldReminders
+from nodemend.controllers.checking.overlaps import CONDITION
 from nodemend.controllers.checking.report_pace import WHILE_WAITING, after_report
 from nodemend.controllers.checking.rooms import Room, room_of_check, rooms_of_cluster
 from nodemend.controllers.checking.standings import Tally
@@ -38,6 +40,10 @@ class Counts(Protocol):
 
     def still_held_by_annotation(self, key: MachineCheckKey, note: str) -> None:
         """Something that an annotation asks for has been held for long, in the namespace of this."""
+        ...
+
+    def overlapped(self, check: MachineCheckRecord, note: str) -> None:
+        """Other checks have come to have Machines that it selects."""
         ...
 
     def guarded(self, check: MachineCheckKey, guarded: Go | Hold, room: Room | None) -> None:
@@ -87,12 +93,16 @@ class MachineReporter:
             self._targets_of(key, check),
             guarded,
             facts.reading,
+            left=self._left_by(key),
             now=print_time(moment.wall),
         )
         if report.differs(status, check.status):
             outcome = await self._writer.write(act.report_status(check, status))
             if outcome != Done():
                 return outcome
+            told = next((one for one in status["conditions"] if one["type"] == CONDITION), None)
+            if told is not None and check.condition(CONDITION) is None:
+                self._counts.overlapped(check, told["message"])
         note, again_in = self._reminders.look(str(key), tally, moment.now)
         if note:
             self._counts.still_held(check, note)
@@ -106,6 +116,13 @@ class MachineReporter:
         if note:
             self._counts.still_held_by_annotation(key, note)
         return Done() if again_in is None else RequeueAfter(again_in)
+
+    def _left_by(self, key: MachineCheckKey) -> Mapping[str, int]:
+        """Checks of two projects may have one name: together they are told."""
+        left: Counter[str] = Counter()
+        for check, number in self._guarding.standings.overlaps.of_check(str(key)).items():
+            left[f"mhc/{check.rpartition('/')[2]}"] += number
+        return left
 
     def _targets_of(self, key: MachineCheckKey, check: MachineCheckRecord) -> list[str]:
         """By name. Looked for where the check looks: a thousand clusters have a hundred thousand in all."""

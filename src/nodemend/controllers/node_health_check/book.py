@@ -90,6 +90,7 @@ class NodeBook:
         """Judge it, count it, and ask the guard if it wants something."""
         moment, name = self.moment(), target.node.name
         self._vanished.forget(name)
+        self._note_overlap(target)
         health = gather.judge_target(target, self._seen.ages, moment.now)
         self.first_sights.note(name, health, moment.now)
         found = gather.find_remediation(self._view, target)
@@ -167,6 +168,13 @@ class NodeBook:
         place = standings.place_of(name) if counts_on else standings.strike(name)
         if place is not None:
             self._ask_for_reports(place.check)
+        for check in standings.overlaps.forget(name):
+            self._ask_for_reports(check)
+
+    def _note_overlap(self, target: Target) -> None:
+        overlaps = self._guarding.standings.overlaps
+        for check in overlaps.note(target.node.name, target.check.metadata.name, target.overlapping):
+            self._ask_for_reports(check)
 
     def _count(self, name: str, judge: QuickJudge, moment: Moment) -> None:
         target = gather.find_target(self._view, name)
@@ -182,6 +190,7 @@ class NodeBook:
             self._ask_for_look(name)
         place = self._guarding.place(target.check.metadata.name, target.node, moment)
         self._guarding.standings.enter(name, place, entry)
+        self._note_overlap(target)
 
     def _first_entry(self, target: Target, moment: Moment, *, well: bool) -> Entry:
         remediating = gather.find_remediation(self._view, target) is not None

@@ -113,6 +113,10 @@ class NodeHealthCheckRecorder:
         self._telling.log("still held", check=check.metadata.name, note=note)
         self._telling.tell(_reference_to_check(check), event_reasons.STILL_HELD, note)
 
+    def overlapped(self, check: NodeHealthCheck, note: str) -> None:
+        self._telling.log("overlapped", check=check.metadata.name, note=note)
+        self._telling.tell(_reference_to_check(check), event_reasons.CHECK_OVERLAPPED, note)
+
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
         name, counts = check.metadata.name, Counter(one.phase for one in now)
         if check.spec.recovery is None:

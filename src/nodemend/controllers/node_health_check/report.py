@@ -1,7 +1,7 @@
 """The status of a check: counts, the targets that are not well, and whether remediation may begin."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from nodemend.api.remediation_policy import (
     RemediationPolicyStatus,
 )
 from nodemend.api.timestamps import print_time
+from nodemend.controllers.checking import overlaps
 from nodemend.controllers.checking.standings import Standing, Tally
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.admission_policies import Doubt
@@ -45,6 +46,8 @@ class Ability:
 
     guarded: Go | Hold
     unusable: str = ""
+    left: Mapping[str, int] = field(default_factory=dict)
+    """How many of the nodes that it selects are another check's, by that one's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,11 @@ class Past:
 def status_of(
     check: NodeHealthCheck, tally: Tally, ability: Ability, past: Past, now: str
 ) -> NodeHealthCheckStatus:
-    told = (*_conditions(check, tally, ability, now), *_recovery_condition(check, past.recoveries, now))
+    told = (
+        *_conditions(check, tally, ability, now),
+        *_overlap_condition(check, tally, ability, now),
+        *_recovery_condition(check, past.recoveries, now),
+    )
     return NodeHealthCheckStatus(
         observed_generation=check.metadata.generation,
         targets=_watched(tally),
@@ -124,6 +131,18 @@ def _conditions(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str
     return _as_conditions(facts, check.metadata.generation, now)
 
 
+def _overlap_condition(
+    check: NodeHealthCheck, tally: Tally, ability: Ability, now: str
+) -> tuple[Condition, ...]:
+    """For checks that leave nodes to others, or did: True while they do."""
+    if not ability.left and find(check.status.conditions, overlaps.CONDITION) is None:
+        return ()
+    named = {f"nhc/{name}": number for name, number in ability.left.items()}
+    told = overlaps.spell_overlap(named, _watched(tally), "node")
+    why = overlaps.OTHERS_FIRST if told else overlaps.NO_OVERLAP
+    return _as_conditions(((overlaps.CONDITION, bool(told), why, told),), check.metadata.generation, now)
+
+
 def _recovery_condition(
     check: NodeHealthCheck, recoveries: tuple[RecoveryReport, ...], now: str
 ) -> tuple[Condition, ...]:
@@ -142,6 +161,8 @@ def _stall(check: NodeHealthCheck, tally: Tally, ability: Ability) -> tuple[str,
     """Why it could not act whatever failed, as a reason and in words; no words when it could."""
     if ability.unusable:
         return "RemedyUnusable", ability.unusable
+    if ability.left and not _watched(tally):
+        return "NothingLeft", overlaps.NOTHING_LEFT
     never = can_never_act(parse_gate(check.spec.max_unhealthy), _watched(tally), Reading.SPARES_ONE)
     return ("LimitTooLow", _NEVER) if never else ("CanAct", "")
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from nodemend.api import keys
-from nodemend.api.node_health_check import NodeHealthCheck, RecoveryReport
+from nodemend.api.conditions import ConditionStatus, find
+from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, RecoveryReport
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
 from nodemend.controllers.checking.hold_reminders import HoldReminders
+from nodemend.controllers.checking.overlaps import CONDITION
 from nodemend.controllers.checking.report_pace import WHILE_WAITING, after_report
 from nodemend.controllers.checking.rooms import Room, room_of_check, rooms_of_cluster
 from nodemend.controllers.checking.standings import Tally
@@ -30,6 +32,10 @@ class Counts(Protocol):
 
     def still_held(self, check: NodeHealthCheck, note: str) -> None:
         """Something has been held under a check for long."""
+        ...
+
+    def overlapped(self, check: NodeHealthCheck, note: str) -> None:
+        """Other checks have come to have nodes that it selects."""
         ...
 
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
@@ -89,7 +95,8 @@ class Reporter:
 
     async def _write(self, check: NodeHealthCheck, guarded: Go | Hold, moment: Moment) -> Outcome:
         tally = self._guarding.standings.of_check(check.metadata.name)
-        ability = report.Ability(guarded, self._unusable(check))
+        left = self._guarding.standings.overlaps.of_check(check.metadata.name)
+        ability = report.Ability(guarded, self._unusable(check), left)
         past = report.Past(self._history.of(check), self._recoveries.reports(check, moment))
         status = report.status_of(check, tally, ability, past, print_time(moment.wall))
         if status != check.status:
@@ -97,6 +104,8 @@ class Reporter:
             if outcome != Done():
                 return outcome
         self._counts.recovering(check, status.recoveries)
+        if begun := _begun_overlap(check, status):
+            self._counts.overlapped(check, begun)
         return Done()
 
     def _unusable(self, check: NodeHealthCheck) -> str:
@@ -121,3 +130,11 @@ class Reporter:
                 return outcome
         waits = bool(weather) or policy.spec.pause is not None
         return RequeueAfter(WHILE_WAITING) if waits else Done()
+
+
+def _begun_overlap(check: NodeHealthCheck, now: NodeHealthCheckStatus) -> str:
+    """What is said of it where the status before did not say so."""
+    was, told = (find(one.conditions, CONDITION) for one in (check.status, now))
+    begun = told is not None and told.status is ConditionStatus.TRUE
+    known = was is not None and was.status is ConditionStatus.TRUE
+    return told.message if told is not None and begun and not known else ""

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.status.past import PastRow
 from nodemend.cli.status.text import render
@@ -124,3 +126,12 @@ def test_what_ended_last_stands_below_the_nodes() -> None:
         "edge-07   Healed    1m15s ago   6m12s   ManualRemediation   workers   -",
         "edge-1    Gone      -           -       ManualRemediation   workers   anna",
     ]
+
+
+@pytest.mark.attack("G6")
+def test_a_check_whose_nodes_another_has_is_told_below_the_checks() -> None:
+    control_plane, workers = BUSY.checks
+    told = "Of the 30 nodes that it selects, 6 are watched by checks whose name comes first: 6 by nhc/gpu."
+    lines = list(render(replace(BUSY, checks=(control_plane, replace(workers, overlap=told)))))
+    at = next(number for number, line in enumerate(lines) if line.startswith("workers"))
+    assert lines[at + 1] == f"Warning: nhc/workers: {told}"

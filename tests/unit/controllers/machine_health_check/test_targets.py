@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from nodemend.api.group_versions import NODE
+from nodemend.controllers.machine_health_check.recorder import MachineHealthCheckRecorder
+from nodemend.kube.event_book import Happening
 from nodemend.kube.machine_dialect import OPENSHIFT
+from tests.unit.controllers.checking.scraped import Scraped
 from tests.unit.controllers.machine_health_check.conftest import NewWorld
 from tests.unit.controllers.machine_health_check.machine_world import CLUSTER, SPACE, MachineWorld
 
@@ -292,3 +295,32 @@ def test_a_cluster_that_is_gone_judges_nobody(world: MachineWorld) -> None:
     world.set_condition("m1", "Ready", "Unknown")
     world.run(70)
     assert world.marks("m1") == {"HealthCheckSucceeded": PASSED}
+
+
+@pytest.mark.attack("G6")
+def test_a_check_whose_machines_another_has_says_so_and_tells_it_once(new_world: NewWorld) -> None:
+    events: list[Happening] = []
+    scraped = Scraped()
+    world = new_world()
+    world.add_pool(3)
+    world.add_check()
+    world.add_check("a-first", selector={"matchLabels": {"pool": "workers", "rack": "a"}})
+    world.start(recorder=MachineHealthCheckRecorder(scraped.log, scraped.metrics, events.append))
+    assert world.said("Overlapping") == ("", "")
+    for name in ("m1", "m2", "m3"):
+        world.change_machine(name, labels={"rack": "a"})
+        world.run(20)
+    assert (world.said("Overlapping"), world.said("Stalled")) == (
+        ("True", "OthersComeFirst"),
+        ("True", "NothingLeft"),
+    )
+    shown = {one["type"]: one for one in world.status()["conditions"]}
+    assert (
+        "3 are watched by checks whose name comes first: 3 by mhc/a-first." in shown["Overlapping"]["message"]
+    )
+    [event] = [one for one in events if one.reason == "CheckOverlapped"]
+    assert (event.regarding.kind, event.regarding.name) == ("MachineHealthCheck", "workers")
+
+    world.api.delete(world.checks_at, "a-first", SPACE)
+    world.run(20)
+    assert (world.said("Overlapping"), world.said("Stalled"), counts(world)[0]) == (("", ""), ("", ""), 3)
