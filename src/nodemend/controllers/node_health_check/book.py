@@ -190,7 +190,7 @@ class NodeBook:
             self._ask_for_look(name)
         place = self._guarding.place(target.check.metadata.name, target.node, moment)
         self._guarding.standings.enter(name, place, entry)
-        self._note_overlap(target)
+        self._guarding.standings.overlaps.note(name, target.check.metadata.name, target.overlapping)
 
     def _first_entry(self, target: Target, moment: Moment, *, well: bool) -> Entry:
         remediating = gather.find_remediation(self._view, target) is not None
