@@ -82,6 +82,8 @@ class Watched:
 
     def still_held(self, *_: object) -> None: ...
 
+    def overlapped(self, *_: object) -> None: ...
+
     def counted(self, _check: str, tally: Tally | None) -> None:
         if tally is not None and len(tally) != self._counted:
             self._counted = len(tally)
