@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nodemend import __version__
 from nodemend.agent.api_check.api_shell import Caller
-from nodemend.agent.api_check.exit_codes import FAILED
+from nodemend.agent.api_check.exit_codes import FAILED, NO_ANSWER
 from nodemend.agent.api_check.lease_report import promises_less
 from nodemend.agent.api_check.publish import Publisher, Wanted
 from nodemend.agent.api_check.reply import NoMarker, Unclear, exit_code_of, judge_reply
@@ -35,7 +35,9 @@ def run(words: list[str]) -> int:
     boot_id = options.boot_id.read_text().strip()
     try:
         code, why = _publish(options, boot_id) if options.publish else _look(options, boot_id)
-    except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException) as error:
+        code, why = NO_ANSWER, str(error)
+    except (ValueError, RecursionError) as error:
         code, why = FAILED, str(error)
     if why:
         sys.stderr.write(f"nodemend-api-check: {why}\n")

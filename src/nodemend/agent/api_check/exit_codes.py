@@ -16,4 +16,6 @@ STOOD_DOWN = 8
 """It has none, its agent was stopped and said so, and none is there that could publish this boot."""
 UNINSTALLED = 9
 """It may not be read, and the API server serves no kind of ours: nobody can ask for the end of any boot."""
+NO_ANSWER = 10
+"""The API server could not be asked, said nothing in time, or that it cannot tell now: nothing is known."""
 FAILED = 1

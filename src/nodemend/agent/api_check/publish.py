@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 _TRIES = 4
 _OUR_KINDS = "/apis/nodemend.io"
+_READY = "/readyz"
 _OK, _CREATED, _FORBIDDEN, _NOT_FOUND, _CONFLICT = 200, 201, 403, 404, 409
+_TOO_MANY, _SERVER_ERROR = 429, 500
 
 
 class Wanted(SmallValue):
@@ -80,10 +82,11 @@ class Publisher:
         status, body = self._as_node("GET", self._lease, None)
         answer = judge_reply(status, body, self._wanted.node, self._wanted.boot_id)
         match answer:
-            case Unclear() if status == _FORBIDDEN and self._is_uninstalled():
-                return exit_codes.UNINSTALLED, ""
+            case Unclear(why) if status == _FORBIDDEN:
+                return self._without_right(why)
             case Unclear(why):
-                return exit_codes.FAILED, why
+                cannot_say = status == _TOO_MANY or status >= _SERVER_ERROR
+                return (exit_codes.NO_ANSWER if cannot_say else exit_codes.FAILED), why
             case MarkedNow():
                 return exit_code_of(answer), ""
             case NoLease():
@@ -152,10 +155,19 @@ class Publisher:
             return exit_codes.STOOD_DOWN, ""
         return exit_codes.FAILED, "no agent's pod is bound to this node: in whose name should it publish?"
 
-    def _is_uninstalled(self) -> bool:
-        """Only by a server that reads its store: one that is cut off from it knows its kinds from before."""
-        status, _ = self._as_node("GET", self._node, None)
-        if status not in (_OK, _NOT_FOUND):
-            return False
+    def _without_right(self, why: str) -> tuple[int, str]:
+        """The Lease may not be read: whether that is because nothing of ours is installed, if it can be told.
+
+        A server that starts has not read the roles and kinds that there are: it is not ready. One that is cut
+        off from its store knows those from before.
+        """
+        for path, known in ((_READY, (_OK,)), (self._node, (_OK, _NOT_FOUND))):
+            status, _ = self._as_node("GET", path, None)
+            if status not in known:
+                return exit_codes.NO_ANSWER, f"{why}; {path}: {status}"
         status, _ = self._as_node("GET", _OUR_KINDS, None)
-        return status == _NOT_FOUND
+        if status == _NOT_FOUND:
+            return exit_codes.UNINSTALLED, ""
+        return (
+            exit_codes.FAILED if status == _OK else exit_codes.NO_ANSWER
+        ), f"{why}; {_OUR_KINDS}: {status}"

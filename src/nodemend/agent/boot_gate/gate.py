@@ -72,6 +72,8 @@ WAY_OUT = (
     "To let kubelet start all the same, make sure that nothing of this node runs elsewhere, and: "
     "touch /run/nodemend/open-gate, or boot once with nodemend.gate=open"
 )
+_GONE_LOOKS = 3
+_GONE_FOR = 30.0
 _FAILED = "this boot could not be published: see the line above, or the API server did not answer"
 _UNGUARDED = {
     exit_codes.NO_NODE: "there is no such Node",
@@ -117,6 +119,28 @@ def judge(
     if isinstance(feeder, Closed):
         return feeder
     return Closed(held_back) if held_back and published else looked
+
+
+class Gone(SmallValue):
+    """In how many looks nothing of ours was installed, and since when: seconds of a clock that only rises."""
+
+    looks: int = 0
+    since: float = 0.0
+
+
+def count_gone(before: Gone, exit_code: int, now: float) -> Gone:
+    """A look without an answer says nothing for or against it; any other answer ends the count."""
+    if exit_code == exit_codes.UNINSTALLED:
+        return Gone(before.looks + 1, before.since if before.looks else now)
+    # Below zero: it was ended by a signal, or never began.
+    return before if exit_code == exit_codes.NO_ANSWER or exit_code < 0 else Gone()
+
+
+def judge_gone(gone: Gone, now: float) -> Closed | None:
+    """None once it is believed. The servers of a cluster do not learn of a change at the same moment."""
+    if gone.looks >= _GONE_LOOKS and now - gone.since >= _GONE_FOR:
+        return None
+    return Closed("Nodemend seems not to be installed any more: it looks again for half a minute")
 
 
 def hold_back(resets: StaysGated | MayStart, command_line: str) -> str:

@@ -9,7 +9,19 @@ import time
 from collections.abc import Callable
 
 from nodemend.agent.api_check import exit_codes
-from nodemend.agent.boot_gate.gate import OPEN, WAY_OUT, Asked, Closed, Go, hold_back, judge, judge_feeder
+from nodemend.agent.boot_gate.gate import (
+    OPEN,
+    WAY_OUT,
+    Asked,
+    Closed,
+    Go,
+    Gone,
+    count_gone,
+    hold_back,
+    judge,
+    judge_feeder,
+    judge_gone,
+)
 from nodemend.agent.feeder.record_shell import has_opened, read_beginning, write_record
 from nodemend.agent.feeder.records import format_gate
 from nodemend.agent.feeder.status_text import parse_status
@@ -20,7 +32,6 @@ from nodemend.decide.self_resets import ResetLimit, judge_resets
 
 _EVERY = 2.0
 _LONGEST_LOOK = 10.0
-_GONE_FOR = 30.0
 
 
 def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
@@ -32,10 +43,14 @@ def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
     waiting = _Waiting(options, boot_id)
     if options.open_if and os.path.exists(options.open_if):
         return _open(options, boot_id, Go(f"{options.open_if}: kubelet starts the API server"))
-    gone = _Gone()
-    said = ""
+    gone, said = Gone(), ""
     while True:
-        match gone.judge(_judge(options, boot_id, waiting.why())):
+        code, verdict = _judge(options, boot_id, waiting.why())
+        now = time.monotonic()
+        gone = count_gone(gone, code, now)
+        if code == exit_codes.UNINSTALLED:
+            verdict = judge_gone(gone, now) or verdict
+        match verdict:
             case Go() as go:
                 return _open(options, boot_id, go)
             case Closed(why) if why != said:
@@ -59,24 +74,6 @@ def _open(options: argparse.Namespace, boot_id: str, go: Go) -> int:
         with contextlib.suppress(OSError):
             write_record(options.opened_before, b"")
     return _say(f"open, without a look: {go.unguarded}" if go.unguarded else "open")
-
-
-class _Gone:
-    """That nothing of ours is served must be seen for a while: a server that starts knows no kinds."""
-
-    def __init__(self) -> None:
-        self._since: float | None = None
-
-    def judge(self, found: tuple[int, Go | Closed]) -> Go | Closed:
-        code, verdict = found
-        if code != exit_codes.UNINSTALLED:
-            self._since = None
-            return verdict
-        now = time.monotonic()
-        self._since = now if self._since is None else self._since
-        if now - self._since < _GONE_FOR:
-            return Closed("Nodemend seems not to be installed any more: it looks again for half a minute")
-        return verdict
 
 
 class _Waiting:

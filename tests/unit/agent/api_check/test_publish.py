@@ -39,6 +39,7 @@ class Server:
         self.pods: list[dict[str, Any]] = [self.pod()]
         self.node = True
         self.installed = True
+        self.ready = 200
         self.readable = True
         self.token = token()
         self.asked: list[str] = []
@@ -71,6 +72,8 @@ class Server:
                 return self._told(200, {"items": self.pods})
             case "POST", "token":
                 return self._told(201, {"status": {"token": self.token}})
+            case "GET", "readyz":
+                return self._told(self.ready, {})
             case "GET", "nodemend.io":
                 return self._told(200 if self.installed else 404, {})
             case "GET", _ if not self.readable and "/leases/" in path:
@@ -362,6 +365,25 @@ def test_a_refusal_in_a_cluster_without_our_kinds_is_that_of_an_uninstalled_node
     assert published(server)[0] == exit_codes.FAILED
     server.installed = False
     assert published(server) == (exit_codes.UNINSTALLED, "")
+    # A server that starts knows neither roles nor kinds; who may not ask whether it does learns nothing.
+    for server.ready in (500, 503, 403, 404):
+        code, why = published(server)
+        assert (code, f"/readyz: {server.ready}" in why) == (exit_codes.NO_ANSWER, True)
+    server.ready = 200
     # What can be read counts for more.
     server.readable = True
     assert published(server)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
+
+
+@pytest.mark.attack("V10")
+@pytest.mark.parametrize("at", ["leases/n1", "readyz", "nodes/n1", "nodemend.io"])
+@pytest.mark.parametrize("status", [429, 500, 503, 504])
+def test_a_server_that_cannot_tell_now_has_told_nothing(at: str, status: int) -> None:
+    server = Server()
+    server.readable = server.installed = False
+
+    def ask(method: str, path: str, body: object) -> tuple[int, bytes]:
+        return (status, b"{}") if path.endswith(at) else server.as_node(method, path, body)
+
+    code, why = Publisher(WANTED, ask, server.as_agent).publish()
+    assert (code, str(status) in why) == (exit_codes.NO_ANSWER, True)

@@ -9,9 +9,12 @@ from nodemend.agent.boot_gate.gate import (
     AskNow,
     Closed,
     Go,
+    Gone,
+    count_gone,
     hold_back,
     judge,
     judge_feeder,
+    judge_gone,
     judge_look,
 )
 from nodemend.decide.self_resets import MayStart, StaysGated
@@ -130,3 +133,47 @@ def test_where_others_may_know_that_it_is_held_back_opening_takes_a_look_that_te
     assert judge(WAITS, exit_codes.FAILED, "three resets", PERSON) == WAITS
     assert isinstance(judge(AskNow(), exit_codes.FAILED, "three resets", PERSON), Closed)
     assert isinstance(judge(AskNow(), exit_codes.FAILED, "three resets", FIRST), Closed)
+
+
+UNINSTALLED, SILENT, KILLED = exit_codes.UNINSTALLED, exit_codes.NO_ANSWER, -14
+
+
+def believed_gone_at(looks: list[tuple[float, int]]) -> float | None:
+    """The time of the look that opens the gate."""
+    gone = Gone()
+    for now, code in looks:
+        gone = count_gone(gone, code, now)
+        if code == UNINSTALLED and judge_gone(gone, now) is None:
+            return now
+    return None
+
+
+@pytest.mark.attack("V10")
+def test_that_nothing_is_installed_is_believed_after_half_a_minute_and_three_looks() -> None:
+    assert believed_gone_at([(float(now), UNINSTALLED) for now in range(100, 140, 2)]) == 130.0
+    assert believed_gone_at([(100.0, UNINSTALLED), (140.0, UNINSTALLED)]) is None
+    assert believed_gone_at([(100.0, UNINSTALLED), (140.0, UNINSTALLED), (141.0, UNINSTALLED)]) == 141.0
+
+
+@pytest.mark.attack("V10")
+@pytest.mark.parametrize("silence", [SILENT, KILLED, -1])
+def test_looks_without_an_answer_do_not_keep_the_gate_closed_for_ever(silence: int) -> None:
+    """A machine that boots under load, or a slow server: every other look ends too late."""
+    looks = [(float(now), silence if now % 4 else UNINSTALLED) for now in range(100, 160, 2)]
+    assert believed_gone_at(looks) == 132.0
+
+
+@pytest.mark.attack("V10")
+@pytest.mark.parametrize("silence", [SILENT, KILLED])
+def test_silence_alone_opens_nothing(silence: int) -> None:
+    """That is what a node that was cut off sees."""
+    looks = [(100.0, UNINSTALLED), *((float(now), silence) for now in range(102, 400, 2))]
+    assert believed_gone_at(looks) is None
+    assert isinstance(judge(AskNow(), silence), Closed)
+
+
+@pytest.mark.attack("V10")
+@pytest.mark.parametrize("answer", [exit_codes.FAILED, exit_codes.CLEAN, *MARKS])
+def test_any_other_answer_begins_the_count_anew(answer: int) -> None:
+    looks = [(float(now), answer if now == 128 else UNINSTALLED) for now in range(100, 164, 2)]
+    assert believed_gone_at(looks) == 160.0
