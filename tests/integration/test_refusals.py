@@ -10,6 +10,7 @@ from tests.refusals.installed_cluster import installed_cluster
 pytestmark = pytest.mark.real
 
 
+@pytest.mark.attack("S18")
 @pytest.mark.conforms("N2", "N3", "N12", "W8")
 def test_the_api_server_refuses_what_it_must_and_nothing_else() -> None:
     with installed_cluster() as cluster:

@@ -22,7 +22,7 @@ PEOPLE: Final = "people"
 _ACTIVE_WITHIN: Final = 60.0
 
 _BINDINGS: Final = {
-    # Everybody is a service account, so that tokens are real. The last two have roles that we do not ship.
+    # Everybody is a service account, so that tokens are real. The last three have roles that we do not ship.
     "viewer": "nodemend-viewer",
     "operator": "nodemend-operator",
     "overrider": "nodemend-overrider",
@@ -32,12 +32,18 @@ _BINDINGS: Final = {
     "chief": "cluster-admin",
     "meddler": "meddler",
     "requester": "requester",
+    "author": "author",
 }
 _OTHER_ROLES: Final = {
     # May write remediations by the verbs that Kubernetes knows, but has none of ours.
     "meddler": ("get", "create", "update", "patch"),
     "requester": ("create", "request"),
 }
+_AUTHOR: Final = (
+    # May create and delete any check, and configure one of them.
+    {"verbs": ["create", "delete"]},
+    {"verbs": ["configure"], "resourceNames": ["the-author-s"]},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,8 @@ def _make_people(plane: ControlPlane) -> None:
     for role, verbs in _OTHER_ROLES.items():
         rule = {"apiGroups": ["nodemend.io"], "resources": ["manualremediations"], "verbs": list(verbs)}
         plane.api.create(_rbac("ClusterRole", role, rules=[rule]))
+    checks = {"apiGroups": ["nodemend.io"], "resources": ["nodehealthchecks"]}
+    plane.api.create(_rbac("ClusterRole", "author", rules=[{**checks, **rule} for rule in _AUTHOR]))
     for person, role in _BINDINGS.items():
         account = {
             "apiVersion": "v1",

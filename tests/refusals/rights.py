@@ -211,4 +211,17 @@ def _checks(cluster: Cluster, trial: Trial) -> None:
     trial.refuses(
         "a check by the operator", lambda: operator.create(health_check("theirs")), "cannot create resource"
     )
+    # Who may create checks, and not configure them, would change one by deleting it and creating another.
+    author = cluster.people["author"]
+    needs = ("to create one", 'needs the verb "configure" on nodehealthchecks')
+    trial.refuses("a check by someone who may create", lambda: author.create(health_check("theirs")), *needs)
+    unnamed = health_check("")
+    unnamed["metadata"] = {"generateName": "the-author-s-"}
+    trial.refuses("one whose name is made up", lambda: author.request("POST", CHECKS, unnamed), *needs)
+    only_a_pause = {**health_check("theirs"), "spec": {"pause": {"reason": "x"}}}
+    trial.refuses("one that is a pause alone", lambda: author.create(only_a_pause))
+    trial.accepts("the end of one", lambda: author.delete(path))
+    trial.refuses("another of its name", lambda: author.create(health_check("paused-now-and-then")), *needs)
+    trial.accepts("the one that they may configure", lambda: author.create(health_check("the-author-s")))
+    trial.accepts("a check by the chief", lambda: chief.create(health_check("paused-now-and-then")))
     trial.accepts("another limit by the chief", lambda: chief.patch(path, {"spec": {"maxUnhealthy": 3}}))

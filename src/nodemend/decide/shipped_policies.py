@@ -26,5 +26,5 @@ SHIPPED: Final[Mapping[str, tuple[Fingerprint, ...]]] = {
     "nodemend-orders": (Fingerprint("2e64057e3e6f88dc", "d9d3631ff052a8c8", "36cf7c39b3a685fe"),),
     "nodemend-out-of-service": (Fingerprint("11553adaeaacf419", "a958bed554eea4a8", "25613bd8103d2d98"),),
     "nodemend-remediations": (Fingerprint("bfe62c713de6d02c", "edb853ab37fe26c4", "78081d8f3eef700f"),),
-    "nodemend-settings": (Fingerprint("fb7629c7f21d2500", "629757f1618c1e3c", "0646325e4ce4d08b"),),
+    "nodemend-settings": (Fingerprint("fb7629c7f21d2500", "611809a76f568238", "0646325e4ce4d08b"),),
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_ORDER, Resource
+from nodemend.api.group_versions import REMEDIATION_ORDER, Resource
 from nodemend.api.keys import (
     CHECK,
     CHECK_UID,
@@ -327,12 +327,21 @@ def _pauses_in_own_name(write: Write) -> bool:
     return unchanged or spec["pause"].get("by", "") in {"", write.user}
 
 
+def _may_configure(write: Write) -> bool:
+    return write.may("configure", write.attempt.resource, name=write.new["metadata"]["name"])
+
+
 SETTINGS: Final[tuple[Demand, ...]] = (
     (
+        lambda write: not write.creates or _may_configure(write),
+        FORBIDDEN,
+        'to create one needs the verb "configure" on {resource}, as to change one does',
+    ),
+    (
         lambda write: (
-            same_but(of(write.new, "spec"), of(write.old, "spec"), "pause")
-            or (write.creates and write.attempt.resource == NODE_HEALTH_CHECK)
-            or write.may("configure", write.attempt.resource, name=write.new["metadata"]["name"])
+            write.creates
+            or same_but(of(write.new, "spec"), of(write.old, "spec"), "pause")
+            or _may_configure(write)
         ),
         FORBIDDEN,
         'spec: you may change spec.pause only; the rest needs the verb "configure" on {resource}',
