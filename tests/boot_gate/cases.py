@@ -193,13 +193,12 @@ def api_away(site: Site) -> None:
     """Nobody knows whether this node is marked: it waits, and starts when the API server is back."""
     site.join()
     site.plane.stop_api_server()
-    try:
-        with site.machine() as machine:
+    with site.machine() as machine:
+        try:
             machine.stays_closed("could not be")
-            site.plane.start_api_server()
-            machine.starts()
-    finally:
-        site.plane.start_api_server()
+        finally:
+            site.plane.start_api_server()  # Once: a second one on its port would take its place in the books.
+        machine.starts()
 
 
 def uninstalled_by_force(site: Site) -> None:
