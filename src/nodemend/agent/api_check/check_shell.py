@@ -8,6 +8,7 @@ this boot there, if that has not been done.
 import argparse
 import http.client
 import json
+import os
 import signal
 import sys
 import time
@@ -80,7 +81,14 @@ def _publish(options: argparse.Namespace, boot_id: str) -> tuple[int, str]:
         held_back=options.held_back,
         last_reset=read_reset(options.last_reset) if options.last_reset else None,
     )
-    return Publisher(wanted, Caller(options).ask, lambda token: Caller(options, token).ask).publish()
+    return Publisher(
+        wanted, Caller(options).ask, lambda token: Caller(options, token).ask, _end_with
+    ).publish()
+
+
+def _end_with(code: int) -> None:
+    """When the time is over: a marker was seen, and is told though the answer to it is lost."""
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(code))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 Without a socket of its own: who asks in whose name is given.
 """
 
+import http.client
 import json
 import urllib.parse
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     Ask = Callable[[str, str, object], tuple[int, bytes]]
     """Method, path and body; the status and what came with it. Raises for no answer."""
 
+UNANSWERED = (OSError, ValueError, RecursionError, http.client.HTTPException)
+"""What asking raises where there is no answer, or none that can be read."""
 _TRIES = 4
 _OUR_KINDS = "/apis/nodemend.io"
 _READY = "/readyz"
@@ -59,9 +62,17 @@ class Wanted(SmallValue):
 class Publisher:
     """All of it ends with the process: whoever starts that gives it a time."""
 
-    def __init__(self, wanted: Wanted, as_node: "Ask", as_agent: "Callable[[str], Ask]") -> None:
-        """`as_agent` gives who asks with this token."""
+    def __init__(
+        self,
+        wanted: Wanted,
+        as_node: "Ask",
+        as_agent: "Callable[[str], Ask]",
+        answers: "Callable[[int], None]" = lambda _code: None,
+    ) -> None:
+        """`as_agent` gives who asks with this token; `answers` is told the exit code for a marker that was
+        seen before anything is written about it: from then on its writer may take the gate for closed."""
         self._wanted = wanted
+        self._answers = answers
         self._as_node = as_node
         self._as_agent = as_agent
         self._name = urllib.parse.quote(wanted.node, safe="")
@@ -94,7 +105,15 @@ class Publisher:
             case NoMarker():
                 return self._write(json.loads(body), exit_codes.CLEAN)
             case MarkedBefore():
-                return self._write(json.loads(body), exit_codes.MARKED_FOR_ANOTHER_BOOT)
+                return self._answer(json.loads(body), exit_codes.MARKED_FOR_ANOTHER_BOOT)
+
+    def _answer(self, lease: dict[str, object], looked: int) -> tuple[int, str] | None:
+        """Whatever comes of the write, the marker was seen."""
+        self._answers(looked)
+        try:
+            return self._write(lease, looked)
+        except UNANSWERED as error:
+            return looked, str(error)
 
     def _write(self, lease: dict[str, object] | None, looked: int) -> tuple[int, str] | None:
         """`looked` is what the look alone tells, where there is nothing to publish."""

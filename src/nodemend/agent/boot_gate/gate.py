@@ -42,6 +42,8 @@ class Asked(SmallValue):
     by_person: bool = False
     first_boot: bool = False
     """There is no certificate of kubelet, and no gate on this disk has ever opened after a look."""
+    answered: bool = False
+    """An earlier look of this gate has shown a marker. Its writer may have been told that it is closed."""
 
 
 _NOTHING = Asked()
@@ -63,7 +65,7 @@ def judge_feeder(status: dict[str, str], boot_id: str, now: int) -> AskNow | Clo
     return AskNow()
 
 
-_CLOSED = {
+MARKED = {
     exit_codes.MARKED: "this boot is marked: it is to end",
     exit_codes.MARKED_FOR_DRILL: "this boot is marked for a drill: it is to end",
     exit_codes.MARKED_FOR_ANOTHER_BOOT: "an earlier boot was marked, and its remediation is not done",
@@ -94,7 +96,7 @@ def judge_look(exit_code: int) -> Go | Closed:
         return Go()
     if exit_code in _UNGUARDED:
         return Go(_UNGUARDED[exit_code])
-    return Closed(_CLOSED.get(exit_code, _FAILED))
+    return Closed(MARKED.get(exit_code, _FAILED))
 
 
 def judge(
@@ -104,17 +106,19 @@ def judge(
 
     `held_back` is why it stays closed all the same. Opening takes a look in which nobody was told that it is.
     Whoever asks for it to open is heard unless the look has shown a marker. For a person nobody is told that
-    it is held back; where an earlier look may have told that, it takes one that is acknowledged.
+    it is held back; where an earlier look may have told that, it takes one that is acknowledged. So it does
+    where a marker was answered: its writer may release the node's pods while the API server is out of reach.
     """
     looked = judge_look(exit_code)
-    if exit_code in _CLOSED:
+    if exit_code in MARKED:
         return looked
     if exit_code in (exit_codes.STOOD_DOWN, exit_codes.UNINSTALLED):
         return looked
     published = isinstance(looked, Go)
-    if asked.by_person and (published or not held_back):
+    told = bool(held_back) or asked.answered
+    if asked.by_person and (published or not told):
         return looked if published and isinstance(feeder, AskNow) else Go("a person has asked for it")
-    if asked.first_boot and not held_back:
+    if asked.first_boot and not told:
         return Go("kubelet has no certificate yet: this machine has never been a node")
     if isinstance(feeder, Closed):
         return feeder

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from nodemend.agent.api_check import exit_codes
 from nodemend.agent.boot_gate.gate import (
+    MARKED,
     OPEN,
     WAY_OUT,
     Asked,
@@ -43,9 +44,10 @@ def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
     waiting = _Waiting(options, boot_id)
     if options.open_if and os.path.exists(options.open_if):
         return _open(options, boot_id, Go(f"{options.open_if}: kubelet starts the API server"))
-    gone, said = Gone(), ""
+    gone, said, answered = Gone(), "", False
     while True:
-        code, verdict = _judge(options, boot_id, waiting.why())
+        code, verdict = _judge(options, boot_id, waiting.why(), answered=answered)
+        answered = answered or code in MARKED
         now = time.monotonic()
         gone = count_gone(gone, code, now)
         if code == exit_codes.UNINSTALLED:
@@ -95,9 +97,11 @@ class _Waiting:
         return self._why if self._why and self._folder.others(self._boot_id) else ""
 
 
-def _judge(options: argparse.Namespace, boot_id: str, held_back: str) -> tuple[int, Go | Closed]:
+def _judge(
+    options: argparse.Namespace, boot_id: str, held_back: str, *, answered: bool
+) -> tuple[int, Go | Closed]:
     feeder = judge_feeder(_status(options.status), boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
-    asked = _asked(options)
+    asked = _asked(options, answered=answered)
     told = ["--held-back", held_back] if held_back and not asked.by_person else []
     if options.last_reset:
         told += ["--last-reset", options.last_reset]
@@ -107,11 +111,11 @@ def _judge(options: argparse.Namespace, boot_id: str, held_back: str) -> tuple[i
     return code, judge(feeder, code, held_back, asked)
 
 
-def _asked(options: argparse.Namespace) -> Asked:
+def _asked(options: argparse.Namespace, *, answered: bool) -> Asked:
     by_person = OPEN in _command_line(options.cmdline).split() or os.path.exists(options.open_now)
     certificate, before = options.certificate, options.opened_before
     never = bool(certificate and before) and not (os.path.exists(certificate) or os.path.exists(before))
-    return Asked(by_person, never)
+    return Asked(by_person, never, answered)
 
 
 def _command_line(path: str) -> str:

@@ -1,5 +1,6 @@
 """How a boot comes to be published before kubelet starts: told request by request, with a played server."""
 
+import http.client
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
@@ -355,6 +356,25 @@ def test_a_marker_stands_above_that() -> None:
         server.pods = []
         server.put(STOOD_DOWN_REPORT, marker=boot)
         assert published(server)[0] == code
+
+
+@pytest.mark.attack("V5")
+@pytest.mark.parametrize("lost", [TimeoutError("no reply"), http.client.RemoteDisconnected(), ValueError()])
+def test_a_marker_that_was_seen_is_told_though_the_answer_to_it_may_be_lost(lost: Exception) -> None:
+    """The write may have been applied: then its reader takes the gate for closed."""
+    server = Server()
+    server.put(EARLIER, marker="boot-1", epoch=4)
+
+    def silent(_token: str) -> Callable[[str, str, object], tuple[int, bytes]]:
+        def ask(*_: object) -> tuple[int, bytes]:
+            raise lost
+
+        return ask
+
+    seen = list[int]()
+    found = Publisher(WANTED, server.as_node, silent, seen.append).publish()
+    assert found[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
+    assert seen == [exit_codes.MARKED_FOR_ANOTHER_BOOT]
 
 
 @pytest.mark.attack("V10")

@@ -123,6 +123,17 @@ def test_it_opens_unguarded_where_nobody_relies_on_it_any_more(code: int) -> Non
         assert found.unguarded
 
 
+@pytest.mark.attack("V5")
+@pytest.mark.parametrize("asked", [Asked(by_person=True), Asked(first_boot=True)])
+def test_after_a_look_that_answered_a_marker_nobody_opens_it_without_another_look(asked: Asked) -> None:
+    """Whoever wrote the marker was told that it stays closed, and may release the node's pods by now."""
+    answered = Asked(asked.by_person, asked.first_boot, answered=True)
+    for feeder in (WAITS, AskNow()):
+        assert isinstance(judge(feeder, exit_codes.FAILED, asked=answered), Closed)
+    assert judge(AskNow(), exit_codes.CLEAN, asked=answered) == Go()
+    assert isinstance(judge(WAITS, exit_codes.STOOD_DOWN, asked=answered), Go)
+
+
 def test_a_person_who_opens_it_with_a_clean_look_has_a_guarded_boot() -> None:
     assert judge(AskNow(), exit_codes.CLEAN, asked=PERSON) == Go()
     assert judge(AskNow(), exit_codes.CLEAN, "three resets", PERSON) == Go()

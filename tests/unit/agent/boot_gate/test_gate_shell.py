@@ -164,6 +164,22 @@ def test_a_person_opens_it_by_the_kernels_command_line_or_by_a_file(
     assert not read_gate(str(host.folder / "record"), "boot-9")
 
 
+@pytest.mark.attack("V5")
+@pytest.mark.parametrize("marked", [3, 5, 7])
+def test_a_person_does_not_open_what_has_answered_a_marker_while_the_api_server_is_away(
+    host: Host, marked: int
+) -> None:
+    """The first look shows a marker, and answers it; then the network is gone, and somebody wants kubelet."""
+    (host.folder / "certificate").write_text("")
+    (host.folder / "open-now").write_text("")
+    (host.folder / "check").write_text(
+        f"[ -e {host.folder}/looked ] && exit 1; : > {host.folder}/looked; exit {marked}"
+    )
+    with pytest.raises(StillClosedError):
+        host.run()
+    assert not (host.folder / "record").exists()
+
+
 @pytest.mark.attack("V10")
 def test_that_nothing_is_installed_is_believed_after_a_while(host: Host) -> None:
     (host.folder / "certificate").write_text("")
