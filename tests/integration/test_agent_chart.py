@@ -138,6 +138,7 @@ def test_openshift_gives_leave_for_what_it_uses_and_no_more() -> None:
     spec, agent = pod(), container("agent")
 
     assert constraints["users"] == [f"system:serviceaccount:{AGENT_NAMESPACE}:nodemend-agent"]
+    assert constraints["groups"] == []
     assert constraints["allowHostNetwork"] is spec["hostNetwork"] is True
     assert constraints["seLinuxContext"]["seLinuxOptions"] == spec["securityContext"]["seLinuxOptions"]
     kinds = {kind for volume in spec["volumes"] for kind in volume if kind != "name"}

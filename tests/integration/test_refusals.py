@@ -26,5 +26,6 @@ def test_bad_policies_and_checks_are_refused_and_good_ones_are_not() -> None:
     assert check_refusals.try_all().misses == []
 
 
+@pytest.mark.attack("S18")
 def test_agents_nodes_and_people_cannot_do_to_self_fencing_what_they_must_not() -> None:
     assert agent_refusals.try_all().misses == []
