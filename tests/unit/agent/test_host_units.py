@@ -96,6 +96,20 @@ def test_kubelet_comes_after_each(unit: str) -> None:
     assert "kubelet.service" in before.split()
 
 
+@pytest.mark.attack("V6")
+@pytest.mark.parametrize(
+    "unit",
+    ["nodemend-feeder.service", "nodemend-boot-gate.service", "kubelet.service.d/50-nodemend.conf"],
+)
+def test_none_ends_with_another(unit: str) -> None:
+    """A feeder or a gate that is started anew takes nothing down that has run in this boot."""
+    ties = re.findall(
+        r"^(Requires|Requisite|BindsTo|PartOf|StopPropagatedFrom)=", (HOST / unit).read_text(), re.MULTILINE
+    )
+    assert ties == []
+
+
+@pytest.mark.attack("V6")
 def test_kubelet_needs_the_gate() -> None:
     drop_in = (HOST / "kubelet.service.d" / "50-nodemend.conf").read_text()
     assert "ExecStartPre=/usr/bin/test -s /run/nodemend/gate\n" in drop_in

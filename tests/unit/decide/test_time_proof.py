@@ -58,6 +58,7 @@ def test_and_never_shorter() -> None:
     assert "safeTimeSeconds" in refused.remedy
 
 
+@pytest.mark.attack("K3")
 @pytest.mark.parametrize(
     ("changes", "accepted", "why"),
     [

@@ -25,6 +25,7 @@ ESB, TCO, SOFT = "i6300ESB timer", "iTCO_wdt", "Software Watchdog"
 MILLISECOND = SECOND // 1000
 
 
+@pytest.mark.attack("K3")
 @pytest.mark.parametrize(
     ("identity", "machine", "expected"),
     [

@@ -86,6 +86,9 @@ class Server:
             case _:
                 return self._told(403, {"kind": "Status", "message": "NodeRestriction"})
 
+    def without_store(self, method: str, path: str, body: object) -> tuple[int, bytes]:
+        return self._told(503, {}) if "/nodes/" in path else self.as_node(method, path, body)
+
     def as_agent(self, shown: str) -> Callable[[str, str, object], tuple[int, bytes]]:
         assert shown == self.token
 
@@ -390,6 +393,8 @@ def test_a_refusal_in_a_cluster_without_our_kinds_is_that_of_an_uninstalled_node
         code, why = published(server)
         assert (code, f"/readyz: {server.ready}" in why) == (exit_codes.NO_ANSWER, True)
     server.ready = 200
+    # One that cannot read its store knows its kinds from before, or not yet.
+    assert Publisher(WANTED, server.without_store, server.as_agent).publish()[0] == exit_codes.NO_ANSWER
     # What can be read counts for more.
     server.readable = True
     assert published(server)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT

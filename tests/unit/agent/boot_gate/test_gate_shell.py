@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from nodemend.agent.boot_gate import gate_shell
 from nodemend.agent.boot_gate.gate_shell import run
 from nodemend.agent.feeder.record_shell import has_opened, read_gate, write_record
 from nodemend.agent.feeder.records import format_gate
@@ -181,11 +182,26 @@ def test_a_person_does_not_open_what_has_answered_a_marker_while_the_api_server_
 
 
 @pytest.mark.attack("V10")
-def test_that_nothing_is_installed_is_believed_after_a_while(host: Host) -> None:
+def test_that_nothing_is_installed_is_believed_after_a_while(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a minute in a row: a server that starts knows no kinds."""
     (host.folder / "certificate").write_text("")
-    (host.folder / "check").write_text("exit 9")
+    check = host.folder / "check"
+    check.write_text("exit 9")
     with pytest.raises(StillClosedError):
         host.run()
+    seconds = iter(range(0, 1000, 15))
+    monkeypatch.setattr(gate_shell.time, "monotonic", lambda: next(seconds))
+
+    second = f"echo >> {host.folder}/looks; [ $(wc -l < {host.folder}/looks) = 2 ] && exit 1; exit 9"
+    check.write_text(second)
+    with pytest.raises(StillClosedError):
+        host.run()
+    check.write_text("exit 9")
+    assert host.run() == 0
+    assert has_opened(str(host.folder / "record"), "boot-9")
+    assert not read_gate(str(host.folder / "record"), "boot-9")
 
 
 def test_a_clock_that_was_set_back_hides_no_reset(host: Host) -> None:

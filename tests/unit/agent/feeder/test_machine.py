@@ -373,3 +373,18 @@ def test_the_status_tells_what_the_watchdog_is_worth() -> None:
         assert isinstance(feeder.status.watchdog_class, expected)
     device = armed().status.device
     assert device == w.Device("iTCO_wdt", 5, magic_close=True, nowayout=False)
+
+
+@pytest.mark.attack("K3")
+def test_a_device_that_only_raises_an_alarm_is_fed_and_promises_nothing() -> None:
+    """Also after its timeout is set, when the device is described anew."""
+    feeder = Feeder(WITHOUT_CHECK)
+    feeder.step(w.Begun(), at(10))
+    feeder.step(w.LockTaken(), at(10))
+    feeder.step(lasting(40), at(10))
+    feeder.step(w.Opened(w.Device("iTCO_wdt", 30, magic_close=True, nowayout=True, alarm_only=True)), at(10))
+    feeder.step(lasting(40), at(10))
+    feeder.step(w.TimeoutSet(5), at(10))
+
+    assert status(feeder)[0] == w.Armed()
+    assert isinstance(feeder.status.watchdog_class, Unsupported)
