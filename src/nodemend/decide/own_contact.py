@@ -4,6 +4,11 @@ The other side of contact_evidence: a manager concludes from these numbers when 
 """
 
 from dataclasses import dataclass
+from typing import Final
+
+SLEWED: Final = 1.11
+"""How fast a clock may seem: the kernel slews by a tenth at most, and a little more by frequency. A manager
+counts on K seconds of true time, so this node waits until they have certainly passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +26,7 @@ class OwnContact:
 
     def out_of_reach(self, now: float) -> bool:
         """Whether to tell a peer that this node cannot reach the API either."""
-        return now - self.at >= self.age
+        return now - self.at >= self.age * SLEWED
 
     def acknowledge(self, number: int, now: float) -> "OwnContact":
         """After the acknowledgement of that renewal has arrived.

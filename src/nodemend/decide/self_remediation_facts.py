@@ -21,7 +21,8 @@ class SelfFacts:
     """All from fresh reads, the agents' Leases after the Node: the node's own first, then its peers'.
 
     `now` is the moment after those reads; `passed` is how long before that everything was counted which
-    stands in the status, at the latest. Both are by one monotonic clock, and so are the looks.
+    stands in the status, at the latest. `passed` is by the slower of two clocks; `now` and the looks are by
+    the faster (decide/two_clocks).
     """
 
     remediation: SelfRemediation

@@ -13,6 +13,7 @@ T = TypeVar("T")
 # CLOCK_MONOTONIC stands still while a machine sleeps, and leases of others do not. Where the platform has no
 # clock that counts sleep, we take what it has.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+_UNSLEWED = getattr(time, "CLOCK_MONOTONIC_RAW", time.CLOCK_MONOTONIC)
 
 # After a suspend the kernel still owes the loop the rest of its wait. Waking this often bounds how late a
 # deadline that passed meanwhile is noticed.
@@ -70,6 +71,9 @@ class AsyncioRuntime:
 
     def monotonic(self) -> float:
         return time.clock_gettime(_CLOCK)
+
+    def unslewed(self) -> float:
+        return time.clock_gettime(_UNSLEWED)
 
     def wall(self) -> datetime:
         return datetime.now(UTC)

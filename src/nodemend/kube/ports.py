@@ -42,6 +42,10 @@ class Runtime(Protocol):
 
     def monotonic(self) -> float: ...
 
+    def unslewed(self) -> float:
+        """Seconds by the machine's oscillator, which nobody slews. They stand still while it sleeps."""
+        ...
+
     def wall(self) -> datetime: ...
 
     def random(self) -> float:

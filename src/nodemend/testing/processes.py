@@ -20,20 +20,29 @@ class ProcessDied(BaseException):
 
 @dataclass(slots=True)
 class HostClock:
-    """True time as one host sees it. `rate` 1.001 runs fast by a thousandth."""
+    """True time as one host sees it. `rate` 1.001 runs fast by a thousandth.
+
+    `slewed` 1.1: from `slewed_from` on, whoever keeps the time makes it run faster than its oscillator.
+    """
 
     rate: float = 1.0
+    slewed: float = 1.0
+    slewed_from: float = 0.0
     started_at: float = 0.0
     wall_error: timedelta = timedelta()
 
     def monotonic(self, true_now: float) -> float:
+        slewed_for = max(0.0, true_now - self.slewed_from)
+        return self.started_at + (true_now + slewed_for * (self.slewed - 1.0)) * self.rate
+
+    def unslewed(self, true_now: float) -> float:
         return self.started_at + true_now * self.rate
 
     def wall(self, true_now: float) -> datetime:
         return EPOCH + timedelta(seconds=true_now) + self.wall_error
 
     def true_seconds(self, seconds: float) -> float:
-        return seconds / self.rate
+        return seconds / (self.rate * self.slewed)
 
 
 @types.coroutine
@@ -194,6 +203,10 @@ class SimulatedProcess:
     def monotonic(self) -> float:
         self._must_live()
         return self.clock.monotonic(self.scheduler.now)
+
+    def unslewed(self) -> float:
+        self._must_live()
+        return self.clock.unslewed(self.scheduler.now)
 
     def wall(self) -> datetime:
         return self.clock.wall(self.scheduler.now)

@@ -7,8 +7,10 @@ from nodemend.decide.own_contact import begin
 K = 15.0
 
 
-@pytest.mark.parametrize(("now", "out_of_reach"), [(0.0, False), (14.9, False), (15.0, True), (99.0, True)])
+@pytest.mark.attack("K5")
+@pytest.mark.parametrize(("now", "out_of_reach"), [(0.0, False), (16.5, False), (16.7, True), (99.0, True)])
 def test_it_says_so_when_its_last_acknowledgement_is_old(now: float, out_of_reach: bool) -> None:
+    """A clock that is slewed by a tenth shows 16.5 s when K, which managers count on, has passed."""
     assert begin(7, 0.0, K).out_of_reach(now) is out_of_reach
 
 
@@ -21,6 +23,6 @@ def test_while_acknowledgements_come_in_time_it_is_steady_since_its_start() -> N
 
 
 def test_after_a_gap_it_is_steady_only_from_the_acknowledgement_that_ended_it() -> None:
-    contact = begin(7, 0.0, K).acknowledge(8, 5.0).acknowledge(9, 20.0)
+    contact = begin(7, 0.0, K).acknowledge(8, 5.0).acknowledge(9, 22.0)
 
     assert (contact.acknowledged, contact.steady_since) == (9, 9)

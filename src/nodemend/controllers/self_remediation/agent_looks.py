@@ -14,6 +14,7 @@ from nodemend.decide.contact_evidence import Sightings, contact_of, covered_unti
 from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.decide.proven_seconds import Look
 from nodemend.decide.time_proof import USUALLY
+from nodemend.decide.two_clocks import Moment, TwoClocks
 from nodemend.kube.agent_lease import Found, Garbled, read_lease
 from nodemend.kube.at_once import AtOnce
 
@@ -35,15 +36,23 @@ class _Shared:
 
 
 class AgentLooks:
-    """By one manager, on its own clock alone. Forgets first whom it has not looked at for the longest."""
+    """By one manager, on its own clocks alone. Forgets first whom it has not looked at for the longest.
+
+    Its times are the most that can have passed: nobody is covered for longer than it is.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._clocks = TwoClocks()
         self._sightings: Recent[_Boot, Sightings] = Recent()
         self._shared: Recent[str, _Shared] = Recent()
 
+    def moment(self) -> Moment:
+        runtime = self._reader.runtime
+        return self._clocks.read(runtime.monotonic(), runtime.unslewed())
+
     async def at_node(self, node: str) -> Seen[AgentFacts]:
-        asked_at = self._reader.runtime.monotonic()
+        asked_at = self.moment().most
         found = seen(await self._reader.get(LEASE, node, Lease, AGENT_NAMESPACE))
         if not isinstance(found, Present):
             return found
@@ -73,13 +82,13 @@ class AgentLooks:
         return looks
 
     def _look_shared(self, name: str, since: float) -> Look | None:
-        shared, now = self._shared.find(name), self._reader.runtime.monotonic()
+        shared, now = self._shared.find(name), self.moment().most
         if shared is None or shared.asked_at < max(since, now - SHARED_FOR):
             return None
         return shared.look
 
     async def _look_anew(self, name: str) -> Look | None:
-        asked_at = self._reader.runtime.monotonic()
+        asked_at = self.moment().most
         found = await self.at_node(name)
         if not isinstance(found, Present) or found.value.report is None:
             return None

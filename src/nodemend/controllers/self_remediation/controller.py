@@ -51,7 +51,7 @@ class SelfWay:
 
     def wrote(self, gathered: Gathered, step: Step, version: str) -> None:
         if isinstance(step, NoteProgress):
-            self.gatherer.counted(gathered.facts, version)
+            self.gatherer.counted(gathered, version)
 
     def refused(self, _remediation: SelfRemediation, _step: Step, _outcome: Refused) -> bool:
         return False

@@ -29,6 +29,8 @@ class Gathered:
     facts: SelfFacts
     node: Node | None
     lock: Lease | None
+    counted_until: float
+    """By the slower of our clocks."""
 
 
 class Gatherer:
@@ -57,10 +59,10 @@ class Gatherer:
         name = _name_of(node, remediation)
         lock = await read_lock(self._reader, self._namespace, status.node_uid)
         undecided = not status.released and not metadata.deleting
-        asked_at = self._reader.runtime.monotonic()
+        asked_at = self._agents.moment().most
         agent = await self._agents.at_node(name) if name else Absent()
         looks = await self._peers(remediation, agent, asked_at)
-        now = self._reader.runtime.monotonic()
+        now = self._agents.moment()
         lease = await self._around.kubelet_lease(name) if name else NOT_ASKED
         held = await held_by(self._reader, lock, metadata)
         policy = await self._reader.policy() if undecided else NOT_ASKED
@@ -79,18 +81,18 @@ class Gatherer:
             left=await self._around.left(node),
             agent=agent,
             looks=looks,
-            passed=now - since,
-            now=now,
+            passed=now.least - since,
+            now=now.most,
         )
-        return Gathered(facts, value_of(node), value_of(lock))
+        return Gathered(facts, value_of(node), value_of(lock), now.least)
 
-    def counted(self, facts: SelfFacts, version: str) -> None:
+    def counted(self, gathered: Gathered, version: str) -> None:
         """We wrote this version, with everything counted up to those reads: it goes on from there."""
-        self._since.keep(facts.uid, (version, facts.now))
+        self._since.keep(gathered.facts.uid, (version, gathered.counted_until))
 
     def _counted_until(self, remediation: SelfRemediation) -> float:
         """What others wrote was counted at the latest when we first held it: it was read just before."""
-        metadata, now = remediation.metadata, self._reader.runtime.monotonic()
+        metadata, now = remediation.metadata, self._agents.moment().least
         known = self._since.find(metadata.uid)
         if known is None or known[0] != metadata.resource_version:
             known = (metadata.resource_version, now)
@@ -133,7 +135,7 @@ class Gatherer:
         if found.report is None or not found.marked_for(remediation.metadata.uid, status.boot_id):
             return {}
         names = {name for names in found.report.peers for name in names}
-        now = self._reader.runtime.monotonic()
+        now = self._agents.moment().most
         marked_for = self._markers.unchanged_for(
             remediation.metadata.uid, found.marker, asked_at=asked_at, answered_at=now
         )

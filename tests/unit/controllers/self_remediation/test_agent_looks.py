@@ -127,3 +127,19 @@ def test_an_answer_that_comes_late_does_not_replace_what_was_asked_later(place: 
 
     assert [shown[0][PEER].contact.sequence for shown in (slow, quick)] == [8, 8]
     assert place.look() == 8
+
+
+@pytest.mark.attack("K5")
+@pytest.mark.parametrize("slewed", [1.0, 0.9, 1.1])
+def test_a_peer_is_covered_for_no_longer_than_it_is_by_whichever_clock(place: Place, slewed: float) -> None:
+    """Its last acknowledged renewal came after the look that did not show it: K from there, and no more."""
+    place.process.clock.slewed, place.process.clock.slewed_from = slewed, place.scheduler.now
+    place.look()
+    place.pass_(2.0)
+    place.sequence = 9
+    shown = place.begin()
+    place.pass_(13.0)
+
+    until = shown[0][PEER].covered_until
+    assert until is not None
+    assert place.looks.moment().most >= until

@@ -37,6 +37,22 @@ def test_a_node_that_is_cut_off_resets_itself_and_is_released_by_time(world: Fen
     assert world.why == "NotBackYet"
 
 
+@pytest.mark.attack("K5")
+@pytest.mark.parametrize("slewed", [1.1, 0.9])
+def test_a_clock_that_is_slewed_makes_no_proof_shorter(world: FencingWorld, slewed: float) -> None:
+    """Whoever keeps the time of the leader's host makes up for a wrong clock, by a tenth at most."""
+    for replica in world.world.replicas:
+        replica.clock.slewed, replica.clock.slewed_from = slewed, world.world.scheduler.now
+    world.cut_off()
+    world.ask()
+    world.run_until(lambda: world.marker is not None, 8.0)
+
+    took = world.run_until(lambda: "evidence" in world.status, 120.0)
+
+    assert world.status["evidence"]["class"] == "E4"
+    assert took >= 72.0
+
+
 def test_when_it_comes_back_its_gate_opens_and_all_is_over(world: FencingWorld) -> None:
     world.cut_off()
     world.ask()
