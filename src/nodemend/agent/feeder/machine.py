@@ -172,8 +172,13 @@ class Feeder:
         if self._device is None:
             return (w.Open(),)
         if not self._timeout_set:
-            return (w.SetTimeout(seconds_to_write(self._device.identity, self._rules.wanted_reset)),)
+            return (w.SetTimeout(self._seconds_to_write(self._device.identity)),)
         return (w.Ping(),)
+
+    def _seconds_to_write(self, identity: str) -> int:
+        seconds = seconds_to_write(identity, self._rules.wanted_reset)
+        longest = self._rules.longest_timeout
+        return seconds if longest is None else min(seconds, longest)
 
     def _done(
         self, event: w.Opened | w.OpenRefused | w.TimeoutSet | w.Pinged | w.PingFailed, now: int

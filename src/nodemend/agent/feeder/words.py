@@ -22,6 +22,8 @@ class FeederRules(SmallValue):
     drill: Drill | None = None
     may_sleep: bool = False
     """Somebody may suspend this machine, and its watchdog with it."""
+    longest_timeout: int | None = None
+    """Seconds, as a feeder of this boot has written them to the device; None where none has. No more is."""
 
 
 class Device(SmallValue):

@@ -388,3 +388,24 @@ def test_a_device_that_only_raises_an_alarm_is_fed_and_promises_nothing() -> Non
 
     assert status(feeder)[0] == w.Armed()
     assert isinstance(feeder.status.watchdog_class, Unsupported)
+
+
+@pytest.mark.attack("V6")
+@pytest.mark.parametrize(("longest", "written"), [(None, 30), (5, 5), (40, 30)])
+def test_no_more_is_written_to_the_device_than_was_in_this_boot(longest: int | None, written: int) -> None:
+    rules = w.FeederRules(
+        BOOT,
+        35 * SECOND,
+        60 * SECOND,
+        2 * SECOND,
+        SECOND // 2,
+        None,
+        Physical(),
+        longest_timeout=longest,
+    )
+    feeder = Feeder(rules)
+    feeder.step(w.Begun(), at(1))
+    feeder.step(w.LockTaken(), at(1))
+    feeder.step(lasting(30), at(1))
+    feeder.step(w.Opened(DEVICE), at(1))
+    assert feeder.step(lasting(30), at(1)) == (w.SetTimeout(written),)

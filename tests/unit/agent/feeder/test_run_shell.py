@@ -8,6 +8,7 @@ import pytest
 from nodemend.agent.feeder.feeder_shell import FeederShell
 from nodemend.agent.feeder.run_shell import run
 from nodemend.agent.feeder.words import FeederRules
+from nodemend.decide.watchdog_class import SECOND
 
 
 def rules(folder: Path, *words: str) -> FeederRules:
@@ -59,3 +60,35 @@ def test_whether_somebody_may_put_it_to_sleep(
 
 def test_where_nobody_asks_it_is_not_looked_at(tmp_path: Path) -> None:
     assert not rules(tmp_path).may_sleep
+
+
+def told(boot: str, *facts: str) -> str:
+    return "\n".join(["nodemend-feeder-status 1", f"boot {boot}", *facts, ""])
+
+
+ARMED = ("state armed", "written-seconds 5", f"effective {10 * SECOND}")
+
+
+@pytest.mark.attack("V6")
+@pytest.mark.parametrize(
+    ("status", "longest"),
+    [
+        (told("boot-1", *ARMED), 5),
+        (told("boot-1", "state ended", *ARMED[1:]), 5),
+        (told("boot-0", *ARMED), None),
+        (told("boot-1", "state waiting"), None),
+        (told("boot-1", "state armed", "written-seconds five", "effective x"), None),
+        (None, None),
+    ],
+    ids=["armed", "ended", "another boot", "never opened", "odd", "no status"],
+)
+def test_one_that_is_started_anew_gives_the_device_no_longer_time_in_this_boot(
+    tmp_path: Path, status: str | None, longest: int | None
+) -> None:
+    """What it had is published, and a manager may count on it: the machine may be cut off by now."""
+    if status is not None:
+        (tmp_path / "status").write_text(status)
+    found = rules(tmp_path, "--wanted-reset", "60", "--ping-every", "20")
+    assert found.longest_timeout == longest
+    assert found.ping_every == (5 if longest else 20) * SECOND
+    assert found.look_every * 4 == found.ping_every
