@@ -4,7 +4,8 @@ import pytest
 
 from attacks.__main__ import read_findings
 from attacks.judgement import Finding, faults_of, succeeding
-from conformance.marked_tests import MarkedTest, find_tests
+from attacks.mutants import read_mutants
+from conformance.marked_tests import ROOT, MarkedTest, find_tests
 
 KNOWN = {"S1": Finding("One.", real=True), "S2": Finding("Two."), "S3": Finding("Three.", instead="a check")}
 
@@ -51,3 +52,12 @@ def test_a_finding_that_is_open_is_a_fault_unless_nothing_is_to_be_worse() -> No
 
 def test_an_attack_succeeds_when_its_test_fails_or_does_not_run() -> None:
     assert succeeding({"a": "passed", "b": "failed", "c": "not run"}) == ["b: failed", "c: not run"]
+
+
+def test_every_mutant_changes_one_place_and_is_of_a_finding() -> None:
+    findings = read_findings()
+    mutants = read_mutants()
+    assert [one.name for one in mutants if one.finding not in findings] == []
+    assert len({one.name for one in mutants}) == len(mutants)
+    places = {one.name: (ROOT / one.file).read_text().count(one.old) for one in mutants}
+    assert {name: times for name, times in places.items() if times != 1} == {}
