@@ -22,6 +22,8 @@ from nodemend.kube.paged_list import list_all
 
 NOT_ASKED = Unreadable("not asked")
 DEFAULT_LEASE_SECONDS = 40.0
+LONGEST_LEASE_SECONDS = 600.0
+"""A kubelet writes its own. One that claims more would never be silent; no release rests on silence alone."""
 
 
 class Surroundings:
@@ -43,7 +45,7 @@ class Surroundings:
         silent_for = self._leases.unchanged_for(
             lease.metadata.uid, renewed, asked_at=asked_at, answered_at=answered_at
         )
-        lasts = float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS)
+        lasts = min(float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS), LONGEST_LEASE_SECONDS)
         return LeaseFacts(renew_time=renewed, lasts=lasts, unchanged_for=silent_for)
 
     async def left(self, node: Seen[Node]) -> Seen[Left]:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from nodemend.api.group_versions import NODE
+from nodemend.api.group_versions import LEASE, NODE
+from nodemend.api.keys import KUBELET_LEASE_NAMESPACE
+from nodemend.controllers.remediating.surroundings import LONGEST_LEASE_SECONDS
 from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
 
 
@@ -51,6 +53,17 @@ def test_a_clock_that_is_slewed_makes_no_proof_shorter(world: FencingWorld, slew
 
     assert world.status["evidence"]["class"] == "E4"
     assert took >= 72.0
+
+
+@pytest.mark.attack("S9")
+def test_a_kubelet_that_claims_to_be_silent_for_years_is_waited_for_some_minutes(world: FencingWorld) -> None:
+    """It writes its own Lease. A remediation that never ends keeps the place of all others."""
+    claimed = {"spec": {"leaseDurationSeconds": 2**31 - 1}}
+    world.api.patch(LEASE, SICK, claimed, at=(KUBELET_LEASE_NAMESPACE, ""))
+    world.cut_off()
+    world.ask()
+
+    world.run_until(lambda: "evidence" in world.status, LONGEST_LEASE_SECONDS + 120.0)
 
 
 def test_when_it_comes_back_its_gate_opens_and_all_is_over(world: FencingWorld) -> None:
