@@ -186,9 +186,10 @@ def as_confirmed(request: Request) -> Request:
 
 
 def collection_path(resource: Resource, namespace: str = "") -> str:
-    root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
-    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-    return f"{root}{inside}/{resource.plural}"
+    """Also a group and a version may be another's words: a Machine says of which its infrastructure is."""
+    parts = ("apis", resource.group, resource.version) if resource.group else ("api", resource.version)
+    inside = ("namespaces", namespace) if namespace else ()
+    return "".join(f"/{quote(part, safe='')}" for part in (*parts, *inside, resource.plural))
 
 
 def item_path(resource: Resource, name: str, namespace: str = "", subresource: str = "") -> str:
