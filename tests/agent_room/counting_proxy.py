@@ -43,7 +43,11 @@ class CountingProxy:
         with contextlib.suppress(OSError):
             while True:
                 here, _ = self._listener.accept()
-                there = socket.create_connection(("127.0.0.1", self._to))
+                try:
+                    there = socket.create_connection(("127.0.0.1", self._to))
+                except ConnectionRefusedError:  # The server is away, and may come back.
+                    here.close()
+                    continue
                 self._open += [here, there]
                 for way, (source, target) in enumerate(((here, there), (there, here))):
                     threading.Thread(target=self._carry, args=(way, source, target), daemon=True).start()

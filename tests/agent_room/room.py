@@ -66,7 +66,7 @@ class AgentNode:
         (self.folder / "boot_id").write_text(f"{self.boot_id}\n")
         (self.folder / "account" / "ca.crt").write_bytes(self.plane.ca.read_bytes())
         self.uid = self._make_objects()
-        (self.folder / "account" / "token").write_text(self.token())
+        self.renew_token()
         self._certify()
 
     def _make_objects(self) -> str:
@@ -110,6 +110,12 @@ class AgentNode:
         bound = {"apiVersion": "v1", "kind": "Pod", "name": self.pod}
         asked = {"spec": {"expirationSeconds": 3600, "boundObjectRef": bound}}
         return str(self.plane.api.request("POST", path, asked)["status"]["token"])
+
+    def renew_token(self) -> None:
+        """As kubelet does, long before it is over."""
+        new = self.folder / "account" / "token.new"
+        new.write_text(self.token())
+        new.rename(new.with_name("token"))
 
     # The process.
 

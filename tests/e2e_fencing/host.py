@@ -70,6 +70,8 @@ class Boot:
     workloads: dict[str, Process] = field(default_factory=dict)
     """By the UID of the pod."""
     reset_at: float | None = None
+    restarted: bool = False
+    """It ended because somebody restarted the machine, not by its watchdog."""
 
     @property
     def kubelet(self) -> bool:
@@ -94,6 +96,7 @@ class Host:
         self.agent_back_at = 0.0
         """Kubelet does not start it before."""
         self.feeder_back_at = 0.0
+        self._to_restart = False
 
     @property
     def boot(self) -> Boot | None:
@@ -116,6 +119,10 @@ class Host:
         if expired is not None:
             self._reset(boot, expired)
             return
+        if self._to_restart:
+            self._to_restart, boot.restarted = False, True
+            self._reset(boot, boottime())
+            return
         if not boot.feeder.running and boottime() >= self.feeder_back_at:
             boot.feeder.start()
         if not boot.kubelet and not boot.gate.running and (self.agent.folder / "gate").exists():
@@ -128,6 +135,10 @@ class Host:
             self.agent.start()
 
     # What happens to it.
+
+    def restart(self) -> None:
+        """By its admin, or by a power failure: within one of the next ticks."""
+        self._to_restart = True
 
     def kill_feeder(self, back_after: float = FEEDER_BACK_AFTER) -> None:
         self.feeder_back_at = boottime() + back_after

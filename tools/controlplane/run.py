@@ -31,6 +31,7 @@ ADMIN = "admin"
 KUBELETS = "controlplane:kubelets"
 STORAGE = commands.NOT_AUDITED
 SECONDS_TO_START = 60.0
+SECONDS_OF_KUBECONFIG = 6 * 3600
 
 
 class ControlPlane:
@@ -104,7 +105,9 @@ class ControlPlane:
         return str(minted["status"]["token"])
 
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
-        return self._write_kubeconfig(f"{namespace}-{name}", self.service_account_token(namespace, name))
+        """With a token that outlives every campaign: nobody renews it."""
+        token = self.service_account_token(namespace, name, seconds=SECONDS_OF_KUBECONFIG)
+        return self._write_kubeconfig(f"{namespace}-{name}", token)
 
     def kubectl(self, *arguments: str, stdin: str | None = None, within: float = 60.0) -> str:
         """What kubectl printed. Raises subprocess.CalledProcessError, whose `stderr` says why."""

@@ -41,6 +41,7 @@ PARTS: Final = (
     "border-fuzz 20000 --mutants",
     "outage",
     "outage --mutants",
+    "outage --real 45",
     "restore 200",
     "restore 150 --mutants",
     "boot-gate",
