@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from nodemend.agent import peer_rounds
+from nodemend.agent.feeder.machine import Feeder
 from nodemend.agent.self_watch import SelfWatch
 from nodemend.decide import certificate_belief, peer_verdict
 from nodemend.decide.certificate_belief import Belief, SettledContact
@@ -68,6 +69,7 @@ MUTANTS: Final[dict[str, Break]] = {
         "conclude",
         partial(_concludes_otherwise, lambda poll: poll.out_of_reach < poll.peers),
     ),
+    "no boot awaits its agent": partial(_put, Feeder, "_gate_says", lambda _feeder, _standing: False),
     "no peer is ever out of reach": partial(_put, OwnContact, "out_of_reach", lambda _contact, _now: False),
 }
 

@@ -20,8 +20,6 @@ class Played:
     hours: float
     resets: int
     restarts: int
-    ended_early: int
-    """New boots that ended before their agents had begun: no promise, and no peers to ask."""
     lines: list[str] = field(default_factory=list)
 
 
@@ -47,9 +45,8 @@ def play(kind: Kind, seed: int, *, keep_trace: bool = False) -> Played:
     kind.act(cluster)
     hours = (cluster.line.now - began) / HOUR
     restarts = world.counts["restarted"] + world.counts["agents restarted"]
-    ended_early = world.counts["reset before its agent had begun"]
     resets = cluster.resets - before
-    return Played(seed, kind.name, hours, resets, restarts, ended_early, list(world.lines or ()))
+    return Played(seed, kind.name, hours, resets, restarts, list(world.lines or ()))
 
 
 def _outage(seconds: float) -> Callable[[Cluster], None]:

@@ -37,7 +37,7 @@ SETTLED_SHARE: Final = 16 / 45
 HUNG_SHARE: Final = 1 / 3
 """Of the outage, in which the API server hangs. Then it is gone."""
 RENEWED_WITHIN: Final = 660.0
-"""Seconds after the outage: agents that have failed for long ask for certificates every five to ten minutes."""
+"""Seconds after the outage: agents that have failed for long ask for certificates in five to ten minutes."""
 PATIENCE: Final = 720.0
 TOKENS_EVERY: Final = 300.0
 LOOK_EVERY: Final = 1.0

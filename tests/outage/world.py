@@ -57,19 +57,11 @@ class FailingStore(LeaseStore):
 
 
 class OutageNode(Node):
-    """Tells whose reset it is. Only those of boots whose agent had contact count against the agents.
-
-    A boot whose gate has opened, and whose agent has not been acknowledged yet, knows no peers and has
-    promised nothing: if the API server goes away again just then, its feeder ends it, and its gate keeps it
-    until the outage is over (docs/decisions/0066).
-    """
+    """Tells resets from restarts: by its admin, or by a power failure."""
 
     def reset(self, why: str) -> None:
-        if self.up and why != RESTARTED:
-            begun = self.memory is not None and self.memory.contact is not None
-            self.world.counts["reset for nothing" if begun else "reset before its agent had begun"] += 1
-        elif self.up:
-            self.world.counts["restarted"] += 1
+        if self.up:
+            self.world.counts["restarted" if why == RESTARTED else "reset for nothing"] += 1
         super().reset(why)
 
 

@@ -147,7 +147,7 @@ class SelfWatch:
         if lease.condemns(self._who.node_uid, self._who.boot_id):
             return self._condemn_by(lease)
         self._known, self._failures = lease, 0
-        was_read = self._renewal is None
+        was_read, is_first = self._renewal is None, self._memory.contact is None
         if self._renewal is not None:
             self._memory = self._memory.acknowledge(self._renewal, now, lease.revision)
             if self._wall_offset is not None:
@@ -163,6 +163,9 @@ class SelfWatch:
         fed = self._feed_from(self._asked_at) if lease.clean else ()
         if was_read:
             return (*fed, *self._write(lease, now))
+        if is_first and not fed and self._who.boot_gate:
+            # A record that lets nobody go on: the feeder must know of this agent before it has peers.
+            fed = (FeedUntil(self._memory.fed_until),)
         kept = (*self._stop_looking(), *fed, Remember(self._memory))
         if self._stopping and lease.clean:
             return (*kept, StandDown())
@@ -269,6 +272,10 @@ class SelfWatch:
     # What follows.
 
     def _feed_from(self, looked_at: float) -> Commands:
+        if self._who.boot_gate and self._memory.contact is None:
+            # The first record ends what the feeder goes on by until then (`feeder/machine`). An agent whose
+            # first renewal is lost with the API server must not end its node by that.
+            return ()
         before, self._memory = self._memory, self._memory.feed_from(looked_at, self._who.longest_lease)
         if self._memory.fed_until == before.fed_until:
             return ()

@@ -120,19 +120,19 @@ def judge_ping(
     effective: int,
     now: int,
     *,
-    stood_down: bool = False,
+    unleased: bool = False,
     lead: int = 0,
 ) -> PingVerdict:
     """May the device be pinged (or opened, or given its timeout, which are pings too) at `now`?
 
     `last_ping` is None before the first one; `effective` is the time to reset, as `watchdog_class` tells it.
-    `stood_down`: nobody counts on the lease's end any more. All else holds as ever. `lead`: so far the other
-    clock has run ahead within the length of a lease.
+    `unleased`: nobody counts on the lease's end, no more or not yet. All else holds as ever. `lead`: so far
+    the other clock has run ahead within the length of a lease.
     """
     if lease.condemned:
         return IsCondemned()
     if last_ping is not None and now - last_ping >= effective:
         return GapTooLong(now - last_ping)
-    if now + lead >= lease.until and not stood_down:
+    if now + lead >= lease.until and not unleased:
         return LeaseOver(lease.until)
     return _MAY_PING

@@ -38,7 +38,7 @@ class FeederProcess(Process):
         )
         self._open = False
         self._checked_at = 0
-        self._looked = w.Looked(node.lease_file, node.permitted)
+        self._looked = self._files()
         self.do(lambda: self._hear(w.Begun()))
 
     def die(self) -> None:
@@ -74,6 +74,8 @@ class FeederProcess(Process):
                     self._node.reset("its feeder tries a reboot")
             case w.Tell(status):
                 self._node.tell(status)
+            case w.ForgetGate():
+                self._node.gate_standing = ""
             case w.Exit() | w.Disarm() | w.Note():
                 pass
 
@@ -97,9 +99,14 @@ class FeederProcess(Process):
     def _look(self) -> None:
         if self._node.feeder is self:
             node, looked = self._node, self._looked
-            if looked.record is not node.lease_file or looked.permitted is not node.permitted:
-                self._looked = w.Looked(node.lease_file, node.permitted)
+            known = (looked.permitted, looked.gate) == (node.permitted, node.gate_standing)
+            if looked.record is not node.lease_file or not known:
+                self._looked = self._files()
             self._hear(self._looked)
+
+    def _files(self) -> w.Looked:
+        node = self._node
+        return w.Looked(node.lease_file, node.permitted, node.gate_standing)
 
     def _touch(self, command: w.Open | w.SetTimeout | w.Ping) -> None:
         node = self._node
@@ -125,7 +132,7 @@ class FeederProcess(Process):
         asked_at, store, name = self._now(), self._node.world.store, self._node.name
         heard = [False]
 
-        def hear(answer: w.Clean | w.Marked | w.CheckFailed) -> None:
+        def hear(answer: w.Clean | w.Marked | w.OtherMarker | w.CheckFailed) -> None:
             if not heard[0]:
                 heard[0] = True
                 self.do(lambda: self._hear_answer(w.Answered(answer, asked_at)))
@@ -136,7 +143,7 @@ class FeederProcess(Process):
             elif lease.condemns(name, self._node.boot_id):
                 hear(w.Marked())
             else:
-                hear(w.CheckFailed("a marker for an earlier boot"))
+                hear(w.OtherMarker())
 
         store.ask(name, lambda: store.read(name), judge)
         self.do(lambda: hear(w.CheckFailed("too late")), self._node.clock.true(asked_at / _S + 3.0))

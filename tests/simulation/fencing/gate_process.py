@@ -9,6 +9,7 @@ from nodemend.agent.api_check import exit_codes
 from nodemend.agent.api_check.lease_report import Boot, needs_publishing, new_lease, renewed_lease
 from nodemend.agent.api_check.reply import exit_code_of, judge_reply
 from nodemend.agent.boot_gate.gate import AskNow, Closed, Go, judge, judge_feeder
+from nodemend.agent.feeder.records import PUBLISHED
 from nodemend.agent.feeder.worth import judge_worth, longest_lease
 from nodemend.agent.self_watch_steps import PlaceLease, RenewLease
 from nodemend.api.agent_lease import AgentReport
@@ -90,6 +91,8 @@ class GateProcess(Process):
     def _conclude(self, code: int) -> None:
         node = self._node
         self._turn += 1
+        if code == exit_codes.CLEAN:
+            node.gate_standing = PUBLISHED
         match judge(self._feeder, code, self._held_back):
             case Go():
                 node.open_gate()

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from nodemend.agent.feeder.records import NoRecord
+from nodemend.agent.feeder.records import CLOSED, NoRecord
 from nodemend.agent.feeder.status_text import format_status, parse_status
 from nodemend.agent.feeder.words import Status
 from nodemend.agent.memory import Memory, Self
@@ -86,6 +86,8 @@ class Node:
         self.lease_file: FeedLease | NoRecord = NoRecord()
         self.permitted = False
         """An agent has left its permit."""
+        self.gate_standing = CLOSED
+        """What the gate has left for the feeder."""
         self.memory: Memory | None = None
         self.condemned_at = 0.0
         self._status: dict[str, str] | None = {}

@@ -46,6 +46,26 @@ def test_it_reads_its_lease_and_lives_from_when_it_asked() -> None:
     assert renewal.report.sequence == 1
 
 
+def test_behind_a_gate_it_leaves_no_record_before_its_first_acknowledgement() -> None:
+    """Before that the feeder needs none, and goes on for longer than a look would let it."""
+    story = Story(boot_gate=True)
+    story.meets(Begun())
+    [renewal] = story.meets(Found(a_lease("6")), after=2.0)
+    assert isinstance(renewal, RenewLease)
+    sent_at = story.now
+
+    assert FeedUntil(sent_at + 35.0) in story.meets(Found(a_lease("7")), after=1.0)
+
+
+def test_a_first_acknowledgement_with_a_marker_for_another_boot_leaves_a_record_that_is_over() -> None:
+    """The next renewal may have peers: by then the feeder must go by records alone."""
+    story = Story(boot_gate=True)
+    story.meets(Begun())
+    story.meets(Found(a_lease("6")))
+
+    assert FeedUntil(0.0) in story.meets(Found(marked("another boot")), after=1.0)
+
+
 def test_a_renewal_lets_it_live_from_when_it_was_sent_not_from_when_it_was_acknowledged() -> None:
     story = settled()
     story.meets(Waited(), after=5.0)

@@ -37,8 +37,11 @@ class Story:
     Whether it looks beside renewals is kept in `looking`.
     """
 
-    def __init__(self, memory: Memory | None = None, longest_lease: float | None = None) -> None:
-        self.watch = SelfWatch(replace(ME, longest_lease=longest_lease), memory, chance=0.0)
+    def __init__(
+        self, memory: Memory | None = None, longest_lease: float | None = None, *, boot_gate: bool = False
+    ) -> None:
+        who = replace(ME, longest_lease=longest_lease, boot_gate=boot_gate)
+        self.watch = SelfWatch(who, memory, chance=0.0)
         self.now = 100.0
         self.remembered = memory
         self.fed_until = 0.0

@@ -18,4 +18,6 @@ UNINSTALLED = 9
 """It may not be read, and the API server serves no kind of ours: nobody can ask for the end of any boot."""
 NO_ANSWER = 10
 """The API server could not be asked, said nothing in time, or that it cannot tell now: nothing is known."""
+TAKEN_OVER = 11
+"""It has none, and an agent of this boot has published there: the boot gate adds nothing."""
 FAILED = 1

@@ -50,6 +50,12 @@ def needs_publishing(
     return not same or not answered or found.get("heldBack", "") != held_back
 
 
+def agent_has_published(lease: dict[str, object] | None, boot_id: str) -> bool:
+    """Whether what stands on the Lease is of an agent in this boot: it may have peers, and promise more."""
+    found = _report_on(lease)
+    return found.get("bootID") == boot_id and bool(found.get("acknowledged"))
+
+
 def has_stood_down(lease: dict[str, object] | None) -> bool:
     """Whether the last agent said that it ends, and that no release may rest on this node's watchdog."""
     match _report_on(lease).get("watchdog"):

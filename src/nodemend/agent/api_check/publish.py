@@ -11,6 +11,7 @@ from nodemend.agent.api_check import exit_codes
 from nodemend.agent.api_check.agent_token import ACCOUNT, NoPod, Token, find_pod, read_token, token_request
 from nodemend.agent.api_check.lease_report import (
     Boot,
+    agent_has_published,
     has_stood_down,
     needs_publishing,
     new_lease,
@@ -118,6 +119,8 @@ class Publisher:
     def _write(self, lease: dict[str, object] | None, looked: int) -> tuple[int, str] | None:
         """`looked` is what the look alone tells, where there is nothing to publish."""
         wanted = self._wanted
+        if agent_has_published(lease, wanted.boot_id):
+            return (exit_codes.TAKEN_OVER if looked == exit_codes.CLEAN else looked), ""
         if not needs_publishing(lease, wanted.boot_id, wanted.worth, wanted.held_back):
             return looked, ""
         token = self._fetch_token()

@@ -92,7 +92,7 @@ def judge_look(exit_code: int) -> Go | Closed:
     Without a Lease the gate opens: a node that never published a watchdog was promised to nobody, and a
     marker has nothing to stand on.
     """
-    if exit_code in (exit_codes.CLEAN, exit_codes.ABSENT):
+    if exit_code in (exit_codes.CLEAN, exit_codes.ABSENT, exit_codes.TAKEN_OVER):
         return Go()
     if exit_code in _UNGUARDED:
         return Go(_UNGUARDED[exit_code])

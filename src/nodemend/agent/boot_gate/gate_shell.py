@@ -23,8 +23,15 @@ from nodemend.agent.boot_gate.gate import (
     judge_feeder,
     judge_gone,
 )
-from nodemend.agent.feeder.record_shell import has_opened, read_beginning, write_record
-from nodemend.agent.feeder.records import format_gate
+from nodemend.agent.feeder.record_shell import (
+    has_opened,
+    read_beginning,
+    read_standing,
+    remove_standing,
+    write_record,
+    write_standing,
+)
+from nodemend.agent.feeder.records import CLOSED, PUBLISHED, format_gate
 from nodemend.agent.feeder.status_text import parse_status
 from nodemend.agent.last_words.folder_shell import ResetFolder, keep_tested
 from nodemend.agent.last_words.machine_shell import machine_word
@@ -44,9 +51,11 @@ def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
     waiting = _Waiting(options, boot_id)
     if options.open_if and os.path.exists(options.open_if):
         return _open(options, boot_id, Go(f"{options.open_if}: kubelet starts the API server"))
-    gone, said, answered = Gone(), "", False
+    gone, standing = Gone(), _Standing(options.status, boot_id)
+    said, answered = "", False
     while True:
         code, verdict = _judge(options, boot_id, waiting.why(), answered=answered)
+        standing.looked(code)
         answered = answered or code in MARKED
         now = time.monotonic()
         gone = count_gone(gone, code, now)
@@ -54,6 +63,7 @@ def run(words: list[str], sleep: Callable[[float], None] = time.sleep) -> int:
             verdict = judge_gone(gone, now) or verdict
         match verdict:
             case Go() as go:
+                standing.opens()
                 return _open(options, boot_id, go)
             case Closed(why) if why != said:
                 _say(f"closed: {why}. {WAY_OUT}")
@@ -76,6 +86,30 @@ def _open(options: argparse.Namespace, boot_id: str, go: Go) -> int:
         with contextlib.suppress(OSError):
             write_record(options.opened_before, b"")
     return _say(f"open, without a look: {go.unguarded}" if go.unguarded else "open")
+
+
+class _Standing:
+    """What the feeder goes by until there is an agent. Without it the feeder goes by its own looks alone."""
+
+    def __init__(self, status: str, boot_id: str) -> None:
+        self._status, self._boot_id = status, boot_id
+        self._told = read_standing(status, boot_id)
+        if not self._told:
+            self._tell(CLOSED)
+
+    def looked(self, code: int) -> None:
+        """Clean: this boot stands there without peers, by a write that is acknowledged."""
+        if code == exit_codes.CLEAN and self._told != PUBLISHED:
+            self._tell(PUBLISHED)
+
+    def opens(self) -> None:
+        if self._told == CLOSED:
+            remove_standing(self._status)
+
+    def _tell(self, standing: str) -> None:
+        with contextlib.suppress(OSError):
+            write_standing(self._status, self._boot_id, standing)
+            self._told = standing
 
 
 class _Waiting:

@@ -9,15 +9,18 @@ from nodemend.agent.feeder import words as w
 
 _LONGEST_CHECK = 10_000_000_000
 """A check ends itself long before that; one that hangs in the kernel is given up."""
-_ANSWERS: dict[int, w.Clean | w.Marked] = {
+_ANSWERS: dict[int, w.Clean | w.Marked | w.OtherMarker] = {
     exit_codes.CLEAN: w.Clean(),
     exit_codes.MARKED: w.Marked(),
     # No Lease: this node has published no watchdog and no times, so nobody waits for its reset, and there is
     # nothing that a marker could be put on. Who deletes a marked Lease is stopped by the admission policy;
     # and the manager releases only while it reads the marker that it wrote.
     exit_codes.ABSENT: w.Clean(),
-    # The others are no answer, as for the agent. A marker for another boot neither ends this one nor lets it
-    # go on. In a drill the lease runs out: a reboot that the kernel makes would be timed instead.
+    # A marker for another boot neither ends this one nor lets it go on. In a drill the lease runs out: a
+    # reboot that the kernel makes would be timed instead.
+    exit_codes.MARKED_FOR_ANOTHER_BOOT: w.OtherMarker(),
+    exit_codes.MARKED_FOR_DRILL: w.OtherMarker(),
+    # The others are no answer, as for the agent.
 }
 
 

@@ -9,7 +9,13 @@ from nodemend.agent.feeder.check_shell import Check, Recorder, boottime, raw_tim
 from nodemend.agent.feeder.device_shell import WatchdogShell
 from nodemend.agent.feeder.lock_shell import take_lock
 from nodemend.agent.feeder.machine import Feeder
-from nodemend.agent.feeder.record_shell import read_lease, read_permit, write_record
+from nodemend.agent.feeder.record_shell import (
+    read_lease,
+    read_permit,
+    read_standing,
+    remove_standing,
+    write_record,
+)
 from nodemend.agent.feeder.status_text import format_status
 from nodemend.decide.feed_lease import Lead
 
@@ -71,6 +77,17 @@ class FeederShell:
                 return self._use_device(command)
             case w.Ask():
                 self._ask()
+            case w.Wait(until):
+                return self._wait(until)
+            case w.ForgetGate() | w.TryReboot() | w.Note() | w.Tell():
+                self._leave_word(command)
+        return None
+
+    def _leave_word(self, command: w.ForgetGate | w.TryReboot | w.Note | w.Tell) -> None:
+        """What nothing follows from."""
+        match command:
+            case w.ForgetGate():
+                remove_standing(self._paths["status"])
             case w.TryReboot():
                 self._try_reboot()
             case w.Note():
@@ -78,9 +95,6 @@ class FeederShell:
                     self._say(f"nothing is recorded of this: {why}")
             case w.Tell(status):
                 self._tell(status)
-            case w.Wait(until):
-                return self._wait(until)
-        return None
 
     def _use_device(self, command: w.Open | w.SetTimeout | w.Ping | w.Disarm) -> w.Event:
         try:
@@ -103,8 +117,9 @@ class FeederShell:
 
     def _look(self) -> w.Looked:
         permitted = read_permit(self._paths["permit"], self._boot_id)
+        gate = read_standing(self._paths["status"], self._boot_id)
         record = read_lease(self._paths["lease"])
-        return w.Looked(record, permitted, self._lead.read(boottime(), raw_time()))
+        return w.Looked(record, permitted, gate, self._lead.read(boottime(), raw_time()))
 
     def _wait(self, until: int) -> w.Event:
         """Until then, a signal, or the end of a check."""

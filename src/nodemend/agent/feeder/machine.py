@@ -4,7 +4,7 @@ What it promises, after any sequence of events:
 
 1. It pings, opens the device and sets its timeout (each is a ping) only in the step in which it has just been
    told the content of the lease file, and only if the lease lasted at that moment, or the agent's permit was
-   there. The shell does it at once.
+   there, or no agent had begun behind a gate. The shell does it at once.
 2. It never does so when a whole effective time to reset has gone by since it last did.
 3. A condemned lease, by the agent's word or by the API server's, is never followed by a ping in this boot.
 4. It disarms only while it feeds, and only with the agent's permit.
@@ -13,6 +13,13 @@ The permit. An agent that is told to end publishes that no release may rest on t
 leaves the permit once that is acknowledged. While it is there the device is fed without a lease: taking the
 agents off a cluster must not reset it. An agent that comes back takes the permit away before it publishes
 anything else.
+
+Before there is an agent. A boot gate publishes its boot without peers before kubelet starts, and of such a
+boot nothing is ever released by time. That stands until the agent's first renewal is acknowledged, and the
+agent leaves its first record then, before it publishes more. So from the gate's publication to the agent's
+first record the device is fed without a lease: an API server that is back for a moment must not reset the
+nodes that began to start. Before the publication it is not opened: kubelet waits, and there is nothing to
+end. The first record, or any marker, ends both for the rest of the boot.
 
 Who renews the lease. The agent does, by its records. When less than half of the lease is left the feeder
 asks the API server as well: before there is an agent, when it is dead, and when its records cannot be
@@ -23,7 +30,7 @@ nobody counts on it as a peer.
 """
 
 from nodemend.agent.feeder import words as w
-from nodemend.agent.feeder.records import NoRecord, RefusedRecord
+from nodemend.agent.feeder.records import CLOSED, PUBLISHED, NoRecord, RefusedRecord
 from nodemend.decide.feed_lease import (
     FeedLease,
     GapTooLong,
@@ -46,7 +53,7 @@ _LOOKS_A_LEASE = 7
 
 
 class Feeder:
-    """Every command but Ask, TryReboot, Note, Tell and Exit is answered by one event before anything else."""
+    """Every command but Ask, ForgetGate, TryReboot, Note, Tell and Exit is answered by one event at once."""
 
     def __init__(self, rules: w.FeederRules) -> None:
         self._rules = rules
@@ -60,6 +67,8 @@ class Feeder:
         self._timeout_set = False
         self._last_ping: int | None = None
         self._stood_down = False
+        self._gate = ""
+        self._gate_is_past = False
         self._lead = 0
         self._renewed_by_agent = False
         self._asking = False
@@ -100,6 +109,8 @@ class Feeder:
 
     def _heed(self, looked: w.Looked, now: int) -> None:
         self._stood_down, self._lead = looked.permitted, looked.lead
+        self._gate = looked.gate
+        self._gate_is_past |= not isinstance(looked.record, NoRecord)
         match looked.record:
             case NoRecord():
                 return
@@ -129,6 +140,9 @@ class Feeder:
             case w.Marked():
                 self._lease = condemn(self._lease)
                 self._why = "the API server shows a marker for this boot"
+            case w.OtherMarker():
+                self._gate_is_past = True
+                self._why = "the API server shows a marker for another boot, or a drill's"
             case w.Clean():
                 self._why = ""
                 self._renew(renew(self._lease, event.asked_at, self._rules.lease_length), by_agent=False)
@@ -154,11 +168,16 @@ class Feeder:
     def _judge_ping(self, now: int) -> PingVerdict:
         # Without a device nothing was pinged, and there is no gap to judge.
         effective = self._effective or 0
-        return judge_ping(
-            self._lease, self._last_ping, effective, now, stood_down=self._stood_down, lead=self._lead
-        )
+        unleased = self._stood_down or self._gate_says(PUBLISHED)
+        return judge_ping(self._lease, self._last_ping, effective, now, unleased=unleased, lead=self._lead)
+
+    def _gate_says(self, standing: str) -> bool:
+        return self._gate == standing and not self._gate_is_past
 
     def _feed(self, now: int) -> tuple[w.Command, ...]:
+        if self._device is None and self._gate_says(CLOSED):
+            self._why = "the boot gate has not published this boot yet"
+            return self._rest(now)
         if isinstance(self._state, w.Starving) and self._state.for_good:
             return self._rest(now)
         if (
@@ -253,12 +272,13 @@ class Feeder:
 
     def _rest(self, now: int) -> tuple[w.Command, ...]:
         ask = (w.Ask(),) if self._asks_now(now) else ()
+        forget = (w.ForgetGate(),) if self._gate and self._gate_is_past else ()
         # After the status: by that the record is kept.
         note, self._notes_now = (w.Note(),) if self._notes_now else (), False
         until = now + self._rules.look_every  # More often than it pings: who is condemned should not live on.
         if isinstance(self._state, w.Armed | w.StoodDown) and self._last_ping is not None:
             until = max(now, min(until, self._last_ping + self._rules.ping_every))
-        return (*self._tell(), *note, *ask, w.Wait(until))
+        return (*self._tell(), *note, *forget, *ask, w.Wait(until))
 
     def _tell(self) -> tuple[w.Command, ...]:
         """The status is that of the feeder that has the lock; told when it has changed."""

@@ -5,14 +5,17 @@ import os
 from nodemend.agent.feeder.records import (
     NoRecord,
     RefusedRecord,
+    format_standing,
     is_gate,
     is_permit,
     parse_lease,
+    parse_standing,
     tells_opening,
 )
 from nodemend.decide.feed_lease import FeedLease
 
 _MOST = 4096
+_STANDING = ".gate"
 
 
 def read_lease(path: str) -> FeedLease | NoRecord | RefusedRecord:
@@ -31,6 +34,25 @@ def read_gate(path: str, boot_id: str) -> bool:
     """Whether a boot gate has guarded this boot."""
     content = _read(path)
     return isinstance(content, bytes) and is_gate(content, boot_id)
+
+
+def write_standing(status: str, boot_id: str, standing: str) -> None:
+    """For the boot gate. Beside the feeder's status, whose path both know. Raises OSError."""
+    write_record(f"{status}{_STANDING}", format_standing(boot_id, standing))
+
+
+def read_standing(status: str, boot_id: str) -> str:
+    """How the gate of this boot stands; empty where there is none, or where that is over."""
+    content = _read(f"{status}{_STANDING}")
+    return parse_standing(content, boot_id) if isinstance(content, bytes) else ""
+
+
+def remove_standing(status: str) -> None:
+    """Harmless where it is gone. Where that fails the feeder tries again with its next look."""
+    try:
+        os.unlink(f"{status}{_STANDING}")
+    except OSError:
+        return
 
 
 def has_opened(path: str, boot_id: str) -> bool:

@@ -21,6 +21,9 @@ _FEEDING, _CONDEMNED = "feeding", "condemned"
 _GATE = "nodemend-boot-gate"
 _ACKNOWLEDGED = "acknowledged"
 _PUBLISHED, _UNGUARDED = "published", "unguarded"
+_STANDING = "nodemend-gate-standing"
+CLOSED, PUBLISHED = "closed", "published"
+"""How a gate stands: kubelet waits, and this boot is not published yet; or it is, without peers."""
 _LONGEST_NUMBER = 19
 """Digits: more than any clock shows, and few enough to be read in no time."""
 
@@ -76,6 +79,20 @@ def is_gate(line: bytes, boot_id: str) -> bool:
 def tells_opening(line: bytes, boot_id: str) -> bool:
     """Whether the gate has opened in this very boot, with a look or without."""
     return is_gate(line, boot_id) or unsealed(_GATE, line, 2) == [boot_id, _UNGUARDED]
+
+
+def format_standing(boot_id: str, standing: str) -> bytes:
+    """For the boot gate, until there is an agent."""
+    return sealed(_STANDING, boot_id, standing)
+
+
+def parse_standing(line: bytes, boot_id: str) -> str:
+    """Of the gate of this very boot; empty where it tells nothing."""
+    match unsealed(_STANDING, line, 2):
+        case [named, ("closed" | "published") as standing] if named == boot_id:
+            return standing
+        case _:
+            return ""
 
 
 def sealed(*words: str) -> bytes:

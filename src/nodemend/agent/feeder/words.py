@@ -98,6 +98,8 @@ class Looked(SmallValue):
 
     record: FeedLease | NoRecord | RefusedRecord
     permitted: bool = False
+    gate: str = ""
+    """How the boot gate stands, before there is an agent: `records.CLOSED` or `PUBLISHED`; else empty."""
     lead: int = 0
     """How far CLOCK_MONOTONIC_RAW has run ahead of CLOCK_BOOTTIME within the length of a lease."""
 
@@ -136,6 +138,11 @@ class Marked(SmallValue):
     """It showed one."""
 
 
+class OtherMarker(SmallValue):
+    """It showed one that does not end this boot at once, and does not let it go on: a drill's, or of another
+    boot."""
+
+
 class CheckFailed(SmallValue):
     """It showed nothing."""
 
@@ -145,7 +152,7 @@ class CheckFailed(SmallValue):
 class Answered(SmallValue):
     """The one check that was under way has ended."""
 
-    answer: Clean | Marked | CheckFailed
+    answer: Clean | Marked | OtherMarker | CheckFailed
     asked_at: int
 
 
@@ -210,6 +217,10 @@ class Ask(SmallValue):
     """Begin a check of the API server. Its Answered comes while waiting."""
 
 
+class ForgetGate(SmallValue):
+    """Remove what the boot gate left: from now on the lease alone decides, in every feeder of this boot."""
+
+
 class TryReboot(SmallValue):
     """An attempt, which proves nothing: the device resets the machine whether or not this works."""
 
@@ -236,7 +247,7 @@ class Tell(SmallValue):
     status: "Status"
 
 
-Deed = TakeLock | Look | Open | SetTimeout | Ping | Disarm | Ask | TryReboot | Note | Wait | Tell
+Deed = TakeLock | Look | Open | SetTimeout | Ping | Disarm | Ask | ForgetGate | TryReboot | Note | Wait | Tell
 Command = Deed | Exit
 
 

@@ -257,7 +257,7 @@ def test_what_the_agent_of_this_boot_says_is_not_written_over() -> None:
     server = Server()
     server.put({**EARLIER, "bootID": "boot-2", "watchdog": {"class": "software"}})
 
-    assert published(server) == (exit_codes.CLEAN, "")
+    assert published(server) == (exit_codes.TAKEN_OVER, "")
     assert server.asked == ["GET n1"]
 
 

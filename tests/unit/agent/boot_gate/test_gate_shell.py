@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from nodemend.agent.api_check import exit_codes
 from nodemend.agent.boot_gate import gate_shell
 from nodemend.agent.boot_gate.gate_shell import run
-from nodemend.agent.feeder.record_shell import has_opened, read_gate, write_record
-from nodemend.agent.feeder.records import format_gate
+from nodemend.agent.feeder.record_shell import has_opened, read_gate, read_standing, write_record
+from nodemend.agent.feeder.records import CLOSED, PUBLISHED, format_gate
 from nodemend.agent.last_words.folder_shell import ResetFolder, read_reset
 from nodemend.agent.last_words.reset_record import ResetRecord
 
@@ -202,6 +203,45 @@ def test_that_nothing_is_installed_is_believed_after_a_while(
     assert host.run() == 0
     assert has_opened(str(host.folder / "record"), "boot-9")
     assert not read_gate(str(host.folder / "record"), "boot-9")
+
+
+@pytest.mark.parametrize(
+    ("code", "standing"), [(1, CLOSED), (3, CLOSED), (5, CLOSED), (7, CLOSED), (0, PUBLISHED)]
+)
+def test_until_it_opens_it_tells_the_feeder_whether_this_boot_is_published(
+    host: Host, code: int, standing: str
+) -> None:
+    (host.folder / "certificate").write_text("")
+    (host.folder / "check").write_text(f"exit {code}")
+    (host.folder / "status").write_text("nodemend-feeder-status 1\nboot boot-9\nstate waiting\n")
+    with pytest.raises(StillClosedError):
+        host.run()
+
+    assert read_standing(str(host.folder / "status"), "boot-9") == standing
+    assert read_standing(str(host.folder / "status"), "boot-8") == ""
+
+
+def test_a_gate_that_is_started_anew_takes_nothing_back(host: Host) -> None:
+    (host.folder / "certificate").write_text("")
+    for code in (0, 1):
+        (host.folder / "check").write_text(f"exit {code}")
+        (host.folder / "status").write_text("nodemend-feeder-status 1\nboot boot-9\nstate waiting\n")
+        with pytest.raises(StillClosedError):
+            host.run()
+
+    assert read_standing(str(host.folder / "status"), "boot-9") == PUBLISHED
+
+
+@pytest.mark.parametrize("code", [exit_codes.ABSENT, exit_codes.STOOD_DOWN, exit_codes.TAKEN_OVER])
+def test_opened_without_a_publication_of_its_own_it_leaves_nothing_to_the_feeder(
+    host: Host, code: int
+) -> None:
+    """No Lease, an agent that stood down, or one of this boot that has published more."""
+    (host.folder / "certificate").write_text("")
+    (host.folder / "check").write_text(f"exit {code}")
+    assert host.run() == 0
+
+    assert read_standing(str(host.folder / "status"), "boot-9") == ""
 
 
 def test_a_clock_that_was_set_back_hides_no_reset(host: Host) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nodemend.agent.feeder import words as w
 from nodemend.agent.feeder.machine import Feeder
-from nodemend.agent.feeder.records import NoRecord, RefusedRecord
+from nodemend.agent.feeder.records import CLOSED, PUBLISHED, NoRecord, RefusedRecord
 from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.watchdog_class import SECOND, Physical
 
@@ -30,8 +30,12 @@ happenings = st.sampled_from(
         "clean",
         "marked",
         "failed",
+        "other marker",
         "permit",
         "no permit",
+        "gate closed",
+        "gate published",
+        "record lost",
     ]
 ) | st.just("renew")
 stories = st.lists(st.tuples(pauses, happenings), max_size=60)
@@ -45,6 +49,9 @@ class World:
     record: FeedLease | NoRecord | RefusedRecord = field(default_factory=NoRecord)
     until: int = 0
     permitted: bool = False
+    gate: str = ""
+    gate_is_past: bool = False
+    """An agent's record was seen, or a marker."""
     condemned: bool = False
     asked_at: int | None = None
     last_ping: int | None = None
@@ -74,7 +81,11 @@ class World:
                 self.record = FeedLease("another", self.now + LENGTH)
             case "permit" | "no permit":
                 self.permitted = happening == "permit"
-            case "clean" | "marked" | "failed" if self.asked_at is not None:
+            case "gate closed" | "gate published":
+                self.gate = CLOSED if happening == "gate closed" else PUBLISHED
+            case "record lost":
+                self.record = NoRecord()
+            case "clean" | "marked" | "failed" | "other marker" if self.asked_at is not None:
                 return self._answer(happening, self.asked_at)
         return None
 
@@ -87,6 +98,9 @@ class World:
             case "marked":
                 self.condemned = True
                 return w.Answered(w.Marked(), asked_at)
+            case "other marker":
+                self.gate_is_past = True
+                return w.Answered(w.OtherMarker(), asked_at)
             case _:
                 return w.Answered(w.CheckFailed("no answer"), asked_at)
 
@@ -96,13 +110,14 @@ class World:
         if isinstance(record, FeedLease) and record.boot_id == BOOT and record.until <= self.now + LENGTH:
             self.condemned |= record.condemned
             self.until = max(self.until, record.until)
-        return w.Looked(self.record, self.permitted)
+        self.gate_is_past |= not isinstance(record, NoRecord)
+        return w.Looked(self.record, self.permitted, self.gate)
 
     def _obey(self, feeder: Feeder, commands: tuple[w.Command, ...]) -> None:
         for command in commands:
             match command:
                 case w.Open() | w.SetTimeout() | w.Ping():
-                    self._check_ping()
+                    self._check_ping(command)
                     self._obey(feeder, feeder.step(self._outcome(command), self.now))
                 case w.TakeLock():
                     self._obey(feeder, feeder.step(w.LockTaken(), self.now))
@@ -117,14 +132,17 @@ class World:
                 case w.TryReboot():
                     gap = self.last_ping is not None and self.now - self.last_ping >= EFFECTIVE
                     assert self.condemned or gap
-                case w.Note():
-                    assert not isinstance(feeder.status.state, w.Armed | w.StoodDown)
-                case w.Tell() | w.Wait():
-                    pass
+                case w.ForgetGate():
+                    assert self.gate_is_past
+                    self.gate = ""
+                case w.Note() | w.Tell() | w.Wait():
+                    assert command != w.Note() or not isinstance(feeder.status.state, w.Armed | w.StoodDown)
 
-    def _check_ping(self) -> None:
+    def _check_ping(self, command: w.Open | w.SetTimeout | w.Ping) -> None:
         assert not self.condemned
-        assert self.now < self.until or self.permitted
+        assert command != w.Open() or self.gate != CLOSED or self.gate_is_past
+        awaits_agent = self.gate == PUBLISHED and not self.gate_is_past
+        assert self.now < self.until or self.permitted or awaits_agent
         assert self.last_ping is None or self.now - self.last_ping < EFFECTIVE
         self.last_ping = self.now
         self.pings += 1
