@@ -2,7 +2,8 @@
 
 Each node is in a network of its own, and its watchdog is a file (tests/e2e_fencing). Certificates live for
 ten minutes where the API server is away for 45, and for as much less in a shorter run. Meanwhile agents and a
-node are restarted. Nobody may be reset; afterwards everybody has a new certificate, and reports again.
+node are restarted. Then it is back until that node is let in, and goes once more before its agent has begun.
+Nobody may be reset; afterwards everybody has a new certificate, and reports again.
 """
 
 import sys
@@ -41,6 +42,8 @@ RENEWED_WITHIN: Final = 660.0
 PATIENCE: Final = 720.0
 TOKENS_EVERY: Final = 300.0
 LOOK_EVERY: Final = 1.0
+AWAY_AGAIN: Final = 90.0
+"""Seconds: twice what a feed lease and a watchdog take."""
 
 
 @dataclass
@@ -66,13 +69,14 @@ class Outage:
         over = min(time.time() - self._ends(host) for host in self.hosts if len(host.boots) == 1)
         if over <= 0:
             self.wrong.append("there were certificates that lasted for the whole outage")
+        self._be_back_for_a_moment()
         took = self._come_back()
         self._judge()
         pings = [_longest_gap(host) for host in self.hosts]
         return (
             f"{NODES} nodes, certificates of {self.life / 60:.1f} min, API server away for"
-            f" {self.seconds / 60:.0f} min, certificates over for {over / 60:.1f} min at least,"
-            f" 2 agents and 1 node restarted, {len(self._resets())} resets,"
+            f" {self.seconds / 60:.0f} min and {AWAY_AGAIN:.0f} s, certificates over for"
+            f" {over / 60:.1f} min at least, 2 agents and 1 node restarted, {len(self._resets())} resets,"
             f" longest time between pings {max(pings):.1f} s, all renewed {took:.0f} s afterwards"
         )
 
@@ -109,6 +113,20 @@ class Outage:
         if second.boot is None or second.boot.kubelet:
             self.wrong.append(f"{second.name} was let in while there was no API server")
 
+    def _be_back_for_a_moment(self) -> None:
+        """Until the gate has opened of the node that was restarted."""
+        plane, restarted = self.cluster.plane, self.hosts[1]
+        plane.start_api_server()
+        _say("the API server is back for a moment")
+        self._wait(
+            "its gate has opened", lambda: restarted.boot is not None and restarted.boot.kubelet, every=0.05
+        )
+        plane.stop_api_server()
+        if (restarted.agent.folder / "agent" / "lease").exists():
+            self.wrong.append(f"the agent of {restarted.name} had begun: this was to be before")
+        _say(f"{restarted.name} is let in, and the API server is gone again")
+        self._watch(AWAY_AGAIN)
+
     def _come_back(self) -> float:
         """Seconds until everybody is well, with a certificate that was made afterwards."""
         cluster, back = self.cluster, time.time()
@@ -128,13 +146,13 @@ class Outage:
             self._must_live()
             time.sleep(LOOK_EVERY)
 
-    def _wait(self, what: str, holds: Callable[[], bool]) -> None:
+    def _wait(self, what: str, holds: Callable[[], bool], every: float = LOOK_EVERY) -> None:
         ends = time.monotonic() + PATIENCE
         while not holds():
             self._must_live()
             if time.monotonic() > ends:
                 raise TimeoutError(f"not within {PATIENCE:g} s: {what}")
-            time.sleep(LOOK_EVERY)
+            time.sleep(every)
 
     def _must_live(self) -> None:
         if resets := self._resets():

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from nodemend.agent.feeder import words as w
 from nodemend.agent.feeder.machine import Feeder
+from nodemend.agent.feeder.records import PUBLISHED
 from nodemend.decide.feed_lease import FeedLease
 from nodemend.decide.watchdog_class import Physical
 from nodemend.kube.agent_lease import AgentLease
@@ -17,6 +18,8 @@ _S: Final = 1_000_000_000
 _DEVICE: Final = w.Device("Software Watchdog", 10, magic_close=True, nowayout=False)
 
 
+LAST_BEHIND_GATE: Final = 0.1
+"""Of pings without a lease, before there is an agent: so many are made as late as can be."""
 WATCHDOG: Final = 10
 """Seconds: W, as it is published."""
 
@@ -84,7 +87,10 @@ class FeederProcess(Process):
         node, world = self._node, self._node.world
         lease = self._machine.status.lease
         left = node.watchdog.left()
-        if node.stubborn and left and lease.until - self._checked_at < 4 * _S:
+        last = lease.until - self._checked_at < 4 * _S
+        if node.gate_standing == PUBLISHED:  # Then each ping may be the last, and few are.
+            last = last and node.chance.random() < LAST_BEHIND_GATE
+        if node.stubborn and left and last:
             world.counts["last ping at the last moment, then a death"] += 1
             self.freeze(0.99 * left)
             world.line.after(0.99 * left + 0.97 * WATCHDOG, self._end_late)
