@@ -138,6 +138,11 @@ def _notes(facts: ProbeFacts, ways: tuple[Way, ...]) -> Iterator[str]:
         yield f"Its agent has been silent{ago}: this is what it last said."
     if agent is not None and agent.report is not None and agent.report.held_back:
         yield f"Its boot gate keeps kubelet from starting: {agent.report.held_back}."
+    if agent is not None and agent.report is not None and not agent.report.boot_gate:
+        yield (
+            "No boot gate guarded this boot. Such a boot is reset if the API server answers it once, and "
+            f"then not for {agent.report.feed_lease:g} s before its agent has begun."
+        )
     if agent is not None and agent.has_begun:
         yield _certificate(agent)
     if any(way.kind == _SELF and not way.remedy for way in ways):
