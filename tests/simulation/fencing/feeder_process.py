@@ -87,16 +87,17 @@ class FeederProcess(Process):
         node, world = self._node, self._node.world
         lease = self._machine.status.lease
         left = node.watchdog.left()
-        last = lease.until - self._checked_at < 4 * _S
-        if node.gate_standing == PUBLISHED:  # Then each ping may be the last, and few are.
-            last = last and node.chance.random() < LAST_BEHIND_GATE
-        if node.stubborn and left and last:
+        if node.stubborn and left and lease.until - self._checked_at < 4 * _S and self._is_last():
             world.counts["last ping at the last moment, then a death"] += 1
             self.freeze(0.99 * left)
             world.line.after(0.99 * left + 0.97 * WATCHDOG, self._end_late)
         elif world.hiccups and world.chance.random() < world.hiccups:
             world.counts["pause before a ping"] += 1
             self.freeze(world.chance.uniform(0.0, 15.0))
+
+    def _is_last(self) -> bool:
+        """Without a lease, before there is an agent, each ping may be the last, and few are."""
+        return self._node.gate_standing != PUBLISHED or self._node.chance.random() < LAST_BEHIND_GATE
 
     def _end_late(self) -> None:
         if self.alive:
