@@ -7,13 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodemend.agent.feeder.records import (
+    CLOSED,
+    PUBLISHED,
     RefusedRecord,
     format_gate,
     format_lease,
     format_permit,
+    format_standing,
     is_gate,
     is_permit,
     parse_lease,
+    parse_standing,
     tells_opening,
 )
 from nodemend.agent.feeder.status_text import parse_status
@@ -131,3 +135,13 @@ def test_only_a_later_version_may_have_words_that_we_do_not_know(version: int, r
     body = f"nodemend-feed-lease {version} {BOOT} 5 feeding 0 condemned".encode()
     found = parse_lease(b"%s %08x\n" % (body, crc32(body)))
     assert isinstance(found, FeedLease) is read
+
+
+def test_how_a_gate_stands_is_told_for_its_own_boot_alone() -> None:
+    for standing in (CLOSED, PUBLISHED):
+        line = format_standing("boot-1", standing)
+        assert parse_standing(line, "boot-1") == standing
+        assert parse_standing(line, "boot-2") == ""
+        assert parse_standing(line[:-3], "boot-1") == ""
+    assert parse_standing(format_standing("boot-1", "open"), "boot-1") == ""
+    assert parse_standing(format_gate("boot-1", published=True), "boot-1") == ""
