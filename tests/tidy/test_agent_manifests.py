@@ -56,6 +56,7 @@ def test_the_signer_has_these_rights_and_no_others() -> None:
             ("certificatesigningrequests/approval", (), patch),
             ("certificatesigningrequests/status", (), patch),
             ("signers", (keys.AGENT_SIGNER,), frozenset({"approve", "sign"})),
+            ("events", (), frozenset({"create", "patch"})),
             ("validatingadmissionpolicies", READ_POLICIES, frozenset({"get"})),
             ("validatingadmissionpolicybindings", READ_POLICIES, frozenset({"get"})),
         ],

@@ -74,9 +74,9 @@ class Signer:
         *,
         admission: Admission | None = None,
     ) -> None:
-        """`admission`: the policies that are looked at, and told of; None in worlds without any.
+        """`admission`: the policies without which nothing is signed; None in worlds without any.
 
-        It signs without them: a certificate makes nothing irreversible, and nodes without one are worse off.
+        No node ends for want of a certificate: one that cannot get any gives up its peers.
         """
         self._admission = admission
         self._runtime = runtime
@@ -120,7 +120,8 @@ class Signer:
         while not self.synced:
             await self._runtime.sleep(_LOOK_FOR_SYNC_EVERY)
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime)
-        reader, recorder = Reader(client, self._runtime), self._observers.recorder
+        proof = AdmissionProof(client, self._runtime, self._admission)
+        reader, recorder = Reader(client, self._runtime, proof.doubt), self._observers.recorder
         care = AuthorityCare(reader, client, self._notary, recorder, self._election.lease.namespace)
         controller = RequestController(reader, client, self._notary, care, recorder)
         loop = ReconcileLoop(
@@ -130,7 +131,6 @@ class Signer:
         try:
             for name in self._open_requests():
                 loop.add(name)
-            proof = AdmissionProof(client, self._runtime, self._admission)
             await proof.prove()
             works = {"work": loop.run(), "authority": care.run()}
             if self._admission is not None:

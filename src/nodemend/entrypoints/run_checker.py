@@ -36,7 +36,7 @@ def build(around: Surroundings) -> Checker:
         ),
         machines=_duty(around) if around.settings.machine_health_checks else None,
         medik8s_leases=around.settings.medik8s_leases,
-        admission=Admission(duty, AdmissionTelemetry(log, metrics)),
+        admission=Admission(duty, AdmissionTelemetry(log, metrics, around.events.record)),
     )
     view, readings = checker.view, metrics.readings
     readings.follow_cache("nodes", lambda: view.nodes.age(now()))

@@ -54,7 +54,7 @@ def build(around: Surroundings) -> Remediator:
             capm3_kinds=settings.capm3_kinds,
             self_fencing=settings.self_fencing,
         ),
-        admission=Admission(duty, AdmissionTelemetry(log, metrics)),
+        admission=Admission(duty, AdmissionTelemetry(log, metrics, around.events.record)),
     )
     for kind, watched in remediator.kinds.items():
         _follow(around, kind, watched)

@@ -37,7 +37,7 @@ def build(around: Surroundings) -> Signer:
         around.election,
         observers,
         CryptographyNotary(),
-        admission=Admission(duty, AdmissionTelemetry(log, metrics)),
+        admission=Admission(duty, AdmissionTelemetry(log, metrics, around.events.record)),
     )
     metrics.readings.follow_signer(lambda: signer.signs)
     metrics.readings.follow_queue("signer", lambda: signer.waiting)

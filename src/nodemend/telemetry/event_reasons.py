@@ -238,6 +238,13 @@ REMEDIATION_STOPPED: Final = EventReason(
     "Close",
     "The remediation ended at its safe point before it was done.",
 )
+POLICY_NOT_PROVEN: Final = EventReason(
+    "AdmissionPolicyNotProven",
+    EventType.WARNING,
+    "Hold",
+    "Regards a ValidatingAdmissionPolicy of ours: it is not in force, or nobody can tell; the note says why."
+    " Until it is proven nothing irreversible begins, and the signer signs nothing.",
+)
 
 EVENT_REASONS: Final = (
     NODE_SUSPECT,
@@ -285,4 +292,5 @@ EVENT_REASONS: Final = (
     NODE_CONTRADICTED_EVIDENCE,
     REMEDIATION_SUCCEEDED,
     REMEDIATION_STOPPED,
+    POLICY_NOT_PROVEN,
 )

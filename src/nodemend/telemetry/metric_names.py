@@ -33,7 +33,8 @@ EPOCH: Final = MetricName(
 CAN_SIGN: Final = MetricName(
     "nodemend_can_sign",
     MetricKind.GAUGE,
-    "1 while this replica can sign agents' certificates: it leads, and its authority is published. Else 0.",
+    "1 while this replica can sign agents' certificates: it leads, its authority is published, and its"
+    " admission policies are proven. Else 0.",
 )
 CACHE_STALENESS: Final = MetricName(
     "nodemend_cache_staleness_seconds",

@@ -8,6 +8,7 @@ from nodemend.controllers.agent_signer.gather import Gatherer
 from nodemend.controllers.agent_signer.notary import Notary
 from nodemend.controllers.fresh_reads import WRITE_WITHIN, Reader
 from nodemend.decide.agent_authority import Signs, SignsNothing, Step, Wait, may_sign, next_step
+from nodemend.decide.guard_explanations import explain_guard
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Acknowledged, Ok
 
@@ -56,7 +57,8 @@ class AuthorityCare:
             self._lent, self._looked_at = (found.record.signing, verdict), asked_at
         else:
             self._lent = None
-        self._recorder.idle(_why(verdict, step))
+        doubt = self._reader.doubt()
+        self._recorder.idle(explain_guard(doubt).sentence if doubt else _why(verdict, step))
         request = request_for(step, found, self._notary, self._namespace)
         if request is None:
             return False
@@ -70,7 +72,7 @@ class AuthorityCare:
     def lend(self) -> tuple[KeyPair, Signs] | None:
         """The key that signs now. None: nothing can be signed."""
         fresh = self._reader.runtime.monotonic() - self._looked_at < LENT_FOR
-        return self._lent if fresh else None
+        return self._lent if fresh and self._reader.doubt() is None else None
 
 
 def _why(verdict: Signs | SignsNothing, step: Step) -> str:

@@ -28,6 +28,8 @@ from nodemend.kube.api_request import Request
 from nodemend.kube.reconcile_loop import Done, Outcome, RequeueAfter, Retry
 
 _SIGN_AFTER: Final = 0.05
+_HELD_FOR: Final = 30.0
+"""Seconds. All nodes may have asked by then: nothing is read for them while nothing may be signed."""
 
 
 class RequestRecorder(Protocol):
@@ -54,6 +56,9 @@ class RequestController:
         self._recorder = recorder
 
     async def reconcile(self, name: str) -> Outcome:
+        """While an admission policy is not proven nothing is approved or signed; requests wait for it."""
+        if self._reader.doubt() is not None:
+            return RequeueAfter(_HELD_FOR)
         found = seen(await self._reader.get(CERTIFICATE_SIGNING_REQUEST, name, CertificateSigningRequest))
         match found:
             case Absent():

@@ -10,13 +10,15 @@ from cryptography.x509.verification import PolicyBuilder, Store
 
 from nodemend.api import keys
 from nodemend.api.agent_authority import AuthorityRecord
-from nodemend.api.group_versions import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, SECRET
+from nodemend.api.group_versions import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, LEASE, SECRET
+from nodemend.controllers.admission_proof import Admission
 from nodemend.controllers.agent_signer.notary_shell import CryptographyNotary
 from nodemend.controllers.signer import Signer, SignerObservers
 from nodemend.kube.leader_loop import ElectionSettings, Unobserved
 from nodemend.kube.leader_record import LeaseAddress
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.testing.api_server import ADMIN, SimulatedApiServer, User
+from nodemend.testing.api_server.admission import Attempt, PolicyDenial
 from nodemend.testing.api_server.server import NAMESPACES
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.replicas import Replica, Silent
@@ -58,10 +60,16 @@ class SignerWorld:
         quality: LinkQuality = GOOD_LINK,
         record: AuthorityRecord | None = None,
         bundle: str | None = None,
+        admission: Admission | None = None,
     ) -> None:
+        """`admission`: what the signer proves. While `pins_leases`, a policy leaves it its own Lease."""
         self.scheduler = Scheduler(seed)
+        self.pins_leases = True
+        self._admission = admission
         namespaces = (*NAMESPACES, keys.SYSTEM_NAMESPACE, keys.AGENT_NAMESPACE)
-        self.server = SimulatedApiServer(self.scheduler.wall, namespaces=namespaces)
+        self.server = SimulatedApiServer(
+            self.scheduler.wall, namespaces=namespaces, rules={LEASE: (self._pin,)}
+        )
         self.admin = Direct(Account(self.server, ADMIN))
         self.signer = Account(self.server, User(SIGNER))
         self.recorder = Recorder()
@@ -84,9 +92,15 @@ class SignerWorld:
         lease = LeaseAddress("nodemend-signer", keys.SYSTEM_NAMESPACE)
         election = ElectionSettings(lease=lease, candidate=name)
         observers = SignerObservers(Unobserved(), Silent(), self.recorder)
-        signer = Signer(runtime, transport, election, observers, NOTARY)
+        signer = Signer(runtime, transport, election, observers, NOTARY, admission=self._admission)
         self.programs[name.partition(".")[0]] = signer
         return signer.run()
+
+    def _pin(self, attempt: Attempt) -> list[PolicyDenial]:
+        metadata = (attempt.new or attempt.old or {})["metadata"]
+        if attempt.user.name != SIGNER or metadata["name"] == "nodemend-signer" or not self.pins_leases:
+            return []
+        return [PolicyDenial("nodemend-accounts", "nodemend-accounts", "its own Lease alone", "Forbidden")]
 
     def _place(self, record: AuthorityRecord) -> None:
         data = {"authority.json": b64encode(msgspec.json.encode(record)).decode()}
