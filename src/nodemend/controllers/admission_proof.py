@@ -8,8 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, assert_never
 
+import msgspec
+
 from nodemend.api.admission_policy import AdmissionBinding, AdmissionPolicy
-from nodemend.api.group_versions import ADMISSION_BINDING, ADMISSION_POLICY, Resource
+from nodemend.api.group_versions import ADMISSION_BINDING, ADMISSION_POLICY, LEASE, Resource
+from nodemend.api.keys import AGENT_NAMESPACE
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.wire import Wire
 from nodemend.controllers.fresh_reads import READ_WITHIN, WRITE_WITHIN, Reader, project, seen
@@ -23,11 +26,14 @@ from nodemend.decide.admission_policies import (
     judge_attempt,
     judge_look,
 )
+from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.guard_holds import PolicyNotInForce, PolicyNotProven
+from nodemend.kube.agent_lease import revision_of
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused, Undecodable, Unknown, WriteOutcome
 from nodemend.kube.api_reply import Unsent
-from nodemend.kube.api_request import EVERYTHING, Request, Selection, list_page
+from nodemend.kube.api_request import EVERYTHING, Request, Selection
+from nodemend.kube.paged_list import Page, Restarted, pages
 from nodemend.kube.policy_fingerprint import fingerprint_binding, fingerprint_policy
 from nodemend.kube.ports import Runtime
 
@@ -38,22 +44,29 @@ GOOD_FOR: Final = 180.0
 """Seconds. For so long a proof counts while nobody can tell anew, as when the API server is away."""
 _WORDS: Final = 300
 """Characters of what a server says. The name of the policy that refuses stands at their beginning."""
+PINS_REPORTS: Final = "nodemend-agent-leases"
+"""By it alone what a Lease of a node says is that node's word."""
+_OF_NODES: Final = Selection(namespace=AGENT_NAMESPACE)
 _DENIED: Final = "ValidatingAdmissionPolicy '"
+
+
+_WEBHOOK: Final = "failed calling webhook"
+_LOOKED_AT: Final = 100
+"""Objects in a page, where not each will do."""
 
 
 class _Found(Wire):
     metadata: ObjectMeta = ObjectMeta()
-
-
-class _FoundList(Wire):
-    items: tuple[_Found, ...] = ()
+    spec: Mapping[str, msgspec.Raw] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """A write that the policy must refuse, in words and as a dry run.
 
-    Where it changes an object, any of `resource` in `of` will do, and where there is none it cannot be tried.
+    Where it changes an object, any of `resource` in `of` will do that lacks `without` in its spec, and where
+    there is none it cannot be tried. Before a kind of `others` may stand a webhook that cannot be reached:
+    then nobody changes any of it, and there is nothing to protect.
     """
 
     policy: str
@@ -61,6 +74,8 @@ class Attempt:
     write: Callable[[ObjectMeta], Request]
     resource: Resource | None = None
     of: Selection = EVERYTHING
+    without: str = ""
+    others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +113,7 @@ class AdmissionProof:
         self._admission = admission
         self._doubt: Doubt | None = None
         self._proven_at = float("-inf")
+        self._reports_from: int | None = 0
 
     def doubt(self) -> Doubt | None:
         """Why nothing irreversible may be done now."""
@@ -106,6 +122,13 @@ class AdmissionProof:
         if self._runtime.monotonic() - self._proven_at < GOOD_FOR:
             return None
         return self._doubt or PolicyNotProven("nodemend-accounts", "it was not tried for long")
+
+    def reports_from(self) -> int | None:
+        """The version after which a Lease of a node was written by that node; None: none certainly was.
+
+        Policy and binding have stood as they are since their own versions, also where nobody looked before.
+        """
+        return self._reports_from
 
     async def run(self, tell: Callable[[], None] = lambda: None) -> None:
         """Until cancelled, with `tell` after each round. Whoever runs this has it prove once before."""
@@ -122,6 +145,8 @@ class AdmissionProof:
         doubts = {name: await self._look(duty, name) for name in duty.policies}
         for attempt in duty.attempts:
             doubts[attempt.policy] = doubts.get(attempt.policy) or await self._try(attempt)
+        if PINS_REPORTS in doubts:
+            doubts[PINS_REPORTS] = await self._judge_reports(doubts[PINS_REPORTS])
         found = [doubt for doubt in doubts.values() if doubt is not None]
         missing = [doubt for doubt in found if isinstance(doubt, PolicyNotInForce)]
         self._doubt = next(iter(missing or found), None)
@@ -129,9 +154,32 @@ class AdmissionProof:
             self._proven_at = asked_at
         self._admission.recorder.proved(doubts)
 
+    async def _judge_reports(self, doubt: Doubt | None) -> Doubt | None:
+        """What was written while the policy was not in force stands, and looks like what agents write."""
+        if isinstance(doubt, PolicyNotInForce):
+            self._reports_from = None
+        if doubt is not None or self._reports_from is not None:
+            return doubt
+        deadline = self._runtime.monotonic() + READ_WITHIN
+        async for page in pages(self._client, LEASE, _Found, of=_OF_NODES, deadline=deadline, limit=1):
+            if isinstance(page, Page) and (version := revision_of(page.version)):
+                self._reports_from = version
+                return None
+            break
+        return PolicyNotProven(PINS_REPORTS, "since when it is in force again could not be read")
+
+    def _note_versions(self, *objects: Seen[AdmissionPolicy] | Seen[AdmissionBinding]) -> None:
+        versions = [
+            revision_of(one.value.metadata.resource_version) for one in objects if isinstance(one, Present)
+        ]
+        if self._reports_from is not None:
+            self._reports_from = max(self._reports_from, *versions, 0)
+
     async def _look(self, duty: AdmissionDuty, name: str) -> Doubt | None:
         policy = seen(await self._reader.get(ADMISSION_POLICY, name, AdmissionPolicy))
         binding = seen(await self._reader.get(ADMISSION_BINDING, name, AdmissionBinding))
+        if name == PINS_REPORTS:
+            self._note_versions(policy, binding)
         return judge_look(
             name,
             project(policy, lambda found: fingerprint_policy(found, duty.namespace)),
@@ -142,24 +190,51 @@ class AdmissionProof:
     async def _try(self, attempt: Attempt) -> Doubt | None:
         target = ObjectMeta()
         if attempt.resource is not None:
-            deadline = self._runtime.monotonic() + READ_WITHIN
-            page = list_page(attempt.resource, attempt.of, limit=1)
-            match await self._client.read(page, _FoundList, deadline=deadline):
-                case Ok(found) if found.items:
-                    target = found.items[0].metadata
-                case Ok() | Refused(reason=Reason.NOT_FOUND):
+            match await self._target(attempt, attempt.resource):
+                case Present(found):
+                    target = found
+                case Absent():
                     return None  # There is nothing that it could be asked about.
-                case failure:
-                    return judge_attempt(attempt.policy, attempt.what, Untold(str(failure)[:_WORDS]))
+                case Unreadable(why):
+                    return judge_attempt(attempt.policy, attempt.what, Untold(why[:_WORDS]))
         deadline = self._runtime.monotonic() + WRITE_WITHIN
         outcome = await self._client.write(attempt.write(target), Acknowledged, deadline=deadline)
         if attempt.resource is not None and _is_gone(outcome):
             return None
+        if attempt.others and _is_closed(outcome):
+            return None
         return judge_attempt(attempt.policy, attempt.what, _attempted(outcome))
+
+    async def _target(self, attempt: Attempt, resource: Resource) -> Seen[ObjectMeta]:
+        deadline = self._runtime.monotonic() + READ_WITHIN
+        limit = _LOOKED_AT if attempt.without else 1
+        async for page in pages(
+            self._client, resource, _Found, of=attempt.of, deadline=deadline, limit=limit
+        ):
+            match page:
+                case Page(items):
+                    fitting = [one.metadata for one in items if attempt.without not in one.spec]
+                    if fitting:
+                        return Present(fitting[0])
+                    if not attempt.without:
+                        return Absent()
+                case Restarted():
+                    continue
+                case failure:
+                    return seen(failure)
+        return Absent()
 
 
 def _is_gone(outcome: WriteOutcome[Acknowledged]) -> bool:
     return isinstance(outcome, Refused) and outcome.reason is Reason.NOT_FOUND
+
+
+def _is_closed(outcome: WriteOutcome[Acknowledged]) -> bool:
+    match outcome:
+        case Refused(message=words) | Unknown(words):
+            return _WEBHOOK in words
+        case _:
+            return False
 
 
 def _attempted(outcome: WriteOutcome[Acknowledged]) -> Attempted:

@@ -48,12 +48,20 @@ class Reader:
     """Reads objects one at a time, each within a few seconds."""
 
     def __init__(
-        self, client: ApiClient, runtime: Runtime, doubt: Callable[[], Doubt | None] = lambda: None
+        self,
+        client: ApiClient,
+        runtime: Runtime,
+        doubt: Callable[[], Doubt | None] = lambda: None,
+        reports_from: Callable[[], int | None] = lambda: 0,
     ) -> None:
-        """`doubt` tells what speaks against the admission policies that everything rests on."""
+        """`doubt` tells what speaks against the admission policies that everything rests on.
+
+        `reports_from` tells the version after which Leases of nodes are these nodes' own word; None: none is.
+        """
         self.client = client
         self.runtime = runtime
         self.doubt = doubt
+        self.reports_from = reports_from
 
     @property
     def deadline(self) -> float:

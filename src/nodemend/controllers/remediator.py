@@ -169,7 +169,8 @@ class Remediator:
         await self._await_sync()
         client = ApiClient(WriteGate(self._runtime, self._transport, leadership), self._runtime, RATE)
         proof = AdmissionProof(client, self._runtime, self._admission)
-        reader = Reader(client.leaving(LEFT_BY_READS, queues=True), self._runtime, proof.doubt)
+        reading = client.leaving(LEFT_BY_READS, queues=True)
+        reader = Reader(reading, self._runtime, proof.doubt, proof.reports_from)
         at_work = AtWork(reader, self_fencing=self._powers.self_fencing)
         # When the last leadership began its last remediation is not known: it may have been just now.
         switch = SwitchGuard(self.view, self._runtime, at_work, last_start=self._runtime.monotonic())
@@ -245,7 +246,8 @@ class Remediator:
             hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
             sweeps["hold sweep"] = hold_sweep.run()
         if self._powers.self_fencing:
-            sweeps["agents"] = AgentSweep(client, self._runtime, self.view.nodes).run()
+            sweep = AgentSweep(client, self._runtime, self.view.nodes, proof.reports_from)
+            sweeps["agents"] = sweep.run()
         if self._powers.power_cycle and self._powers.capm3_kinds:
             sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
         return sweeps

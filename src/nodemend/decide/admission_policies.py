@@ -69,6 +69,14 @@ class Untold:
 Attempted = DeniedBy | LetThrough | Untold
 
 
+def is_pinned(revision: int, reports_from: int | None) -> bool:
+    """Whether a Lease of this revision was last written when its node alone could write its report.
+
+    `reports_from` is 0 where no policies are looked at, and None while none could be relied on.
+    """
+    return reports_from is not None and (reports_from == 0 or revision > reports_from)
+
+
 def judge_look(
     name: str, policy: Seen[PolicySeen], binding: Seen[str], shipped: Sequence[Fingerprint]
 ) -> Doubt | None:

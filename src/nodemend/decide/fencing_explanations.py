@@ -42,7 +42,7 @@ def _explain_agent(reason: NoNode | NoAgent | AgentUnread | AgentElsewhere | Not
             )
         case AgentUnread(node, why):
             return Explanation(
-                f"What the agent of {node} has reported cannot be read: {why}.",
+                f"What the agent of {node} has reported cannot be relied on: {why}.",
                 "It goes on when the agent reports again.",
             )
         case AgentElsewhere(what, said, actual):

@@ -22,6 +22,11 @@ MANAGER: Final = "nodemend-remediator"
 T = TypeVar("T")
 
 
+def revision_of(version: str) -> int:
+    """A resourceVersion as the number that it is in etcd; 0 where it is none."""
+    return int(version) if version.isascii() and version.isdigit() else 0
+
+
 @dataclass(frozen=True, slots=True)
 class Garbled:
     """There is something, and it cannot be read. It may mean anything."""
@@ -42,7 +47,7 @@ class AgentLease:
     @property
     def revision(self) -> int:
         """The version as the number that it is in etcd; 0 where it is none."""
-        return int(self.version) if self.version.isascii() and self.version.isdigit() else 0
+        return revision_of(self.version)
 
     def condemns(self, node_uid: str, boot_id: str) -> bool:
         """Whether this boot is to end."""

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 
 from generate.outputs import install_documents
+from nodemend.api import keys
 from nodemend.api.group_versions import ADMISSION_BINDING, ADMISSION_POLICY
 from nodemend.controllers.admission_duties import duty_of_checker, duty_of_remediator, duty_of_signer
 from nodemend.controllers.admission_proof import GOOD_FOR, Admission, AdmissionDuty, AdmissionProof
-from nodemend.decide.admission_policies import Doubt
+from nodemend.decide.admission_policies import ALWAYS, Doubt
 from nodemend.decide.guard_holds import PolicyNotInForce, PolicyNotProven
 from nodemend.decide.shipped_policies import SHIPPED
 from nodemend.kube.api_client import ApiClient
@@ -23,17 +24,27 @@ from tests.unit.kube.scripted_transport import ScriptedTransport
 pytestmark = pytest.mark.attack("S6")
 
 SYSTEM = "nodemend-system"
+FENCING = duty_of_remediator(SHIPPED, SYSTEM, power_cycle=False, capm3_kinds=False, self_fencing=True)
 REMEDIATOR = duty_of_remediator(SHIPPED, SYSTEM, power_cycle=True, capm3_kinds=False, self_fencing=False)
 BY_PATH = {
     "leases": "nodemend-accounts",
     "nodes": "nodemend-nodes",
+    "nodehealthchecks": "nodemend-settings",
+    "remediationorders": "nodemend-orders",
     "manualremediations": "nodemend-remediations",
     "baremetalhosts": "nodemend-hosts",
+    "machines": "nodemend-machines",
     "secrets": "nodemend-agent-trust",
 }
 DOCUMENTS = {
     f"/{resource.plural}/{one['metadata']['name']}": one
-    for one in install_documents()
+    for one in install_documents(
+        "selfFencing.enabled=true",
+        "machineHealthChecks.enabled=true",
+        "powerCycle.enabled=true",
+        "externalRemediationAnnotation.enabled=true",
+        "externalRemediationAnnotation.setBy.users={somebody}",
+    )
     for resource in (ADMISSION_POLICY, ADMISSION_BINDING)
     if one["kind"] == resource.kind
 }
@@ -41,6 +52,22 @@ DOCUMENTS = {
 
 def refused(code: int, message: str) -> Answer:
     return Answer(code, msgspec.json.encode({"kind": "Status", "code": code, "message": message}))
+
+
+def named(name: str, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "x"}, "spec": spec}
+
+
+def policy_asked(request: Request) -> str:
+    """The one that must refuse this."""
+    if keys.AGENT_REPORT.encode() in request.body:
+        return "nodemend-agent-leases"
+    if b'"confirmation"' in request.body:
+        return "nodemend-confirmation"
+    if keys.EXTERNAL_REMEDIATION.encode() in request.body:
+        return "nodemend-external-remediation"
+    [policy] = [name for part, name in BY_PATH.items() if f"/{part}" in request.path]
+    return policy
 
 
 class Server:
@@ -53,7 +80,9 @@ class Server:
         self.documents: dict[str, Any] = dict(DOCUMENTS)
         self.asks_policies = True
         self.away = False
-        self.nodes = [{"metadata": {"name": "node-1"}}]
+        self.asleep, self.version = "", "500"
+        self.failing: set[str] = set()
+        self.objects: dict[str, list[dict[str, Any]]] = {"nodes": [named("node-1")]}
         self.told: list[Mapping[str, Doubt | None]] = []
 
     def proof(self, duty: AdmissionDuty) -> AdmissionProof:
@@ -76,13 +105,22 @@ class Server:
         if "validatingadmission" in request.path:
             found = self.documents.get("/" + "/".join(request.path.split("/")[-2:]))
             return Answer(200, msgspec.json.encode(found)) if found else refused(404, "not found")
+        query = dict(request.query)
         if request.method is Method.GET:
-            items = self.nodes if request.path.endswith("/nodes") else []
-            return Answer(200, msgspec.json.encode({"metadata": {}, "items": items}))
+            items = self.objects.get(request.path.rpartition("/")[2], [])
+            start, limit = int(query.get("continue", 0)), int(query["limit"])
+            more = str(start + limit) if len(items) > start + limit else ""
+            page = {
+                "metadata": {"continue": more, "resourceVersion": self.version},
+                "items": items[start : start + limit],
+            }
+            return Answer(200, msgspec.json.encode(page))
         assert ("dryRun", "All") in request.query
-        [policy] = [name for part, name in BY_PATH.items() if f"/{part}" in request.path]
-        if not self.asks_policies:
+        policy = policy_asked(request)
+        if not self.asks_policies or policy == self.asleep:
             return Answer(201, b"{}")
+        if policy in self.failing:
+            return refused(500, 'Internal error: failed calling webhook "x": connection refused')
         return refused(403, f"ValidatingAdmissionPolicy '{policy}' with binding '{policy}' denied request: x")
 
 
@@ -105,7 +143,15 @@ def test_every_account_notices_that_policies_are_not_asked(duty: AdmissionDuty) 
     assert isinstance(server.prove(server.proof(duty)), PolicyNotInForce)
 
 
-@pytest.mark.parametrize("gone", [path for path in DOCUMENTS if "bindings" in path])
+def furnished() -> Server:
+    server = Server()
+    server.objects |= {kind: [named("one")] for kind in ("manualremediations", "baremetalhosts", "machines")}
+    return server
+
+
+@pytest.mark.parametrize(
+    "gone", [path for path in DOCUMENTS if "bindings" in path and path.rpartition("/")[2] in ALWAYS]
+)
 def test_a_binding_that_is_gone_is_doubted_at_the_next_round_and_believed_when_it_is_back(gone: str) -> None:
     server = Server()
     proof = server.proof(REMEDIATOR)
@@ -140,7 +186,7 @@ def test_what_was_seen_not_in_force_is_not_forgotten_over_an_outage() -> None:
 
 def test_where_there_is_no_node_nothing_is_tried_on_one() -> None:
     server = Server()
-    server.nodes = []
+    server.objects = {}
 
     assert server.prove(server.proof(REMEDIATOR)) is None
     assert not any(request.method is Method.PATCH for _, request in server.transport.asked)
@@ -148,9 +194,83 @@ def test_where_there_is_no_node_nothing_is_tried_on_one() -> None:
 
 def test_a_round_costs_the_same_however_many_nodes_there_are() -> None:
     few, many = Server(), Server()
-    many.nodes = [{"metadata": {"name": f"node-{number}"}} for number in range(1000)]
+    many.objects["nodes"] = [named(f"node-{number}") for number in range(1000)]
     for server in (few, many):
         server.prove(server.proof(REMEDIATOR))
 
     assert len(few.transport.asked) == len(many.transport.asked)
     assert all(("limit", "1") in one.query for _, one in many.transport.asked if one.path.endswith("/nodes"))
+
+
+PINNING = "/validatingadmissionpolicies/nodemend-agent-leases"
+BOUND = "/validatingadmissionpolicybindings/nodemend-agent-leases"
+
+
+def written(document: dict[str, Any], version: int) -> dict[str, Any]:
+    return {**document, "metadata": {**document["metadata"], "resourceVersion": str(version)}}
+
+
+def fenced() -> Server:
+    server = furnished()
+    server.objects["leases"] = [named("node-1")]
+    server.documents[PINNING] = written(server.documents[PINNING], 100)
+    server.documents[BOUND] = written(server.documents[BOUND], 120)
+    return server
+
+
+def test_reports_count_from_when_policy_and_binding_took_their_form() -> None:
+    server = fenced()
+    proof = server.proof(FENCING)
+
+    assert server.prove(proof) is None
+    assert proof.reports_from() == 120
+    server.documents[BOUND] = written(server.documents[BOUND], 300)
+    assert server.prove(proof) is None
+    assert proof.reports_from() == 300
+
+
+@pytest.mark.parametrize("harm", ["asleep", "deleted", "unbound", "changed"])
+def test_none_counts_while_any_agent_could_have_written_it_nor_what_was_written_then(harm: str) -> None:
+    server = fenced()
+    proof = server.proof(FENCING)
+    server.prove(proof)
+    kept = dict(server.documents)
+    match harm:
+        case "asleep":
+            server.asleep = "nodemend-agent-leases"
+        case "deleted":
+            del server.documents[PINNING]
+        case "unbound":
+            del server.documents[BOUND]
+        case _:
+            spec = {**kept[PINNING]["spec"], "validations": []}
+            server.documents[PINNING] = {**kept[PINNING], "spec": spec}
+
+    assert isinstance(server.prove(proof), PolicyNotInForce)
+    assert proof.reports_from() is None
+    # Not even where it comes back with the versions that it had, as after a flag of the API server.
+    server.asleep, server.documents, server.version = "", kept, "900"
+    assert server.prove(proof) is None
+    assert proof.reports_from() == 900
+
+
+def test_an_api_server_that_is_away_voids_no_report() -> None:
+    """The node that failed may be its own."""
+    server = fenced()
+    proof = server.proof(FENCING)
+    server.prove(proof)
+    server.away = True
+    server.prove(proof)
+
+    assert proof.reports_from() == 120
+
+
+def test_who_cannot_tell_since_when_it_is_in_force_again_holds() -> None:
+    server = fenced()
+    proof = server.proof(FENCING)
+    server.asleep = "nodemend-agent-leases"
+    server.prove(proof)
+    server.asleep, server.version = "", ""
+
+    assert isinstance(server.prove(proof), PolicyNotProven)
+    assert proof.reports_from() is None

@@ -17,7 +17,7 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     ),
     (
         fencing_holds.AgentUnread("n1", "it has reported nothing"),
-        "What the agent of n1 has reported cannot be read: it has reported nothing.",
+        "What the agent of n1 has reported cannot be relied on: it has reported nothing.",
     ),
     (
         fencing_holds.AgentElsewhere("boot", "b2", "b1"),

@@ -1,16 +1,18 @@
 """Goes through all agents every now and then: proposes peers, and takes off markers that nobody wants."""
 
+from collections.abc import Callable
 from typing import Final
 
 from nodemend.api.agent_lease import PeerProposal
 from nodemend.controllers.agents.roll import ZONE, Enrolled, Roll, agent_seen
 from nodemend.controllers.fresh_reads import Reader, node_facts
 from nodemend.controllers.sightings import Sightings
+from nodemend.decide.admission_policies import is_pinned
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.decide.peer_proposals import AgentSeen, propose_peers
 from nodemend.decide.remediation_life import OUR_TAINT
 from nodemend.decide.renewal_pace import pace_for
-from nodemend.kube.agent_lease import write_marker, write_proposal
+from nodemend.kube.agent_lease import revision_of, write_marker, write_proposal
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_outcome import Acknowledged, Reason, Refused, WriteOutcome
 from nodemend.kube.api_request import Request
@@ -41,8 +43,16 @@ class AgentSweep:
     What cannot be read or written now is looked at again the next time: a late proposal costs nothing.
     """
 
-    def __init__(self, client: ApiClient, runtime: Runtime, nodes: ObjectCache[NodeRecord]) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        runtime: Runtime,
+        nodes: ObjectCache[NodeRecord],
+        reports_from: Callable[[], int | None] = lambda: 0,
+    ) -> None:
+        """`reports_from` is as for a Reader: a Lease that is not its node's own word is left as it is."""
         self._runtime = runtime
+        self._reports_from = reports_from
         self._client = client.leaving(LEFT_BY_SWEEPS, queues=True)
         self._reader = Reader(self._client, runtime)
         self._roll = Roll(self._reader, nodes)
@@ -61,6 +71,8 @@ class AgentSweep:
         enrolled = await self._roll.leases()
         if enrolled is None:
             return SWEEP_EVERY
+        since = self._reports_from()
+        enrolled = [one for one in enrolled if is_pinned(revision_of(one.known.version), since)]
         await self._take_off_orphans(enrolled)
         finished = await self._propose_all(enrolled, read_at)
         return min(LONGEST, max(SWEEP_EVERY, len(enrolled) * SECONDS_A_NODE)) if finished else SWEEP_EVERY

@@ -9,18 +9,24 @@ from nodemend.api.keys import AGENT_NAMESPACE
 from nodemend.api.lease import Lease
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.controllers.recent import Recent
+from nodemend.decide.admission_policies import is_pinned
 from nodemend.decide.agent_facts import AgentFacts
 from nodemend.decide.contact_evidence import Sightings, contact_of, covered_until
 from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.decide.proven_seconds import Look
 from nodemend.decide.time_proof import USUALLY
 from nodemend.decide.two_clocks import Moment, TwoClocks
-from nodemend.kube.agent_lease import Found, Garbled, read_lease
+from nodemend.kube.agent_lease import AgentLease, Found, Garbled, read_lease
 from nodemend.kube.at_once import AtOnce
 
 READ_AT_ONCE: Final = 16
 SHARED_FOR: Final = 1.0
 """Seconds. Nodes that are lost together have peers in common, who are asked once, not once for each node."""
+
+_ANYBODYS: Final = (
+    "another agent could have written it, for when it was last written the admission policy "
+    "nodemend-agent-leases was not in force, or not as it is now"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,8 @@ class AgentLooks:
         self._clocks = TwoClocks()
         self._sightings: Recent[_Boot, Sightings] = Recent()
         self._shared: Recent[str, _Shared] = Recent()
+        self._anybodys: Recent[str, tuple[str, int]] = Recent()
+        """By node: a boot and a number of its reports that another agent could have written."""
 
     def moment(self) -> Moment:
         runtime = self._reader.runtime
@@ -60,11 +68,23 @@ class AgentLooks:
         if not isinstance(news, Found):
             return Unreadable(news.why)
         lease, report = news.lease, news.lease.report
+        if not self._is_its_own_word(node, lease):
+            return Present(AgentFacts(lease.uid, lease.version, None, lease.marker, _ANYBODYS))
         if isinstance(report, AgentReport):
             self._note(_Boot(node, report.boot_id), report.sequence, asked_at)
             return Present(AgentFacts(lease.uid, lease.version, report, lease.marker))
         doubt = report.why if isinstance(report, Garbled) else "it has reported nothing"
         return Present(AgentFacts(lease.uid, lease.version, None, lease.marker, doubt))
+
+    def _is_its_own_word(self, node: str, lease: AgentLease) -> bool:
+        """A marker of ours that comes off such a Lease makes it newer, and its report no truer."""
+        report = lease.report
+        says = (report.boot_id, report.sequence) if isinstance(report, AgentReport) else None
+        if is_pinned(lease.revision, self._reader.reports_from()):
+            return says is None or self._anybodys.find(node) != says
+        if says is not None:
+            self._anybodys.keep(node, says)
+        return False
 
     async def at_peers(self, names: tuple[str, ...], since: float) -> dict[str, Look]:
         """Of those that can be read; the others are as if nobody had looked. None is from before `since`.

@@ -48,7 +48,8 @@ class Place:
         self.view = ClusterView(self.process, transport, ReflectorTimings())
         for name, following in self.view.follow().items():
             self.process.spawn(following, name)
-        self.sweeper = AgentSweep(self.client, self.process, self.view.nodes)
+        self.reports_from: int | None = 0
+        self.sweeper = AgentSweep(self.client, self.process, self.view.nodes, lambda: self.reports_from)
 
     def have(self, name: str, *, zone: str = "a", uid: str = "", role: str = "worker", **report: Any) -> None:
         labels = {ZONE: zone, f"node-role.kubernetes.io/{role}": ""}
@@ -348,3 +349,26 @@ def test_of_each_lease_little_is_kept_while_a_sweep_goes_on() -> None:
     entries = [entry for one in kept if one.proposal is not None for entry in one.proposal.peers]
     assert len(entries) == 6
     assert len({id(entry) for entry in entries}) == 3
+
+
+@pytest.mark.attack("S6")
+def test_a_lease_that_another_agent_could_have_written_is_left_as_it_is_until_it_is_renewed() -> None:
+    """By a proposal of ours it would become newer than the policy, and its report no truer."""
+    place = Place()
+    for name in ("a", "b", "c"):
+        place.have(name)
+    place.reports_from = None
+    place.sweep()
+    assert place.peers_of("a") == set()
+
+    lease = place.api.get(LEASE, "c", keys.AGENT_NAMESPACE)
+    assert lease is not None
+    place.reports_from = int(lease["metadata"]["resourceVersion"])
+    place.renew("a", 6)
+    place.renew("b", 6)
+    place.sweep()
+    assert (place.peers_of("a"), place.peers_of("c")) == ({"b"}, set())
+
+    place.renew("c", 6)
+    place.sweep()
+    assert place.peers_of("c") == {"a", "b"}

@@ -7,6 +7,8 @@ from nodemend.api.agent_lease import AgentReport, WatchdogReport
 from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT
 from nodemend.controllers.fresh_reads import Reader
 from nodemend.controllers.self_remediation.agent_looks import SHARED_FOR, AgentLooks
+from nodemend.decide.agent_facts import AgentFacts
+from nodemend.decide.facts import Present, Seen
 from nodemend.decide.proven_seconds import Look
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_reply import Answer, Reply
@@ -24,7 +26,11 @@ class Place:
     def __init__(self) -> None:
         self.scheduler = Scheduler("looks")
         self.process = SimulatedProcess(self.scheduler, "remediator", HostClock())
-        self.looks = AgentLooks(Reader(ApiClient(self, self.process), self.process))
+        self.reports_from: int | None = 0
+        self.version = 50
+        self.looks = AgentLooks(
+            Reader(ApiClient(self, self.process), self.process, reports_from=lambda: self.reports_from)
+        )
         self.sequence, self.readable = 7, True
         self.back_after = 0.0
         self.asked = 0
@@ -50,7 +56,12 @@ class Place:
             watchdog=WatchdogReport(class_="hardware", effective=10.0),
         )
         noted = {AGENT_REPORT: msgspec.json.encode(report).decode()}
-        metadata = {"name": PEER, "namespace": AGENT_NAMESPACE, "uid": "lease", "resourceVersion": "1"}
+        metadata = {
+            "name": PEER,
+            "namespace": AGENT_NAMESPACE,
+            "uid": "lease",
+            "resourceVersion": str(self.version),
+        }
         return Answer(200, msgspec.json.encode({"metadata": {**metadata, "annotations": noted}, "spec": {}}))
 
     def begin(self, *, since: float = 0.0) -> list[dict[str, Look]]:
@@ -68,6 +79,16 @@ class Place:
         shown = self.begin(since=since)
         self.pass_(self.back_after + 0.01)
         return shown[0][PEER].contact.sequence if shown[0] else None
+
+    def look_at_node(self) -> Seen[AgentFacts]:
+        shown: list[Seen[AgentFacts]] = []
+
+        async def look() -> None:
+            shown.append(await self.looks.at_node(PEER))
+
+        self.process.spawn(look(), "look")
+        self.pass_(0.01)
+        return shown[0]
 
     def pass_(self, seconds: float) -> None:
         self.scheduler.run(self.scheduler.now + seconds)
@@ -143,3 +164,32 @@ def test_a_peer_is_covered_for_no_longer_than_it_is_by_whichever_clock(place: Pl
     until = shown[0][PEER].covered_until
     assert until is not None
     assert place.looks.moment().most >= until
+
+
+@pytest.mark.attack("S6")
+@pytest.mark.parametrize(
+    ("reports_from", "counts"), [(0, True), (49, True), (50, False), (51, False), (None, False)]
+)
+def test_a_lease_that_another_agent_could_have_written_says_nothing(
+    place: Place, reports_from: int | None, counts: bool
+) -> None:
+    place.reports_from = reports_from
+
+    assert (place.look() is not None) == counts
+    found = place.look_at_node()
+    assert isinstance(found, Present)
+    assert (found.value.report is not None) == counts
+    assert ("another agent could have written it" in found.value.doubt) != counts
+    # The marker on it is known all the same: it must come off.
+    assert found.value.version == "50"
+
+
+@pytest.mark.attack("S6")
+def test_what_we_write_on_it_makes_its_report_no_truer(place: Place) -> None:
+    place.reports_from = 60
+    assert place.look() is None
+    place.version = 70
+
+    assert place.look() is None
+    place.sequence, place.version = 8, 80
+    assert place.look() == 8
