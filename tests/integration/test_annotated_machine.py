@@ -201,10 +201,9 @@ def test_nobody_else_makes_a_machine_that_has_it(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        # Two policies refuse it, and either may be told.
         (
             {"metadata": {"annotations": {EXTERNAL_REMEDIATION: ""}}},
-            f"{REFUSED}|may only take host.metal3.io/external-remediation off",
+            "host.metal3.io/external-remediation is never set by a controller of Nodemend",
         ),
         ({"metadata": {"annotations": {"a": "b"}}}, "may only take host.metal3.io/external-remediation off"),
         (

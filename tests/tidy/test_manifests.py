@@ -8,6 +8,7 @@ import pytest
 
 from generate.outputs import CHART, install_documents
 from nodemend.api import keys
+from nodemend.controllers.admission_duties import PROBE
 
 DOCUMENTS = install_documents()
 ROLES = [document for document in DOCUMENTS if document["kind"] in ("ClusterRole", "Role")]
@@ -21,11 +22,15 @@ def rights_of(account: str) -> dict[str, set[str]]:
     rights: dict[str, set[str]] = {}
     for name, rule in RULES:
         if name == account:
+            tried = rule.get("resourceNames") == [PROBE]
             for resource in rule["resources"]:
-                rights.setdefault(resource, set()).update(rule["verbs"])
+                key = f"{resource} of the name {PROBE}" if tried else resource
+                rights.setdefault(key, set()).update(rule["verbs"])
     return rights
 
 
+TRY_SETTINGS = {f"nodehealthchecks of the name {PROBE}": {"create", "patch"}}
+TRY_ORDERS = {f"remediationorders of the name {PROBE}": {"create", "patch"}}
 READ_POLICIES = {"validatingadmissionpolicies": {"get"}, "validatingadmissionpolicybindings": {"get"}}
 
 
@@ -49,6 +54,8 @@ def test_the_checker_has_these_rights_and_no_others() -> None:
         "leases": {"get", "create", "patch"},
         "events": {"create", "patch"},
         **READ_POLICIES,
+        **TRY_SETTINGS,
+        **TRY_ORDERS,
     }
 
 
@@ -106,6 +113,7 @@ def test_the_remediator_has_these_rights_and_no_others() -> None:
         "leases": {"get", "list", "create", "patch", "delete"},
         "events": {"create", "patch"},
         **READ_POLICIES,
+        **TRY_SETTINGS,
     }
 
 

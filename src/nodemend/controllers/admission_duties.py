@@ -1,6 +1,7 @@
 """What each account relies on, and the writes by which it tries it: none of them is ever stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from nodemend.api import keys
@@ -10,19 +11,50 @@ from nodemend.api.group_versions import (
     LEASE,
     MANUAL_REMEDIATION,
     NODE,
+    NODE_HEALTH_CHECK,
     OUR_GROUP,
+    REMEDIATION_ORDER,
     SECRET,
     Resource,
 )
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.controllers.admission_proof import AdmissionDuty, Attempt
 from nodemend.decide.admission_policies import ALWAYS, OF_ANNOTATIONS, OF_CAPM3, OF_SELF_FENCING, Fingerprint
-from nodemend.kube.api_request import EVERYTHING, Request, Selection, as_dry_run, attempt_change, create
+from nodemend.kube.api_request import (
+    EVERYTHING,
+    Request,
+    Selection,
+    apply,
+    as_dry_run,
+    attempt_change,
+    create,
+)
+from nodemend.kube.machine_dialect import DIALECTS
 
 Shipped = Mapping[str, Sequence[Fingerprint]]
 
 PROBE: Final = "nodemend-policy-probe"
 _LABEL: Final[Mapping[str, object]] = {"metadata": {"labels": {keys.POLICY_PROBE: "true"}}}
+_TEMPLATE: Final = {
+    "apiVersion": "nodemend.io/v1alpha1",
+    "kind": "ManualRemediationTemplate",
+    "name": PROBE,
+    "namespace": PROBE,
+}
+_CHECK: Final[Mapping[str, object]] = {
+    "selector": {"matchLabels": {keys.POLICY_PROBE: "true"}},
+    "thresholds": [{"type": "Ready", "status": "Unknown", "period": "5m"}],
+    "remedies": [{"template": _TEMPLATE}],
+}
+_ORDER: Final[Mapping[str, object]] = {"by": PROBE, "reason": PROBE, "nodeUID": PROBE, "pastGuard": True}
+_WORD: Final[Mapping[str, object]] = {
+    "by": PROBE,
+    "reason": PROBE,
+    "nodeUID": PROBE,
+    "bootID": PROBE,
+    "lastRenewTime": PROBE,
+}
+_ASKED: Final[Mapping[str, object]] = {"metadata": {"annotations": {keys.EXTERNAL_REMEDIATION: PROBE}}}
 _REPORT: Final[Mapping[str, object]] = {"metadata": {"annotations": {keys.AGENT_REPORT: "probe"}}}
 
 
@@ -34,6 +66,8 @@ def duty_of_remediator(
         _anothers_lease(namespace),
         _change("nodemend-nodes", "a label on a Node", NODE, _LABEL),
         _change("nodemend-remediations", "a label on a remediation", MANUAL_REMEDIATION, _LABEL),
+        _anothers_word(),
+        _setting(),
     ]
     if power_cycle:
         attempts.append(_change("nodemend-hosts", "a label on a host", BARE_METAL_HOST, _LABEL))
@@ -63,6 +97,9 @@ def duty_of_checker(shipped: Shipped, namespace: str, *, annotations: bool) -> A
             namespace,
             metadata=drill,
         ),
+        _setting(),
+        _named("nodemend-orders", "an order in another's name", REMEDIATION_ORDER, _ORDER),
+        *(_on_machines() if annotations else ()),
     ]
     return AdmissionDuty(policies, shipped, attempts, namespace)
 
@@ -75,6 +112,31 @@ def duty_of_signer(shipped: Shipped, namespace: str) -> AdmissionDuty:
 
 def _anothers_lease(namespace: str) -> Attempt:
     return _creation("nodemend-accounts", "a Lease that is not this account's", LEASE, namespace)
+
+
+def _setting() -> Attempt:
+    return _named("nodemend-settings", "a health check by a controller", NODE_HEALTH_CHECK, _CHECK)
+
+
+def _anothers_word() -> Attempt:
+    """On a remediation that has no word yet: one that has is held by its CustomResourceDefinition."""
+    change = {"spec": {"confirmation": _WORD}}
+    attempt = _change("nodemend-confirmation", "a word in another's name", MANUAL_REMEDIATION, change)
+    return replace(attempt, without="confirmation")
+
+
+def _on_machines() -> Iterator[Attempt]:
+    """Of the versions of a kind, those that are not served have no objects."""
+    for dialect in DIALECTS:
+        machines = Resource(dialect.group, dialect.version, "Machine", "machines")
+        yield _change("nodemend-machines", "a label on a Machine", machines, _LABEL)
+        yield _change("nodemend-external-remediation", "an annotation that asks", machines, _ASKED)
+
+
+def _named(policy: str, what: str, resource: Resource, spec: Mapping[str, object]) -> Attempt:
+    """By a right for this one name: with that an object is created by server-side apply, and not else."""
+    request = as_dry_run(apply(resource, PROBE, fields={"spec": spec}, manager=PROBE))
+    return Attempt(policy, what, lambda _: request)
 
 
 def _creation(
@@ -93,4 +155,5 @@ def _change(
     def write(target: ObjectMeta) -> Request:
         return attempt_change(resource, target.name, target.namespace, change=change, manager=PROBE)
 
-    return Attempt(policy, what, write, resource, of)
+    others = resource.group not in (NODE.group, LEASE.group, OUR_GROUP)
+    return Attempt(policy, what, write, resource, of, others=others)

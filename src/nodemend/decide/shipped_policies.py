@@ -14,17 +14,17 @@ SHIPPED: Final[Mapping[str, tuple[Fingerprint, ...]]] = {
     "nodemend-capm3": (Fingerprint("602f7773489eb75e", "8c1dd4d5911294e3", "f17d7c0595850860"),),
     "nodemend-confirmation": (Fingerprint("ec306805639f4d27", "bf5927dbcc1ed47f", "691bb5a566566802"),),
     "nodemend-external-remediation": (
-        Fingerprint("d3b3015b7ba690a0", "f8c6e93f3eb852bf", "cc3b846fc3d708b2"),
+        Fingerprint("d3b3015b7ba690a0", "4bafc10c52aefd01", "cc3b846fc3d708b2"),
     ),
     "nodemend-hosts": (Fingerprint("5aefb3bd05d6a6d8", "663ad6a3a3a49269", "a3e3c440917e5465"),),
-    "nodemend-machines": (Fingerprint("edced83e094f9ddf", "1bfa588613f03336", "72feabfb85393d17"),),
+    "nodemend-machines": (Fingerprint("edced83e094f9ddf", "0f03def1bd2c4160", "72feabfb85393d17"),),
     "nodemend-node-exclusion": (Fingerprint("0a9c57b55db078a7", "908c0d99e6c6128c", "a14199f020ef2e32"),),
     "nodemend-nodes": (
         Fingerprint("46693ded6e93e533", "cd98579d11e0bbe9", "a01ffdd3ebd00210"),
         Fingerprint("46693ded6e93e533", "8793b67cd4185c30", "a01ffdd3ebd00210"),
     ),
-    "nodemend-orders": (Fingerprint("2e64057e3e6f88dc", "d9d3631ff052a8c8", "36cf7c39b3a685fe"),),
+    "nodemend-orders": (Fingerprint("2e64057e3e6f88dc", "8b4ba1865e63dd2d", "36cf7c39b3a685fe"),),
     "nodemend-out-of-service": (Fingerprint("11553adaeaacf419", "a958bed554eea4a8", "25613bd8103d2d98"),),
-    "nodemend-remediations": (Fingerprint("bfe62c713de6d02c", "edb853ab37fe26c4", "78081d8f3eef700f"),),
-    "nodemend-settings": (Fingerprint("fb7629c7f21d2500", "611809a76f568238", "0646325e4ce4d08b"),),
+    "nodemend-remediations": (Fingerprint("bfe62c713de6d02c", "8f4f83417d79704d", "78081d8f3eef700f"),),
+    "nodemend-settings": (Fingerprint("fb7629c7f21d2500", "02571d12ef877a15", "0646325e4ce4d08b"),),
 }

@@ -24,6 +24,7 @@ from tests.unit.kube.scripted_transport import ScriptedTransport
 pytestmark = pytest.mark.attack("S6")
 
 SYSTEM = "nodemend-system"
+CHECKER = duty_of_checker(SHIPPED, SYSTEM, annotations=True)
 FENCING = duty_of_remediator(SHIPPED, SYSTEM, power_cycle=False, capm3_kinds=False, self_fencing=True)
 REMEDIATOR = duty_of_remediator(SHIPPED, SYSTEM, power_cycle=True, capm3_kinds=False, self_fencing=False)
 BY_PATH = {
@@ -143,10 +144,68 @@ def test_every_account_notices_that_policies_are_not_asked(duty: AdmissionDuty) 
     assert isinstance(server.prove(server.proof(duty)), PolicyNotInForce)
 
 
+TRIED = [
+    (REMEDIATOR, "nodemend-accounts"),
+    (REMEDIATOR, "nodemend-nodes"),
+    (REMEDIATOR, "nodemend-remediations"),
+    (REMEDIATOR, "nodemend-confirmation"),
+    (REMEDIATOR, "nodemend-settings"),
+    (REMEDIATOR, "nodemend-hosts"),
+    (CHECKER, "nodemend-accounts"),
+    (CHECKER, "nodemend-remediations"),
+    (CHECKER, "nodemend-settings"),
+    (CHECKER, "nodemend-orders"),
+    (CHECKER, "nodemend-machines"),
+    (CHECKER, "nodemend-external-remediation"),
+]
+
+
 def furnished() -> Server:
     server = Server()
     server.objects |= {kind: [named("one")] for kind in ("manualremediations", "baremetalhosts", "machines")}
     return server
+
+
+@pytest.mark.parametrize(("duty", "policy"), TRIED)
+def test_one_that_reads_as_shipped_and_refuses_nothing_is_found_by_trying(
+    duty: AdmissionDuty, policy: str
+) -> None:
+    server = furnished()
+    assert server.prove(server.proof(duty)) is None
+    server.asleep = policy
+
+    found = server.prove(server.proof(duty))
+
+    assert isinstance(found, PolicyNotInForce)
+    assert (found.policy, "would let" in found.why) == (policy, True)
+
+
+def test_a_word_is_tried_on_a_remediation_that_has_none() -> None:
+    server = furnished()
+    given = [named(f"given-{number}", confirmation={"by": "anna"}) for number in range(150)]
+    server.objects["manualremediations"] = [*given, named("open")]
+
+    assert server.prove(server.proof(REMEDIATOR)) is None
+    tried = [one.path for _, one in server.transport.asked if b'"confirmation"' in one.body]
+    assert [path.rpartition("/")[2] for path in tried] == ["open"]
+
+
+def test_where_each_has_its_word_there_is_none_to_be_given() -> None:
+    server = furnished()
+    server.objects["manualremediations"] = [named("given", confirmation={"by": "anna"})]
+    server.asleep = "nodemend-confirmation"
+
+    assert server.prove(server.proof(REMEDIATOR)) is None
+
+
+def test_a_webhook_of_others_that_is_away_does_not_hold_everything() -> None:
+    """Cluster API's may run on the very nodes that are to be healed."""
+    server = furnished()
+    server.failing = {"nodemend-machines", "nodemend-external-remediation"}
+    assert server.prove(server.proof(CHECKER)) is None
+
+    server.failing = {"nodemend-nodes"}
+    assert isinstance(server.prove(server.proof(REMEDIATOR)), PolicyNotProven)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +248,8 @@ def test_where_there_is_no_node_nothing_is_tried_on_one() -> None:
     server.objects = {}
 
     assert server.prove(server.proof(REMEDIATOR)) is None
-    assert not any(request.method is Method.PATCH for _, request in server.transport.asked)
+    changed = {one.path for _, one in server.transport.asked if one.method is Method.PATCH}
+    assert changed == {"/apis/nodemend.io/v1alpha1/nodehealthchecks/nodemend-policy-probe"}
 
 
 def test_a_round_costs_the_same_however_many_nodes_there_are() -> None:

@@ -120,3 +120,12 @@ they are given in their environment may be secret. */}}
     - nodemend-settings
   verbs: [get]
 {{- end }}
+
+{{/* A write that nodemend-settings must refuse, tried as a dry run: rules of a role. By the name it is worth nothing else: a
+creation under a right for one name goes through server-side apply alone, and the policy refuses it to our accounts. */}}
+{{- define "nodemend.trySettings" -}}
+- apiGroups: [nodemend.io]
+  resources: [nodehealthchecks]
+  resourceNames: [nodemend-policy-probe]
+  verbs: [create, patch]
+{{- end }}

@@ -217,6 +217,12 @@ def _only_our_finalizer_moved(write: Write) -> bool:
     return mine == theirs and same_but(metadata, old_metadata, "finalizers", *MOVES_BY_ITSELF)
 
 
+def _only_a_word_given(write: Write) -> bool:
+    """Whether that is allowed is for nodemend-confirmation to say."""
+    free = () if _word(write.old) else ("confirmation",)
+    return same_but(of(write.new, "spec"), of(write.old, "spec"), *free)
+
+
 def _loses_our_finalizer(write: Write) -> bool:
     before, after = (part["metadata"].get("finalizers", ()) for part in (write.old, write.new))
     return SAFE_END in before and SAFE_END not in after
@@ -279,7 +285,7 @@ REMEDIATIONS: Final[tuple[Demand, ...]] = (
         "Nodemend's checker creates and deletes remediations, and changes none",
     ),
     (
-        lambda write: write.user != REMEDIATOR or write.new.get("spec") == write.old.get("spec"),
+        lambda write: write.user != REMEDIATOR or _only_a_word_given(write),
         FORBIDDEN,
         "spec: Nodemend's remediator may not change what a remediation is asked to do",
     ),
@@ -333,6 +339,11 @@ def _may_configure(write: Write) -> bool:
 
 SETTINGS: Final[tuple[Demand, ...]] = (
     (
+        lambda write: write.user not in {CHECKER, REMEDIATOR},
+        FORBIDDEN,
+        "spec: settings are made by a person, never by a controller of Nodemend",
+    ),
+    (
         lambda write: not write.creates or _may_configure(write),
         FORBIDDEN,
         'to create one needs the verb "configure" on {resource}, as to change one does',
@@ -366,6 +377,11 @@ ORDERS: Final[tuple[Demand, ...]] = (
         lambda write: write.user not in {CHECKER, REMEDIATOR},
         FORBIDDEN,
         "a remediation is ordered by a person, never by a controller of Nodemend",
+    ),
+    (
+        lambda write: bool(write.new["metadata"]["name"] != "nodemend-policy-probe"),
+        INVALID,
+        "metadata.name: nodemend-policy-probe is kept for trying this policy; call the node otherwise",
     ),
     (
         lambda write: bool(write.new["spec"]["by"] == write.user),
