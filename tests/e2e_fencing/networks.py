@@ -4,14 +4,34 @@ import os
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from cluster_api import private_network
 
 API: Final = "192.0.2.1"
 """What the API server of our tests has in its certificate. A documentation address: nobody lives there."""
 PEER_PORT: Final = 9771
+NAMES: Final = Path("/run/netns")
+"""Where ip(8) keeps the names of networks."""
 _FIRST: Final = 10
 """The last part of the first node's address."""
+_SECONDS: Final = 60.0
+"""That one command may take."""
+
+
+def enter_own() -> None:
+    """Move this process into a network of its own, where it names others. Needs root, and no threads yet.
+
+    Two runs at once do not meet, and one that was killed leaves nothing behind: what it left would have the
+    addresses of the next, whose nodes would then wait for answers that go elsewhere.
+    """
+    private_network.enter()
+    private_network.unshare(private_network.CLONE_NEWNS)
+    NAMES.mkdir(parents=True, exist_ok=True)
+    for words in ("--make-rprivate /", f"-t tmpfs tmpfs {NAMES}"):
+        subprocess.run(["/usr/bin/mount", *words.split()], check=True, timeout=_SECONDS)
 
 
 @dataclass
@@ -126,14 +146,18 @@ class Networks:
         for node in self.nodes:
             self._unblock(node)
         for remove in reversed(self._made):
-            subprocess.run(["/usr/sbin/ip", *remove.split()], check=False, capture_output=True)
+            subprocess.run(
+                ["/usr/sbin/ip", *remove.split()], check=False, capture_output=True, timeout=_SECONDS
+            )
         self._made.clear()
 
 
 def ip(words: Sequence[str], lines: Sequence[str] = ()) -> str:
     """What it says. `lines` are commands for `-batch -`."""
     told = "\n".join(lines)
-    done = subprocess.run(["/usr/sbin/ip", *words], check=False, capture_output=True, text=True, input=told)
+    done = subprocess.run(
+        ["/usr/sbin/ip", *words], check=False, capture_output=True, text=True, input=told, timeout=_SECONDS
+    )
     if done.returncode:
         raise subprocess.CalledProcessError(done.returncode, [*words, *lines], stderr=done.stderr)
     return done.stdout

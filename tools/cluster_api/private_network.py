@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
+CLONE_NEWNS: Final = 0x00020000
 CLONE_NEWUSER: Final = 0x10000000
 CLONE_NEWNET: Final = 0x40000000
 SIOCGIFFLAGS: Final = 0x8913
@@ -32,10 +33,10 @@ def enter() -> str:
         raise RuntimeError("the other threads would stay behind")
     user, group = os.geteuid(), os.getegid()
     if user == 0:
-        _unshare(CLONE_NEWNET)
+        unshare(CLONE_NEWNET)
     else:
         # Root in a namespace of users that has nobody but us: enough to set up our own network.
-        _unshare(CLONE_NEWUSER | CLONE_NEWNET)
+        unshare(CLONE_NEWUSER | CLONE_NEWNET)
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"0 {user} 1")
         Path("/proc/self/gid_map").write_text(f"0 {group} 1")
@@ -49,11 +50,12 @@ def is_private() -> bool:
     return not any(_flags(name) & IFF_UP for _, name in socket.if_nameindex() if name != "lo")
 
 
-def _unshare(what: int) -> None:
+def unshare(what: int) -> None:
+    """Leave these namespaces, as unshare(2) does."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(what) != 0:
         code = ctypes.get_errno()
-        raise OSError(code or errno.EPERM, f"no network of our own: {os.strerror(code)}")
+        raise OSError(code or errno.EPERM, f"no namespace of our own: {os.strerror(code)}")
 
 
 def _flags(interface: str) -> int:
