@@ -9,6 +9,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,7 +22,8 @@ from tests.e2e_fencing import cast
 from tests.e2e_fencing.campaign import Campaign
 from tests.e2e_fencing.cluster import Cast, Cluster, open_cluster
 from tests.e2e_fencing.door import try_doors
-from tests.e2e_fencing.history import WrongError
+from tests.e2e_fencing.history import End, WrongError
+from tests.e2e_fencing.networks import enter_own
 from tests.e2e_fencing.stories import FALSE, HONEST, LIAR, LYING, NODES, Stage, Stories
 
 _BEGAN: Final = time.monotonic()
@@ -33,7 +35,7 @@ class Counts:
 
     stories: int = 0
     histories: int = 0
-    releases: int = 0
+    ends: Counter[End] = field(default_factory=Counter)
     resets: int = 0
     refusals: int = 0
     margins: list[float] = field(default_factory=list)
@@ -42,7 +44,7 @@ class Counts:
     def add(self, other: "Counts") -> None:
         self.stories += other.stories
         self.histories += other.histories
-        self.releases += other.releases
+        self.ends += other.ends
         self.resets += other.resets
         self.refusals += other.refusals
         self.margins += other.margins
@@ -68,6 +70,7 @@ def main() -> int:
     if histories:
         lanes.append(partial(play, len(_CLUSTERS), histories, options.nodes, options.seed))
     counts = Counts()
+    enter_own()
     with ThreadPoolExecutor(len(lanes)) as hands:
         for done in [hands.submit(lane) for lane in lanes]:
             counts.add(done.result())
@@ -99,7 +102,7 @@ def tell(number: int, stories: Stories, who: Cast) -> Counts:
                 break
             stage.mend_all()
         counts.margins, counts.refusals = stage.margins, stage.refused
-        counts.releases, counts.resets = len(stage.margins), len(cluster.resets())
+        counts.ends, counts.resets = stage.outcomes, len(cluster.resets())
     return counts
 
 
@@ -116,7 +119,7 @@ def play(number: int, histories: int, nodes: int, seed: str) -> Counts:
             return Counts(wrong=1)
     return Counts(
         histories=campaign.played,
-        releases=campaign.releases,
+        ends=campaign.ends,
         resets=campaign.resets,
         refusals=tried,
         margins=campaign.margins,
@@ -140,8 +143,10 @@ def _say(line: str) -> None:
 
 def _report(counts: Counts) -> int:
     margin = f"{min(counts.margins):.1f} s" if counts.margins else "none"
+    by_time, by_new_boot, left_alone = (counts.ends[end] for end in End)
     print(
-        f"fencing-e2e: {counts.stories} stories, {counts.histories} histories, {counts.releases} releases,"
+        f"fencing-e2e: {counts.stories} stories, {counts.histories} histories,"
+        f" {by_time} released by time, {by_new_boot} by a new boot, {left_alone} left alone as well,"
         f" {counts.resets} resets, smallest margin {margin}, {counts.refusals} refusals tried,"
         f" {counts.wrong} wrong"
     )

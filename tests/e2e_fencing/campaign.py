@@ -3,6 +3,7 @@
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Final
 
 from tests.e2e_fencing.cluster import Cluster
 from tests.e2e_fencing.faults import choose
-from tests.e2e_fencing.history import History, WrongError
+from tests.e2e_fencing.history import End, History, WrongError
 from tests.e2e_fencing.host import boottime
 
 TROUBLE_EVERY: Final = (8.0, 30.0)
@@ -30,9 +31,9 @@ class Campaign:
     say: Callable[[str], None]
     played: int = 0
     wrong: list[str] = field(default_factory=list)
-    releases: int = 0
     resets: int = 0
     margins: list[float] = field(default_factory=list)
+    ends: Counter[End] = field(default_factory=Counter)
 
     def play(self, histories: int) -> None:
         while self.played < histories and not self.wrong:
@@ -79,8 +80,8 @@ class Campaign:
             self.say(f"{number} {history.node}: {history.plan}: {told}")
             self.wrong += [wrong] if wrong else []
             self.resets += len(history.resets)
-            self.releases += len(history.margins)
             self.margins += history.margins
+            self.ends.update([history.end] if history.end else [])
         self.played += len(histories)
 
     def _trouble_those_in_charge(self, over: threading.Event) -> None:
@@ -105,7 +106,8 @@ def _play(history: History) -> str:
 def _told(history: History) -> str:
     resets = ", ".join(f"{at:.0f}" for at in history.resets)
     margins = ", ".join(f"{margin:.1f}" for margin in history.margins)
-    return f"reset after {resets or '-'} s, released {margins or '-'} s after its end"
+    released = f", {margins} s after its end" if margins else ""
+    return f"{history.end or 'not asked for'}{released}; reset after {resets or '-'} s"
 
 
 def _kill_manager(cluster: Cluster, chance: Random) -> None:

@@ -79,7 +79,7 @@ class Cluster:
         while not holds():
             self.check()
             if time.monotonic() > deadline:
-                raise TimeoutError(f"not within {within:g} s: {what}")
+                raise TimeoutError(f"waited {within:.0f} s in vain until {what}")
             time.sleep(LOOK_EVERY)
 
     def check(self) -> None:

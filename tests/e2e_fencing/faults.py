@@ -13,6 +13,11 @@ LATE: Final = (40.0, 55.0)
 """After it has ended, and before time can have proven anything."""
 ASKED: Final = (-3.0, 20.0)
 """Seconds after the fault, at which a check asks for a remediation; before it, where below zero."""
+HANGS_BEFORE: Final = (0.0, 24.0)
+"""Seconds before the fault, at which a kubelet hangs. The longer, the sooner a request is followed: up to the
+very moment of the fault, when the node has all of its feed lease left."""
+STAYS_WELL: Final = 0.25
+"""Of the nodes that a check asks for, and that reach the API server: how many have a kubelet that is well."""
 OFF_FOR: Final = (2.0, 8.0, 20.0)
 """Seconds that a machine takes from its reset to its next boot."""
 
@@ -32,6 +37,8 @@ class Fault:
     """Whether the node ends by it alone, unless it heals in time."""
     in_time: tuple[float, float] = (3.0, 12.0)
     """Seconds in which it may heal well before it ends the node: before its feed lease is over."""
+    silences: bool = False
+    """Whether the API server hears nothing more of the node: its kubelet is silent, too."""
 
 
 def _cut_off(cluster: Cluster, node: str) -> None:
@@ -69,15 +76,21 @@ def _kill_feeder(cluster: Cluster, node: str) -> None:
     cluster.hosts[node].kill_feeder()
 
 
+def hang_kubelet(cluster: Cluster, node: str) -> None:
+    """For as long as this boot runs. Its pods go on."""
+    if (boot := cluster.hosts[node].boot) is not None:
+        cluster.kubelets.hung.add(boot.id)
+
+
 def _nothing(_cluster: Cluster, _node: str) -> None:
     pass
 
 
 FAULTS: Final = (
-    Fault("cut off", _cut_off, fatal=True),
-    Fault("without the API", _lose_api, fatal=False),
+    Fault("cut off", _cut_off, fatal=True, silences=True),
+    Fault("without the API", _lose_api, fatal=False, silences=True),
     Fault("its agent killed", _kill_agent, fatal=False),
-    Fault("without an answer from anybody", _lose_all_answers, fatal=True),
+    Fault("without an answer from anybody", _lose_all_answers, fatal=True, silences=True),
     Fault("its feeder paused", _pause_feeder, fatal=True, in_time=(1.0, 5.0)),
     Fault("its agent paused", _pause_agent, fatal=False),
     Fault("its agent restarted", _restart_agent, fatal=False),
@@ -106,15 +119,31 @@ class Plan:
     heals_after: float
     """Where it heals by the clock."""
     off_for: float
+    hangs_before: float | None = None
+    """So many seconds before the fault its kubelet hangs, until the node's next boot. None: it does not."""
+
+    @property
+    def stays_well(self) -> bool:
+        """It is asked for, and is Ready with a kubelet that is heard: the request is not followed."""
+        return self.asked_after is not None and self.hangs_before is None and not self.fault.silences
 
     @property
     def may_reset(self) -> bool:
         """It must, once it is marked, or when nobody vouches for it for long enough."""
-        return self.asked_after is not None or (self.fault.fatal and self.heals is not Heals.IN_TIME)
+        sick = self.asked_after is not None and not self.stays_well
+        return sick or (self.fault.fatal and self.heals is not Heals.IN_TIME)
+
+    @property
+    def proven_by_time(self) -> bool:
+        """It is sick, and nothing is heard of its next boot before it is released."""
+        return self.asked_after is not None and self.fault.silences and self.heals is Heals.AT_RELEASE
 
     def __str__(self) -> str:
         asked = "not asked for" if self.asked_after is None else f"asked for {self.asked_after:.0f} s after"
-        return f"{self.fault.name}, {asked}, {self.heals}"
+        kubelet = ", its kubelet well" if self.stays_well else ""
+        if self.hangs_before is not None:
+            kubelet = f", its kubelet hung {self.hangs_before:.0f} s before"
+        return f"{self.fault.name}{kubelet}, {asked}, {self.heals}"
 
 
 def choose(seed: str, number: int) -> Plan:
@@ -122,8 +151,21 @@ def choose(seed: str, number: int) -> Plan:
     chance = Random(f"{seed}/{number}")
     fault = FAULTS[number % len(FAULTS)]
     asked = chance.uniform(*ASKED) if chance.random() < 0.8 else None
-    # Without a remediation nothing is released; what does not end the node is over by itself.
-    ways = list(Heals)[: 4 if asked is not None else 3 if fault.fatal else 2]
-    heals = chance.choice(ways)
+    stays_well = asked is not None and not fault.silences and chance.random() < STAYS_WELL
+    heals = chance.choice(_ways(fault, asked=asked is not None, stays_well=stays_well))
     after = chance.uniform(*(fault.in_time if heals is Heals.IN_TIME else LATE))
-    return Plan(fault, asked, heals, after, chance.choice(OFF_FOR))
+    # One that is silent for some seconds only would be well again before anybody acts.
+    silent = fault.silences and heals is not Heals.IN_TIME and chance.random() < 0.5
+    hangs = chance.uniform(*HANGS_BEFORE) if asked is not None and not stays_well and not silent else None
+    return Plan(fault, asked, heals, after, chance.choice(OFF_FOR), hangs)
+
+
+def _ways(fault: Fault, *, asked: bool, stays_well: bool) -> list[Heals]:
+    """Without a remediation nothing is released; what does not end the node is over by itself."""
+    ways = list(Heals)
+    if stays_well:
+        return ways[: 1 if fault.fatal else 2]
+    if not asked:
+        return ways[: 3 if fault.fatal else 2]
+    # More of what time alone can prove.
+    return [*ways, Heals.AT_RELEASE, Heals.AT_RELEASE] if fault.silences else ways

@@ -1,21 +1,36 @@
 """One failure of one node and what came of it, from all is well to all is well, and its verdict."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from tests.e2e_fencing.cell import W
 from tests.e2e_fencing.cluster import Cluster
-from tests.e2e_fencing.faults import Heals, Plan, heal
+from tests.e2e_fencing.faults import Heals, Plan, hang_kubelet, heal
 from tests.e2e_fencing.host import Boot, boottime
 
 STAYS_ALIVE_FOR: Final = 48.0
 """Seconds from a fault: longer than a feed lease and a reset take."""
+ENDS_WITHIN: Final = 480.0
+"""Seconds for a whole history. A proof by time that begins anew under another leader takes some 250."""
 SILENT_HEALS: Final = (Heals.AT_RESET, Heals.AT_RELEASE)
 
 
 class WrongError(Exception):
     """What must not be was seen."""
+
+
+class End(StrEnum):
+    """What came of a remediation."""
+
+    BY_TIME = "released by time"
+    BY_NEW_BOOT = "released by a new boot"
+    LEFT_ALONE = "left alone"
+
+
+_BY: Final = {"E4": End.BY_TIME, "E2": End.BY_NEW_BOOT}
 
 
 @dataclass
@@ -31,28 +46,33 @@ class History:
     """Seconds by which each release came after the end of what was released."""
     resets: list[float] = field(default_factory=list)
     """Seconds after the beginning."""
+    end: End | None = None
+    """None where nobody asked for a remediation, and before it is over."""
 
     def __post_init__(self) -> None:
         self.pod = f"db-{self.node}-{int(self.began)}"
 
     def play(self) -> None:
         cluster, workloads = self.cluster, self.cluster.kubelets.workloads
+        self._over_at = boottime() + ENDS_WITHIN
         cluster.hosts[self.node].off_for = self.plan.off_for
         workloads[self.pod] = self.node
         register = cluster.kubelets.register(self.pod)
-        cluster.until("its workload runs", lambda: register.last() is not None)
+        self._until("its workload runs", lambda: register.last() is not None)
         workloads[self.pod] = self.elsewhere
-        self.began = boottime() + max(0.0, -(self.plan.asked_after or 0.0))
+        self.began = boottime() + max(0.0, -(self.plan.asked_after or 0.0), self.plan.hangs_before or 0.0)
         try:
             self._go_through()
         finally:
             heal(cluster, self.node)
-        cluster.until("it is well again", lambda: cluster.is_well(self.node))
+        self._until("it is well again", lambda: cluster.is_well(self.node))
         self.judge()
         workloads.pop(self.pod)
 
     def _go_through(self) -> None:
         steps = [(0.0, self._strike)]
+        if self.plan.hangs_before is not None:
+            steps.append((-self.plan.hangs_before, self._hang_kubelet))
         if self.plan.asked_after is not None:
             steps.append((self.plan.asked_after, self._ask))
         if self.plan.heals not in SILENT_HEALS:
@@ -61,30 +81,62 @@ class History:
             time.sleep(max(0.0, self.began + at - boottime()))
             step()
         if self.plan.heals is Heals.AT_RESET:
-            self.cluster.until("it is reset", lambda: bool(self._resets()))
+            self._until("it is reset", lambda: bool(self._resets()))
             self._heal()
-        if self.plan.asked_after is not None:
+        if self.plan.asked_after is not None and not self.plan.stays_well:
             self._see_through()
-        else:
-            time.sleep(max(0.0, self.began + STAYS_ALIVE_FOR - boottime()))
-            if self.plan.may_reset:
-                self.cluster.until("it is reset", lambda: bool(self._resets()))
+            return
+        time.sleep(max(0.0, self.began + STAYS_ALIVE_FOR - boottime()))
+        if self.plan.stays_well:
+            self._until("its remediation says that the node is well", self._is_left_alone)
+            self._withdraw(End.LEFT_ALONE)
+        elif self.plan.may_reset:
+            self._until("it is reset", lambda: bool(self._resets()))
 
     def _see_through(self) -> None:
-        """The remediation, to its end, after which the check withdraws it."""
-        self.cluster.until("it is released", self._is_released)
+        """The remediation, to its end, after which the check withdraws it.
+
+        One whose fault resets it may be well again in a new boot before anything was asked of it.
+        """
+        self._until("it is released, or is well and left alone", self._is_released, self._is_left_alone)
+        if not self._is_released():
+            self._withdraw(End.LEFT_ALONE)
+            return
+        end = _BY[self.cluster.view.status(self.node)["evidence"]["class"]]
         self.judge()  # At once: one that lives on may hide it, or never come to an end.
         if self.plan.heals is Heals.AT_RELEASE:
             self._heal()
-        self.cluster.until("it has succeeded", lambda: self.cluster.view.phase(self.node) == "Succeeded")
+        self._until("it has succeeded", lambda: self.cluster.view.phase(self.node) == "Succeeded")
+        self._withdraw(end)
+
+    def _withdraw(self, end: End) -> None:
+        if self.plan.proven_by_time and end is not End.BY_TIME:
+            raise WrongError(f"{end}, and nobody can have heard of {self.node}")
         self.cluster.withdraw(self.node)
-        self.cluster.until("it is gone", lambda: self.node not in self.cluster.view.remediations)
+        self._until("its remediation is gone", lambda: self.node not in self.cluster.view.remediations)
+        self.end = end
+
+    def _until(self, what: str, *any_holds: Callable[[], bool]) -> None:
+        """Whatever it waits for, a history has an end."""
+        left = max(0.0, self._over_at - boottime())
+        self.cluster.until(what, lambda: any(holds() for holds in any_holds), within=left)
 
     def _is_released(self) -> bool:
         return bool(self.cluster.view.status(self.node).get("released"))
 
+    def _is_left_alone(self) -> bool:
+        """Nothing is asked of it, with these words, and they are true."""
+        view = self.cluster.view
+        asked = view.marked(self.node) or view.status(self.node).get("evidence")
+        return (
+            view.held_as(self.node) == "NodeWell" and not asked and self.cluster.kubelets.is_well(self.node)
+        )
+
     def _strike(self) -> None:
         self.plan.fault.strike(self.cluster, self.node)
+
+    def _hang_kubelet(self) -> None:
+        hang_kubelet(self.cluster, self.node)
 
     def _ask(self) -> None:
         self.cluster.remediate(self.node)

@@ -64,6 +64,12 @@ class Kubelets:
         self._replace()
         self.served_at = boottime()
 
+    def is_well(self, name: str) -> bool:
+        """Whether its Node is Ready, by the boot that runs and speaks now."""
+        boot, node = self._speaks(self.hosts[name]), self.view.nodes.get(name, {})
+        reported = node.get("status", {}).get("nodeInfo", {}).get("bootID")
+        return boot is not None and boot.id == reported and _ready(node) == "True"
+
     def _speaks(self, host: Host) -> Boot | None:
         boot = host.boot
         reaches = host.name not in self.networks.without_api

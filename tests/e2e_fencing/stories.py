@@ -1,6 +1,7 @@
 """Stories of five nodes: who ends, who lives on, and what is released when."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,8 +11,8 @@ from nodemend.decide.renewal_pace import RenewalPace
 from tests.e2e_fencing.cell import W
 from tests.e2e_fencing.cluster import Cluster
 from tests.e2e_fencing.door import Caller
-from tests.e2e_fencing.faults import FAULTS, Heals, Plan, heal
-from tests.e2e_fencing.history import History, WrongError
+from tests.e2e_fencing.faults import FAULTS, Heals, Plan, hang_kubelet, heal
+from tests.e2e_fencing.history import End, History, WrongError
 from tests.e2e_fencing.host import Host, boottime
 
 NODES: Final = 5
@@ -32,6 +33,7 @@ class Stage:
 
     cluster: Cluster
     margins: list[float] = field(default_factory=list)
+    outcomes: Counter[End] = field(default_factory=Counter)
     refused: int = 0
 
     def name(self, number: int) -> str:
@@ -77,6 +79,7 @@ class Stage:
         if history.resets[0] > AT_MOST:
             raise WrongError(f"it was reset after {history.resets[0]:.1f} s; at most {AT_MOST:.1f}")
         self.margins += history.margins
+        self.outcomes.update([history.end] if history.end else [])
         return history
 
     def mend_all(self) -> None:
@@ -148,8 +151,7 @@ def agents_stopped(stage: Stage) -> str:
     if classes != {"unsupported"}:
         raise WrongError(f"stopped, they still say {classes}")
     # A node that is well is not ended at anybody's request.
-    if (boot := hosts[asked].boot) is not None:
-        stage.cluster.kubelets.hung.add(boot.id)
+    hang_kubelet(stage.cluster, asked)
     stage.cluster.remediate(asked)
     stage.nobody_ends(G + 3 * W + WATCHED)
     if stage.cluster.view.status(asked).get("evidence"):

@@ -44,6 +44,11 @@ class View:
     def phase(self, node: str) -> str:
         return str(self.status(node).get("phase", ""))
 
+    def held_as(self, node: str) -> str:
+        """Why its remediation waits."""
+        conditions = self.status(node).get("conditions", ())
+        return next((str(one["reason"]) for one in conditions if one["type"] == "Processing"), "")
+
     def tainted(self, node: str) -> bool:
         taints = self.nodes.get(node, {}).get("spec", {}).get("taints", ())
         ours = (keys.OUT_OF_SERVICE, keys.OUR_TAINT_VALUE)
