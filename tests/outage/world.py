@@ -1,7 +1,7 @@
 """A cluster of the simulated nodes of tests/simulation/fencing, without a remediator: nobody is ever marked.
 
-Peers are proposed by the shipped ring, certificates are renewed while the API server answers, and a brown-out
-loses or delays a share of all requests to it. Whoever resets here did nothing wrong.
+Peers are proposed by the shipped rules, certificates are renewed while the API server answers, and a
+brown-out loses or delays a share of all requests to it. Whoever resets here did nothing wrong.
 """
 
 from collections.abc import Callable
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, TypeVar
 
-from nodemend.api.agent_lease import AgentReport, PeerEntry, PeerProposal
+from nodemend.api.agent_lease import AgentReport, PeerProposal
 from nodemend.decide.certificate_life import RENEWED_AFTER
-from nodemend.decide.peer_sampling import Peer, PeerRing
+from nodemend.decide.peer_proposals import AgentSeen, propose_peers
+from nodemend.decide.peer_sampling import Peer
+from nodemend.kube.agent_lease import AgentLease
 from tests.simulation.fencing.lease_store import LeaseStore
 from tests.simulation.fencing.network import API, Network
 from tests.simulation.fencing.node import Node
@@ -22,6 +24,7 @@ from tests.simulation.fencing.time_line import Process, TimeLine
 T = TypeVar("T")
 RESTARTED: Final = "somebody restarts it"
 PROPOSED_EVERY: Final = 15.0
+SILENT_AFTER: Final = 60.0
 SETTLED: Final = 300.0
 """Seconds by which every node has booted, has an agent, and its peers."""
 CERTIFICATES_EVERY: Final = 60.0
@@ -82,6 +85,8 @@ class Cluster:
         )
         self.sites = {f"n{number:02}": f"site-{number % sites}" for number in range(nodes)}
         self.line, self.chance = line, chance
+        self._heard: dict[str, tuple[int, float]] = {}
+        """The number of each agent's last renewal, and when it was first seen."""
         for number in range(nodes):
             name = f"n{number:02}"
             self.world.bound.add(name)
@@ -126,16 +131,21 @@ class Cluster:
         self.line.after(PROPOSED_EVERY, self._propose)
         if self.store.down:
             return
-        answering = [
-            Peer(name, name, name, self.sites[name])
-            for name, lease in self.store.leases.items()
-            if isinstance(lease.report, AgentReport) and lease.report.address
-        ]
-        ring = PeerRing(answering)
-        for name, lease in list(self.store.leases.items()):
-            peers = tuple(PeerEntry(name=one.name, address=one.address) for one in ring.peers_of(name))
-            if not isinstance(lease.proposal, PeerProposal) or lease.proposal.peers != peers:
-                self.store.propose(name, lease, PeerProposal(peers=peers))
+        agents = [self._see(name, lease) for name, lease in self.store.leases.items()]
+        for one, wanted in list(propose_peers(agents)):
+            self.store.propose(one.peer.name, self.store.leases[one.peer.name], wanted)
+
+    def _see(self, name: str, lease: AgentLease) -> AgentSeen:
+        report = lease.report if isinstance(lease.report, AgentReport) else None
+        sequence, address = (report.sequence, report.address) if report else (0, "")
+        if self._heard.get(name, (0, 0.0))[0] != sequence:
+            self._heard[name] = (sequence, self.line.now)
+        return AgentSeen(
+            Peer(name, name, address, self.sites[name]),
+            lease.proposal if isinstance(lease.proposal, PeerProposal) else None,
+            silent=self.line.now - self._heard.get(name, (0, 0.0))[1] > SILENT_AFTER,
+            marked=False,
+        )
 
     def _renew_certificates(self) -> None:
         """As agents ask for them: in the first quarter of a life, where API server and signer answer."""

@@ -12,7 +12,9 @@ from nodemend.decide.renewal_pace import pace_for
 
 MOST_SILENT: Final = 0.2
 """A share. Where more agents than that fall silent, their way to the API server has failed, not they: then
-nobody's peers are changed."""
+nobody's peers are changed. Nor where so many that are somebody's peers have no address any more: after an
+outage that was longer than their certificates all are without one for some minutes, and lists of the few who
+have theirs already would bear the loss of nobody if the API server went away again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,13 @@ class AgentSeen:
     """It runs a member of the control plane, as far as its Node or the API servers' addresses say."""
 
     @property
+    def mute(self) -> bool:
+        """It renews, and says nowhere to reach it: it has no certificate that lasts."""
+        return not self.silent and parse_address(self.peer.address) is None
+
+    @property
     def answers(self) -> bool:
-        return not self.silent and not self.marked and parse_address(self.peer.address) is not None
+        return not self.silent and not self.marked and not self.mute
 
 
 def _falls_with_one(peers: Sequence[PeerEntry], members: AbstractSet[str]) -> bool:
@@ -43,9 +50,19 @@ def _falls_with_one(peers: Sequence[PeerEntry], members: AbstractSet[str]) -> bo
     return 1 <= len(members) <= 2 and of_them > 0 and 2 * (len(peers) - 1) <= len(peers)
 
 
+def _are_away(agents: Sequence[AgentSeen]) -> bool:
+    """So many that it is not their own doing."""
+    most = MOST_SILENT * len(agents)
+    silent, mute = sum(one.silent for one in agents), {one.peer.name for one in agents if one.mute}
+    if silent + len(mute) <= most:
+        return False
+    listed = {entry.name for one in agents if one.proposal is not None for entry in one.proposal.peers}
+    return silent + len(mute & listed) > most
+
+
 def propose_peers(agents: Sequence[AgentSeen]) -> Iterator[tuple[AgentSeen, PeerProposal]]:
     """What is to be proposed to whom, of those whom something else was proposed to."""
-    if sum(one.silent for one in agents) > MOST_SILENT * len(agents):
+    if _are_away(agents):
         return
     ring, every = PeerRing(one.peer for one in agents if one.answers), pace_for(len(agents)).every
     members = frozenset(one.peer.name for one in agents if one.control_plane)

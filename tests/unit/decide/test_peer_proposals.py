@@ -82,3 +82,25 @@ def test_large_clusters_renew_less_often() -> None:
 
 def test_there_may_be_nobody() -> None:
     assert proposed([]) == {}
+
+
+def _without_address(one: AgentSeen) -> AgentSeen:
+    return replace(one, peer=replace(one.peer, address=""))
+
+
+def test_where_many_have_lost_their_addresses_at_once_nobody_s_peers_are_changed() -> None:
+    """After an outage that their certificates did not outlive: they have new ones one after another."""
+    known = [replace(one, proposal=wanted) for one, wanted in propose_peers(FIVE)]
+    for lost in range(2, 6):
+        assert proposed([*map(_without_address, known[:lost]), *known[lost:]]) == {}
+
+
+def test_one_that_has_lost_it_alone_is_nobody_s_peer_any_more() -> None:
+    known = [replace(one, proposal=wanted) for one, wanted in propose_peers(FIVE)]
+
+    assert all("n0" not in peers for peers in proposed([_without_address(known[0]), *known[1:]]).values())
+
+
+def test_those_who_never_had_one_keep_nobody_from_theirs() -> None:
+    """As agents begin, and where many nodes have none that can be reached."""
+    assert set(proposed([*map(_without_address, FIVE[:3]), *FIVE[3:]])["n4"]) == {"n3"}
