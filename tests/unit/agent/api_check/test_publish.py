@@ -362,7 +362,9 @@ def test_a_marker_stands_above_that() -> None:
 
 
 @pytest.mark.attack("V5")
-@pytest.mark.parametrize("lost", [TimeoutError("no reply"), http.client.RemoteDisconnected(), ValueError()])
+@pytest.mark.parametrize(
+    "lost", [TimeoutError("no reply"), http.client.RemoteDisconnected("gone"), ValueError()]
+)
 def test_a_marker_that_was_seen_is_told_though_the_answer_to_it_may_be_lost(lost: Exception) -> None:
     """The write may have been applied: then its reader takes the gate for closed."""
     server = Server()

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from nodemend.agent.api_check import exit_codes
-from nodemend.agent.boot_gate import gate_shell
 from nodemend.agent.boot_gate.gate_shell import run
 from nodemend.agent.feeder.record_shell import has_opened, read_gate, read_standing, write_record
 from nodemend.agent.feeder.records import CLOSED, PUBLISHED, format_gate
@@ -193,7 +192,7 @@ def test_that_nothing_is_installed_is_believed_after_a_while(
     with pytest.raises(StillClosedError):
         host.run()
     seconds = iter(range(0, 1000, 15))
-    monkeypatch.setattr(gate_shell.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
 
     second = f"echo >> {host.folder}/looks; [ $(wc -l < {host.folder}/looks) = 2 ] && exit 1; exit 9"
     check.write_text(second)
