@@ -118,8 +118,8 @@ def test_what_is_tried_is_refused_by_that_policy_alone(
     ]
     if policy == "nodemend-agent-leases":
         api.delete(f"{BINDINGS}/{policy}")
-        lease = {"apiVersion": LEASE.api_version, "kind": LEASE.kind}
-        lease |= {"metadata": {"name": "node-1", "namespace": AGENT_NAMESPACE}}
+        metadata = {"name": "node-1", "namespace": AGENT_NAMESPACE}
+        lease = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": metadata}
         wait_until("nobody pins Leases", lambda: refusal(partial(api.create, lease)) == "", within=30.0)
         api.create(binding)
 

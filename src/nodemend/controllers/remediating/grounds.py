@@ -13,6 +13,7 @@ from nodemend.controllers.checking.node_checks import meets_threshold
 from nodemend.controllers.fresh_reads import Reader, seen
 from nodemend.controllers.remediating.node_names import is_machine
 from nodemend.decide.facts import Absent, Present, Seen
+from nodemend.decide.label_match import matches
 from nodemend.decide.switch_guard import Grounds
 from nodemend.kube.machine_check_record import MachineCheckWire
 from nodemend.kube.machine_rules_reading import read_rules
@@ -45,8 +46,11 @@ async def _check_agrees(reader: Reader, remediation: ObjectMeta, node: Node) -> 
     check = seen(await reader.get(NODE_HEALTH_CHECK, name, NodeHealthCheck))
     if not isinstance(check, Present):
         return check
-    same = check.value.metadata.uid == uid
-    return Present(meets_threshold(check.value, node.status.conditions)) if same else Absent()
+    if check.value.metadata.uid != uid:
+        return Absent()
+    # A check speaks of the nodes that it selects: nobody borrows its thresholds for another.
+    selects = matches(check.value.spec.selector, node.metadata.labels)
+    return Present(selects and meets_threshold(check.value, node.status.conditions))
 
 
 async def _machine_check_agrees(

@@ -16,7 +16,7 @@ MEMBERS = ("node-1", "node-2", "node-3")
 
 @pytest.fixture(params=range(3))
 def world(request: pytest.FixtureRequest) -> Iterator[PowerWorld]:
-    found = PowerWorld(f"control plane {request.param}", check=BY_SICKNESS)
+    found = PowerWorld(f"control plane {request.param}", machines=4, check=BY_SICKNESS)
     found.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": 5}})
     for name in MEMBERS:
         labels = {"node-role.kubernetes.io/control-plane": ""}
@@ -38,5 +38,5 @@ def test_of_members_that_are_all_ready_one_is_switched_off_after_the_other(world
     while phases(world) != ["succeeded"] * len(MEMBERS):
         world.run(1.0)
         assert world.world.scheduler.now < 3600.0, phases(world)
-        least = min(least, sum(machine.powered for machine in world.world.machines.values()))
+        least = min(least, sum(world.world.machines[name].powered for name in MEMBERS))
     assert least == 2

@@ -9,10 +9,10 @@ from nodemend.testing.cluster.world import CHECK
 
 SICK: Final = {"type": "example.com/Sick", "status": "True"}
 BY_SICKNESS: Final = {
-    "selector": {"matchLabels": {"nobody": "checks"}},
-    "thresholds": [{**SICK, "period": "60s"}],
+    "selector": {},
+    "thresholds": [{**SICK, "period": "24h"}],
 }
-"""The check of a world in which tests ask in its stead: it selects nobody by itself."""
+"""The check of a world in which tests ask in its stead: by itself it would wait for a day."""
 OPEN: Final = {
     "maxConcurrentPercent": 100,
     "maxUnhealthy": "100%",

@@ -30,7 +30,7 @@ def test_a_remediator_with_all_powers_that_starts_and_leads_lists_all_nodes_once
     Direct(account).create(NODE, {"metadata": {"name": "n1"}})
     process = SimulatedProcess(scheduler, "remediator", HostClock())
 
-    def count(verb: str, resource: str, _outcome: str) -> None:
+    def count(verb: str, resource: str, outcome: str) -> None:
         asked[verb, resource] += 1
 
     transport = CountedTransport(SimulatedTransport(Link(process, account, GOOD_LINK)), count)
