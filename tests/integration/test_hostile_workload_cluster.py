@@ -68,14 +68,11 @@ class Clusters:
         found: int | None = self.management.api.get(check_of(cluster)).get("status", {}).get("currentHealthy")
         return found
 
-    def refuses(self, cluster: str) -> str:
-        """What the check of this cluster says about why nothing begins; empty where something may."""
+    def is_refused(self, cluster: str) -> bool:
+        """Whether its check says that nothing may begin, for what stands in its kubeconfig."""
         shown = self.management.api.get(check_of(cluster)).get("status", {}).get("conditions", ())
         found = [one for one in shown if one["type"] == "RemediationAllowed" and one["status"] == "False"]
-        return found[0]["message"] if found else ""
-
-    def has_refused(self, cluster: str) -> bool:
-        return bool(self.refuses(cluster))
+        return bool(found) and "its kubeconfig cannot be used" in found[0]["message"]
 
 
 def add_hostile_node(api: Api, name: str) -> None:
@@ -95,7 +92,9 @@ def add_secret(management: Api, name: str, text: str) -> None:
     management.create(a_thing(CLUSTER_API, "Cluster", name, {"controlPlaneEndpoint": endpoint}, SPACE))
     up = {"initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True}}
     management.patch(f"{AT}/clusters/{name}/status", {"status": up})
-    metadata = {"name": f"{name}-kubeconfig", "namespace": SPACE}
+    # Without its label a Secret is refused before anybody reads it.
+    labels = {"cluster.x-k8s.io/cluster-name": name}
+    metadata = {"name": f"{name}-kubeconfig", "namespace": SPACE, "labels": labels}
     data: dict[str, Any] = {"value": base64.b64encode(text.encode()).decode()}
     management.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
     add_machine(management, name, "0", provider_id("0"))
@@ -129,7 +128,7 @@ def test_beside_hostile_clusters_the_good_one_is_served(clusters: Clusters) -> N
     wait = partial(wait_until, processes=[clusters.checker])
     wait("the good one is seen", lambda: clusters.healthy("good") == 3, within=60.0)
     for name in SECRETS:
-        wait(f"the check of {name} says why", partial(clusters.has_refused, name), within=60.0)
+        wait(f"the check of {name} says why", partial(clusters.is_refused, name), within=60.0)
 
     show(clusters.good.api, "1", "Unknown")
 
