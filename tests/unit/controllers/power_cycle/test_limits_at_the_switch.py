@@ -266,11 +266,16 @@ def test_a_stranger_who_names_a_check_of_ours_gains_nothing() -> None:
         assert not here.placed
 
 
-def test_a_node_that_is_ready_is_switched_off_where_our_own_check_asks_for_it() -> None:
+@pytest.mark.attack("S7")
+@pytest.mark.parametrize("selector", [{}, {"matchLabels": {"other": "nodes"}}])
+def test_a_node_that_is_ready_is_switched_off_only_where_a_check_of_ours_that_selects_it_asks_for_it(
+    selector: dict[str, Any],
+) -> None:
     """By a threshold on another condition."""
     pressed = {"type": "DiskPressure", "status": "True", "period": "10s"}
     with world("our check", policy=OPEN) as here:
-        check = here.api.patch(NODE_HEALTH_CHECK, CHECK, {"spec": {"thresholds": [pressed]}})
+        change = {"spec": {"selector": selector, "thresholds": [pressed]}}
+        check = here.api.patch(NODE_HEALTH_CHECK, CHECK, change)
         assert check is not None
         node = here.api.get(NODE, "node-1")
         assert node is not None
@@ -285,7 +290,7 @@ def test_a_node_that_is_ready_is_switched_off_where_our_own_check_asks_for_it() 
         }
         here.api.create(METAL3_REMEDIATION, {"metadata": named, "spec": {}}, keys.SYSTEM_NAMESPACE)
         here.run(120.0)
-        assert here.hosts[:1] == ["node-1"]
+        assert here.hosts[:1] == ([] if selector else ["node-1"])
 
 
 def test_a_dead_kubelet_whose_node_still_shows_ready_is_sick() -> None:
