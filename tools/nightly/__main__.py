@@ -17,6 +17,7 @@ PARTS: Final = (
     "pythons",
     "matrix",
     "attacks",
+    "attacks --mutants",
     "conformance",
     "capm3-map",
     "seeds",
