@@ -30,9 +30,11 @@ STORIES: Final[dict[str, Story]] = {
     ours.NODE_HEALTHY.word: Story(_CHECK, ((_CHECK, OVER),), "healthy"),
     ours.MACHINE_UNHEALTHY.word: Story(_CHECK, ((_CHECK, states.UNHEALTHY),), "unhealthy"),
     ours.MACHINE_HEALTHY.word: Story(_CHECK, ((_CHECK, OVER),), "healthy"),
+    ours.CHECK_OVERLAPPED.word: Story(_CHECK, mark=Mark.TROUBLE),
     ours.REMEDIATION_ORDERED.word: Story(_CHECK),
     ours.OVERRIDE_USED.word: Story(_CHECK, mark=Mark.TROUBLE),
     ours.ORDER_LAPSED.word: Story(_CHECK),
+    ours.POLICY_NOT_PROVEN.word: Story(_REMEDIATION, mark=Mark.TROUBLE),
     ours.REMEDIATION_STARTED.word: Story(
         _CHECK, ((_CHECK, states.REMEDIATING), (_REMEDIATION, states.FENCE)), "started"
     ),

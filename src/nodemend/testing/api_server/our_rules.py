@@ -19,12 +19,11 @@ from nodemend.api.group_versions import (
 from nodemend.testing.api_server.account_policy import accounts_policy
 from nodemend.testing.api_server.admission import AdmissionRules
 from nodemend.testing.api_server.node_deletion_policy import deletable_nodes_policy
+from nodemend.testing.api_server.people_policies import orders_policy, settings_policy
 from nodemend.testing.api_server.policies import (
     confirmation_policy,
     nodes_policy,
-    orders_policy,
     remediations_policy,
-    settings_policy,
 )
 from nodemend.testing.api_server.power_cycle_rules import power_cycle_rules
 from nodemend.testing.api_server.remediation_rules import (
