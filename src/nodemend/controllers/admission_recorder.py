@@ -33,7 +33,9 @@ class AdmissionTelemetry:
         if doubt is None:
             self._log.info("admission policy is in force again", policy=policy)
             return
-        regarding = ObjectReference(ADMISSION_POLICY.api_version, ADMISSION_POLICY.kind, policy)
+        regarding = ObjectReference(
+            api_version=ADMISSION_POLICY.api_version, kind=ADMISSION_POLICY.kind, name=policy
+        )
         told, note = POLICY_NOT_PROVEN, str(explain_guard(doubt))
         self._record(Happening(regarding, told.type, told.word, told.action, note))
         if isinstance(doubt, PolicyNotInForce):
