@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import Any, Final
 
 import msgspec
@@ -114,13 +115,22 @@ def address(data: bytes) -> str:
     return "refused" if _url_of(data.decode("utf-8", "replace")) is None else "accepted"
 
 
+def _plain(host: str) -> str:
+    """An IPv6 address may be written in several ways."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host
+
+
 def _url_of(text: str) -> URL | None:
     """As the peer client makes it."""
     found = parse_address(text)
     if found is None:
         return None
     url = URL.build(scheme="https", host=found.host, port=found.port, path="/v1/marker")
-    wants((url.host, url.port, url.user, url.path) == (found.host, found.port, None, "/v1/marker"), "a trick")
+    wants((url.port, url.user, url.path) == (found.port, None, "/v1/marker"), "a trick")
+    wants(_plain(url.host or "") == _plain(found.host), "another host")
     wants(text.endswith(f":{found.port}"), "something behind the port")
     wants(len(text) <= 260 and str(url).isprintable(), "an address without a bound")
     return url
