@@ -129,8 +129,10 @@ class Machine:
         return told.stdout.strip()
 
     def touch(self, path: str) -> None:
-        """On its tmpfs."""
-        Path(f"/proc/{self._first}/root{path}").touch()
+        """On its tmpfs, once the folder is there: early in a boot there is none."""
+        file = Path(f"/proc/{self._first}/root{path}")
+        self.until(f"{file.parent} is there", file.parent.is_dir)
+        file.touch()
 
     def gate(self) -> str:
         """What the gate left of its opening; empty where it has not opened."""

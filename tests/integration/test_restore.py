@@ -13,7 +13,7 @@ from controlplane.settings import API_SERVER_ALONE
 from nodemend.agent.memory import Memory, Self
 from nodemend.agent.published import Conduct
 from nodemend.agent.self_watch import SelfWatch
-from nodemend.agent.self_watch_steps import Begun, PlaceLease, ReadLease, RenewLease, Waited
+from nodemend.agent.self_watch_steps import Begun, Command, Event, PlaceLease, ReadLease, RenewLease, Waited
 from nodemend.api.agent_lease import AgentReport, WatchdogReport
 from nodemend.api.group_versions import NODE
 from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT
@@ -53,10 +53,13 @@ class Agent:
 
     async def renew(self, *, first: bool = False) -> None:
         """Until a renewal is acknowledged."""
-        now = self.here.runtime.monotonic
-        commands = self.watch.step(Begun() if first else Waited(), now())
+        commands = self._step(Begun() if first else Waited())
         while isinstance(command := commands[-1], ReadLease | PlaceLease | RenewLease):
-            commands = self.watch.step(await self._send(command), now())
+            commands = self._step(await self._send(command))
+
+    def _step(self, event: Event) -> tuple[Command, ...]:
+        runtime = self.here.runtime
+        return self.watch.step(event, runtime.monotonic(), runtime.unslewed())
 
     async def _send(self, command: ReadLease | PlaceLease | RenewLease) -> LeaseNews:
         wall = self.here.runtime.wall()
@@ -118,7 +121,7 @@ def test_no_promise_and_no_term_from_before_a_restore_counts(
         async with connected(plane) as here:
             agents = {name: Agent(here, name) for name in NODES}
             for name in ("witness", "sick", "witness", "sick"):
-                await agents[name].renew(first=agents[name].watch.contact is None)
+                await agents[name].renew(first=agents[name].watch.memory.contact is None)
             leader = Leader(here)
             await leader.leads(1)
             before = report_of(plane, "sick")

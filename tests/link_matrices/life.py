@@ -98,7 +98,7 @@ class _Living:
     def whole(self) -> Life:
         event: Event | None = Begun()
         while event is not None and self._now < UNTIL:
-            event = self._perform(self._watch.step(event, self._now))
+            event = self._perform(self._watch.step(event, self._now, self._now))
         return self.life
 
     def _perform(self, commands: tuple[Command, ...]) -> Event | None:
@@ -167,7 +167,7 @@ class _Living:
             said = self._say(peer.name, self._now, lease)
             if said is Answer.SILENT:
                 continue
-            commands = self._watch.step(PeerSaid(asked.round, peer.name, said), self._now)
+            commands = self._watch.step(PeerSaid(asked.round, peer.name, said), self._now, self._now)
             if commands:
                 return self._perform(commands)
         self._now = asked.deadline

@@ -119,7 +119,8 @@ def _life(case: Case, *, marked: bool) -> Life:
         if peer.lie is not None or not peer.answers:
             return peer.lie or Answer.SILENT
         news = Found(lease) if peer.line.whole else Failed("cut")
-        return judge(Question(0, _NODE, _NODE, "boot"), news, _peer_life(peer.line).contact_at(now), now)
+        out_of_reach = _peer_life(peer.line).contact_at(now).out_of_reach(now)
+        return judge(Question(0, _NODE, _NODE, "boot"), news, out_of_reach=out_of_reach)
 
     return live(_NODE, names, case.line, say, marked=marked)
 

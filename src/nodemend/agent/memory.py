@@ -122,12 +122,15 @@ class Memory(Struct, frozen=True, kw_only=True):
         contact = replace(contact, steady_since=self.number + 1)
         return structs.replace(self, contact=contact, remembers_from=0)
 
-    def acknowledge(self, renewal: Renewal, now: float, version: int = 0) -> "Memory":
+    def acknowledge(self, renewal: Renewal, unslewed: float, version: int = 0) -> "Memory":
         """`version` is the one that this renewal made."""
         number, terms = renewal.report.sequence, renewal.terms
         conduct = self.conduct.acknowledge(terms)
         before = self.contact
-        contact = before.acknowledge(number, now) if before else begin(number, now, terms.contact_age)
+        if before is None:
+            contact = begin(number, unslewed, terms.contact_age)
+        else:
+            contact = before.acknowledge(number, unslewed)
         return structs.replace(
             self,
             conduct=conduct,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from nodemend.agent.allowances import Allowances, Bucket
-from nodemend.decide.own_contact import OwnContact
 from nodemend.decide.peer_verdict import Answer
 from nodemend.kube.agent_lease import Failed, Found, LeaseNews, Missing, Outdated
 
@@ -83,11 +82,13 @@ class PeerDesk:
         caller.next.append(question)
         return []
 
-    def looked(self, node: str, news: LeaseNews, contact: OwnContact | None, now: float) -> list[Command]:
-        """The look at this node's Lease has ended. `contact` is this node's own with the API."""
+    def looked(self, node: str, news: LeaseNews, now: float, *, out_of_reach: bool) -> list[Command]:
+        """The look at this node's Lease has ended. `out_of_reach`: this node has long had no contact itself."""
         caller = self._callers.pop(node)
         self._waiting -= len(caller.looking)
-        said: list[Command] = [Say(one.number, judge(one, news, contact, now)) for one in caller.looking]
+        said: list[Command] = [
+            Say(one.number, judge(one, news, out_of_reach=out_of_reach)) for one in caller.looking
+        ]
         if not caller.next:
             return said
         if not self._looks.take(now, KEPT_BACK):
@@ -97,7 +98,7 @@ class PeerDesk:
         return [*said, LookAt(node, now + self._deadline)]
 
 
-def judge(question: Question, news: LeaseNews, contact: OwnContact | None, now: float) -> Answer:
+def judge(question: Question, news: LeaseNews, *, out_of_reach: bool) -> Answer:
     """What to say. A Lease that is missing tells nothing: a marker may have been on it.
 
     Nor does a marker for another boot: it neither condemns this one nor lets it go on.
@@ -110,7 +111,6 @@ def judge(question: Question, news: LeaseNews, contact: OwnContact | None, now: 
         case Missing() | Outdated():
             return Answer.SILENT
         case Failed():
-            out_of_reach = contact is not None and contact.out_of_reach(now)
             return Answer.API_OUT_OF_REACH if out_of_reach else Answer.SILENT
         case _:
             assert_never(news)

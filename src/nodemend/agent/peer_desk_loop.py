@@ -74,7 +74,8 @@ class PeerDeskLoop:
     async def _look(self, node: str, deadline: float) -> None:
         news = await self._read_lease(node, deadline)
         del self._looks[node]
-        self._carry_out(self.desk.looked(node, news, self.watch.contact, self.runtime.monotonic()))
+        out_of_reach = self.watch.out_of_reach(self.runtime.unslewed())
+        self._carry_out(self.desk.looked(node, news, self.runtime.monotonic(), out_of_reach=out_of_reach))
 
     async def _read_lease(self, node: str, deadline: float) -> LeaseNews:
         """The Lease holds what that node wrote. No failure keeps later questions of it waiting."""

@@ -1,4 +1,4 @@
-"""The agent's machine: whether this node may go on. `step(event, now)` returns what to do next, in order.
+"""The agent's machine: whether this node may go on. `step(event, ...)` returns what to do next, in order.
 
 It renews the node's Lease. A renewal that is acknowledged is a clean look, and lets the feeder go on for G
 from when it was *sent*. While renewals fail it tries again sooner, reads the Lease beside them, and asks
@@ -40,7 +40,6 @@ from nodemend.agent.self_watch_steps import (
     Waited,
 )
 from nodemend.api.agent_lease import AgentReport, PeerEntry, PeerProposal, WatchdogReport
-from nodemend.decide.own_contact import OwnContact
 from nodemend.decide.peer_verdict import Answer, Verdict
 from nodemend.decide.renewal_pace import RenewalPace
 from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing, Outdated
@@ -67,6 +66,8 @@ class SelfWatch:
         self._healthy_wanted = healthy_wanted
         self._known: AgentLease | None = None
         self._asked_at = 0.0
+        self._unslewed = 0.0
+        """As the step under way was told."""
         self._placing = False
         self._renewal: Renewal | None = None
         self._failures = 0
@@ -81,10 +82,10 @@ class SelfWatch:
         self.renewed = False
         """Whether a renewal by this process was acknowledged."""
 
-    @property
-    def contact(self) -> OwnContact | None:
-        """For those who ask whether this node can reach the API."""
-        return self._memory.contact
+    def out_of_reach(self, unslewed: float) -> bool:
+        """Whether to tell a peer that this node cannot reach the API either."""
+        contact = self._memory.contact
+        return contact is not None and contact.out_of_reach(unslewed)
 
     @property
     def memory(self) -> Memory:
@@ -106,9 +107,11 @@ class SelfWatch:
         self._wall_offset = wall.timestamp() - now
         self._who = self._who.certified(holding, wall, self._memory.conduct.feed_lease)
 
-    def step(self, event: Event, now: float) -> Commands:
+    def step(self, event: Event, now: float, unslewed: float) -> Commands:
+        """Both clocks, read just now. Deadlines and the feed lease go by `now`, contact by `unslewed`."""
         if self._condemned:
             return ()
+        self._unslewed = unslewed
         match event:
             case Begun() | Waited():
                 return self._look(now)
@@ -149,7 +152,7 @@ class SelfWatch:
         self._known, self._failures = lease, 0
         was_read, is_first = self._renewal is None, self._memory.contact is None
         if self._renewal is not None:
-            self._memory = self._memory.acknowledge(self._renewal, now, lease.revision)
+            self._memory = self._memory.acknowledge(self._renewal, self._unslewed, lease.revision)
             if self._wall_offset is not None:
                 wall = now + self._wall_offset
                 self._memory = self._memory.contacted(now, wall, heard=self._who.heard)
@@ -222,8 +225,7 @@ class SelfWatch:
 
     def _try_otherwise(self, now: float) -> Commands:
         """Again soon, a few times; then by peers. A new agent of an old outage asks them at once."""
-        contact = self._memory.contact
-        cut_off = contact is not None and contact.out_of_reach(now)
+        cut_off = self.out_of_reach(self._unslewed)
         if self._stopping or (self._failures < self._pace.failures and not cut_off):
             return self._rest(now, retry=True)
         peers = self._memory.conduct.peers

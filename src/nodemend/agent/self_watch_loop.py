@@ -124,7 +124,7 @@ class SelfWatchLoop:
 
     def _step(self, event: Event) -> Commands:
         now = self.runtime.monotonic()
-        commands = self.watch.step(event, now)
+        commands = self.watch.step(event, now, self.runtime.unslewed())
         self.listener.stepped(event, commands, self.watch.memory, now)
         return commands
 

@@ -76,7 +76,8 @@ class AgentProcess(Process):
                 NotHeld() if bare else node.papers.hold(wall), as_date(wall), node.clock.now()
             )
             self._watch.learn(node.who.watchdog, node.world.lease_length)
-        for command in self._watch.step(event, self._node.clock.now()):
+        now = self._node.clock.now()
+        for command in self._watch.step(event, now, now):
             self._perform(command)
 
     def _tell(self, event: Event, when: float = 0.0) -> None:
@@ -227,15 +228,17 @@ class AgentProcess(Process):
                 case desk.LookAt(name, deadline):
                     self._look_at(name, deadline)
 
+    def _looked(self, name: str, news: LeaseNews) -> None:
+        now = self._node.clock.now()
+        self._serve(self._desk.looked(name, news, now, out_of_reach=self._watch.out_of_reach(now)))
+
     def _look_at(self, name: str, deadline: float) -> None:
         node, heard = self._node, [False]
 
         def hear(news: LeaseNews) -> None:
             if not heard[0]:
                 heard[0] = True
-                self.do(
-                    lambda: self._serve(self._desk.looked(name, news, self._watch.contact, node.clock.now()))
-                )
+                self.do(lambda: self._looked(name, news))
 
         def read(lease: AgentLease | None) -> None:
             hear(Missing() if lease is None else Found(lease))

@@ -26,6 +26,7 @@ from tests.unit.agent.lease_server import LeaseServer
 
 ME = Self(node_uid="uid-1", boot_id="boot-1", watchdog=WatchdogReport(class_="hardware", effective=10.0))
 DAY = Held(life=86_400.0, left=86_000.0)
+K = 15.0
 MARK = Marker(node_uid="uid-1", boot_id="boot-1", remediation_uid="r-1")
 
 
@@ -94,10 +95,11 @@ class Heard:
 
 
 class Stage:
-    def __init__(self) -> None:
+    def __init__(self, slewed: float = 1.0) -> None:
         self.scheduler = Scheduler(1)
         self.server = LeaseServer()
-        self.process = SimulatedProcess(self.scheduler, "node-1", HostClock(started_at=1000.0))
+        clock = HostClock(started_at=1000.0, slewed=slewed)
+        self.process = SimulatedProcess(self.scheduler, "node-1", clock)
         self.link = Link(self.process, self.server, LinkQuality())
         self.files = Files()
         self.peers = PlayedPeers(self.process)
@@ -324,8 +326,8 @@ def test_a_marker_that_was_there_first_ends_it_stopped_or_not(stage: Stage) -> N
 class Counter(Stage):
     """The same node, as its peers meet it."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, slewed: float = 1.0) -> None:
+        super().__init__(slewed)
         self.desk = PeerDeskLoop(
             runtime=self.process,
             transport=SimulatedTransport(self.link),
@@ -347,6 +349,28 @@ def counter() -> Iterator[Counter]:
     counter = Counter()
     yield counter
     counter.process.crash()
+
+
+@pytest.mark.attack("K5")
+@pytest.mark.parametrize("slewed", [0.9, 1.0, 1.1])
+def test_it_denies_its_contact_only_after_k_of_true_time_however_its_clock_is_slewed(slewed: float) -> None:
+    counter = Counter(slewed)
+    counter.start()
+    counter.run(600.0)
+    renewals, last = counter.server.renewals, 0.0
+    while counter.server.renewals == renewals:
+        last = counter.scheduler.now
+        counter.run(0.1)
+    counter.run(0.5)
+    counter.cut()
+    for second in range(30):
+        counter.asked(f"n{second}")
+        counter.run(1.0)
+    counter.process.crash()
+    silent = [answer for _, answer in counter.answers].index(Answer.API_OUT_OF_REACH)
+    denied = last + 0.6 + silent + 2.0  # One asks in each second, and waits for a look of two.
+
+    assert K <= denied - last < K + 3.0
 
 
 def test_one_that_asks_twenty_times_at_once_causes_two_looks_and_is_told_nothing_else(

@@ -460,7 +460,7 @@ def test_new_peers_are_asked_only_after_they_stand_in_its_lease() -> None:
 
 def test_what_it_remembers_is_kept_before_it_is_promised() -> None:
     watch = settled().watch
-    remembered, renewal = watch.step(Waited(), 105.5)
+    remembered, renewal = watch.step(Waited(), 105.5, 105.5)
 
     assert isinstance(remembered, Remember)
     assert isinstance(renewal, RenewLease)

@@ -91,8 +91,8 @@ def test_a_marker_that_comes_before_the_peers_are_given_up_ends_it_as_ever() -> 
 def test_nobody_is_to_ask_one_whom_nobody_believes() -> None:
     watch = SelfWatch(replace(ME, address="10.0.0.1:9771"), None, chance=0.0)
     watch.learn_certificate(NoBundle(), NOW, 0.0)
-    watch.step(Begun(), 100.0)
-    placed = watch.step(Missing(), 100.1)[-1]
+    watch.step(Begun(), 100.0, 100.0)
+    placed = watch.step(Missing(), 100.1, 100.1)[-1]
 
     assert isinstance(placed, PlaceLease)
     assert (placed.report.address, placed.report.certificate) == ("", None)

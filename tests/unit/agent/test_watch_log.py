@@ -68,7 +68,7 @@ class Life:
         """What was said in this time."""
         before, end = len(self.lines.said), self.now + seconds
         while self.event is not None and self.now < end:
-            commands = self.watch.step(self.event, self.now)
+            commands = self.watch.step(self.event, self.now, self.now)
             self.log.stepped(self.event, commands, self.watch.memory, self.now)
             self.event = self._answer(commands[-1]) if commands else None
         return self.lines.said[before:]
@@ -96,7 +96,7 @@ class Life:
     def _ask(self, asked: AskPeers) -> Event:
         for peer in asked.peers:
             event = PeerSaid(asked.round, peer.name, self.peers_say(peer.name))
-            commands = self.watch.step(event, self.now)
+            commands = self.watch.step(event, self.now, self.now)
             self.log.stepped(event, commands, self.watch.memory, self.now)
             if commands:
                 found = self._answer(commands[-1])

@@ -50,7 +50,7 @@ class Story:
     def meets(self, event: Event, *, after: float = 0.0) -> list[Command]:
         self.now += after
         asked: list[Command] = []
-        for command in self.watch.step(event, self.now):
+        for command in self.watch.step(event, self.now, self.now):
             match command:
                 case Remember(memory):
                     self.remembered = memory
