@@ -83,7 +83,7 @@ class PeerDesk:
         return []
 
     def looked(self, node: str, news: LeaseNews, now: float, *, out_of_reach: bool) -> list[Command]:
-        """The look at this node's Lease has ended. `out_of_reach`: this node has long had no contact itself."""
+        """The look at that node has ended. `out_of_reach`: this one has long had no contact itself."""
         caller = self._callers.pop(node)
         self._waiting -= len(caller.looking)
         said: list[Command] = [
