@@ -22,6 +22,7 @@ class NodeReference(Wire):
 
 
 class MachineSpec(Wire):
+    cluster_name: str = ""
     infrastructure_ref: InfrastructureReference | None = None
     provider_id: str = msgspec.field(name="providerID", default="")
 

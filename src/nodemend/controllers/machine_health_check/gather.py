@@ -20,7 +20,6 @@ from nodemend.controllers.machine_health_check.view import MachineView
 from nodemend.decide.annotated_machine import Answer, ByAnnotation, judge_annotated
 from nodemend.decide.escalation import Trying
 from nodemend.decide.facts import PolicyFacts
-from nodemend.decide.label_match import matches
 from nodemend.decide.machine_health import (
     MachineFacts,
     NodeAwaited,
@@ -222,13 +221,8 @@ def abandoned(view: MachineView, machine: MachineRecord, target: Target | None) 
 
 def selects(check: MachineCheckRecord, machine: MachineRecord) -> bool:
     """A check of Cluster API without any demand selects nobody: there it is refused where it is admitted."""
-    rules = check.rules
-    if rules.cluster and rules.cluster != machine.cluster:
-        return False
-    demanding = rules.selector.match_labels or rules.selector.match_expressions
-    if not demanding and check.resource.group == CLUSTER_API:
-        return False
-    return matches(rules.selector, machine.labels)
+    all_without_demand = check.resource.group != CLUSTER_API
+    return check.rules.selects(machine.cluster, machine.labels, all_without_demand=all_without_demand)
 
 
 def _not_yet(view: MachineView, target: Target) -> str:

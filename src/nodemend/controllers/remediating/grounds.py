@@ -6,6 +6,7 @@ from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.group_versions import NODE_HEALTH_CHECK, Resource
+from nodemend.api.machine import Machine
 from nodemend.api.node import Node
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.object_meta import ObjectMeta, OwnerReference
@@ -16,6 +17,7 @@ from nodemend.decide.facts import Absent, Present, Seen
 from nodemend.decide.label_match import matches
 from nodemend.decide.switch_guard import Grounds
 from nodemend.kube.machine_check_record import MachineCheckWire
+from nodemend.kube.machine_dialect import CLUSTER_API
 from nodemend.kube.machine_rules_reading import read_rules
 
 _VERSION: Final = re.compile(r"v[0-9]{1,3}((alpha|beta)[0-9]{1,3})?")
@@ -59,15 +61,23 @@ async def _machine_check_agrees(
     group, _, version = owner.api_version.partition("/")
     if not _VERSION.fullmatch(version):
         return Absent()
-    resource = Resource(group, version, "MachineHealthCheck", "machinehealthchecks")
+    checks = Resource(group, version, "MachineHealthCheck", "machinehealthchecks")
+    machines = Resource(group, version, "Machine", "machines")
     name, namespace = remediation.labels[keys.CHECK], remediation.namespace
-    check = seen(await reader.get(resource, name, MachineCheckWire, namespace))
+    check = seen(await reader.get(checks, name, MachineCheckWire, namespace))
     if not isinstance(check, Present):
         return check
     if check.value.metadata.uid != remediation.annotations[keys.CHECK_UID]:
         return Absent()
-    watched = read_rules(check.value.spec, namespace, check.value.metadata.annotations).of_node
-    return Present(_shows(node, ((one.type, one.status) for one in watched)))
+    machine = seen(await reader.get(machines, owner.name, Machine, namespace))
+    if not isinstance(machine, Present):
+        return machine
+    if machine.value.metadata.uid != owner.uid:
+        return Absent()
+    rules = read_rules(check.value.spec, namespace, check.value.metadata.annotations)
+    cluster, labels = machine.value.spec.cluster_name, machine.value.metadata.labels
+    selects = rules.selects(cluster, labels, all_without_demand=group != CLUSTER_API)
+    return Present(selects and _shows(node, ((one.type, one.status) for one in rules.of_node)))
 
 
 def _shows(node: Node, any_of: Iterable[tuple[str, str]]) -> bool:

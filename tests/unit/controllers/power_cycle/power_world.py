@@ -22,6 +22,9 @@ from nodemend.testing.metal3.rack import NAMESPACE, Rack
 from tests.unit.controllers.remediating.complaints import OPEN, complain
 
 MACHINE: Final = Resource("cluster.x-k8s.io", "v1beta2", "Machine", "machines")
+MACHINE_HEALTH_CHECK: Final = Resource(
+    "cluster.x-k8s.io", "v1beta2", "MachineHealthCheck", "machinehealthchecks"
+)
 MACHINE_SET: Final = Resource("cluster.x-k8s.io", "v1beta2", "MachineSet", "machinesets")
 METAL3_MACHINE: Final = Resource(
     "infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Machine", "metal3machines"
@@ -31,6 +34,7 @@ KINDS: Final = (
     HOST_UPDATE_POLICY,
     HOST_FIRMWARE_SETTINGS,
     MACHINE,
+    MACHINE_HEALTH_CHECK,
     MACHINE_SET,
     METAL3_MACHINE,
 )

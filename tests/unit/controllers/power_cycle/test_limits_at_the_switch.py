@@ -22,7 +22,7 @@ from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import CHECK
 from nodemend.testing.metal3.rack import NAMESPACE
-from tests.unit.controllers.power_cycle.power_world import MACHINE, PowerWorld, owned_by
+from tests.unit.controllers.power_cycle.power_world import MACHINE, MACHINE_HEALTH_CHECK, PowerWorld, owned_by
 from tests.unit.controllers.remediating.complaints import OPEN
 
 NOBODY: Final = {"selector": {"matchLabels": {"nobody": "checks"}}}
@@ -291,6 +291,37 @@ def test_a_node_that_is_ready_is_switched_off_only_where_a_check_of_ours_that_se
         here.api.create(METAL3_REMEDIATION, {"metadata": named, "spec": {}}, keys.SYSTEM_NAMESPACE)
         here.run(120.0)
         assert here.hosts[:1] == ([] if selector else ["node-1"])
+
+
+@pytest.mark.attack("S7")
+@pytest.mark.parametrize(
+    ("spec", "agrees"),
+    [
+        pytest.param({"selector": {"matchLabels": {"of": "workers"}}}, True, id="its own"),
+        pytest.param({"selector": {"matchLabels": {"of": "others"}}}, False, id="of other Machines"),
+        pytest.param({"selector": {}}, False, id="of none"),
+        pytest.param(
+            {"selector": {"matchLabels": {"of": "workers"}}, "clusterName": "other"}, False, id="elsewhere"
+        ),
+    ],
+)
+def test_a_check_of_machines_is_believed_only_about_those_that_it_selects(
+    spec: dict[str, Any], agrees: bool
+) -> None:
+    pressed = {"type": "DiskPressure", "status": "True", "timeoutSeconds": 10}
+    with world("machine check", policy=OPEN) as here:
+        here.api.patch(MACHINE, "m-1", {"metadata": {"labels": {"of": "workers"}}}, at=(NAMESPACE, ""))
+        rules = {"checks": {"unhealthyNodeConditions": [pressed]}, **spec}
+        body = {"metadata": {"name": "workers"}, "spec": rules}
+        check = here.api.create(MACHINE_HEALTH_CHECK, body, NAMESPACE)
+        node = here.api.get(NODE, "node-1")
+        assert node is not None
+        shown = [{"type": "DiskPressure", "status": "True"}, *node["status"]["conditions"]]
+        here.api.patch(NODE, "node-1", {"status": {"conditions": shown}}, at=("", "status"))
+        uid = check["metadata"]["uid"]
+        here.ask(named={"labels": {keys.CHECK: "workers"}, "annotations": {keys.CHECK_UID: uid}})
+        here.run(120.0)
+        assert here.hosts[:1] == (["node-1"] if agrees else [])
 
 
 def test_a_dead_kubelet_whose_node_still_shows_ready_is_sick() -> None:
