@@ -20,8 +20,11 @@ from nodemend.kube.agent_lease import (
     place_lease,
     renew_lease,
     understand,
+    write_marker,
+    write_proposal,
 )
 from nodemend.kube.api_reply import Answer, Unsent
+from nodemend.kube.api_request import Precondition, Request
 
 WALL = datetime(2026, 1, 31, 12, tzinfo=UTC)
 REPORT = AgentReport(
@@ -57,6 +60,26 @@ def test_what_is_written_is_what_is_read() -> None:
     assert understand(answer(200, lease(**written["metadata"]["annotations"]))) == Found(
         AgentLease(uid="l", version="7", report=REPORT)
     )
+
+
+MARK = Marker(node_uid="u", boot_id="b", remediation_uid="r")
+READ = Precondition("l", "6")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        write_marker("node-1", READ, MARK),
+        write_marker("node-1", READ, None),
+        write_proposal("node-1", READ, PeerProposal()),
+    ],
+    ids=["marker", "marker comes off", "proposal"],
+)
+def test_what_managers_write_on_it_names_the_version_that_they_read(request_: Request) -> None:
+    """A look that was acknowledged since then has another version: the marker must not land beside it."""
+    metadata = json.loads(request_.body)["metadata"]
+
+    assert (metadata["uid"], metadata["resourceVersion"]) == ("l", "6")
 
 
 def test_a_new_one_says_the_same() -> None:

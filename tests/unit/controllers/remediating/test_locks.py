@@ -1,12 +1,21 @@
 """A lock that nobody holds is given back; any other is left alone."""
 
+import msgspec
 import pytest
 
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, NODE
+from nodemend.api.lease import Lease
+from nodemend.controllers.fresh_reads import Reader
+from nodemend.controllers.remediating.locks import is_orphaned
+from nodemend.kube.api_client import ApiClient
+from nodemend.kube.api_reply import Answer, Reply, Unanswered
 from nodemend.testing.cluster.direct import Object
 from nodemend.testing.cluster.world import Shape, World
+from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.testing.scheduler import Scheduler
 from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
+from tests.unit.kube.scripted_transport import ScriptedTransport
 
 SYSTEM = keys.SYSTEM_NAMESPACE
 
@@ -54,3 +63,39 @@ def test_a_lock_without_a_holder_keeps_nobody_from_a_node() -> None:
         assert world.status["phase"] not in ("", "pending")
     finally:
         world.close()
+
+
+def nobody_holds(lock: Object, reply: Reply) -> bool:
+    """What is concluded of a lock when the read of its holder gets this reply."""
+    scheduler = Scheduler("orphan")
+    process = SimulatedProcess(scheduler, "remediator", HostClock())
+    reader = Reader(ApiClient(ScriptedTransport(process, lambda _: reply), process), process)
+    found: list[bool] = []
+
+    async def look() -> None:
+        found.append(await is_orphaned(reader, msgspec.convert(lock, Lease)))
+
+    process.spawn(look(), "look")
+    scheduler.run(1.0)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "orphaned"),
+    [
+        (Answer(404, b'{"kind": "Status", "reason": "NotFound"}'), True),
+        (Answer(200, b'{"metadata": {"uid": "another"}}'), True),
+        (Answer(200, b'{"metadata": {"uid": "u7"}}'), False),
+        (Answer(200, b'{"metadata": 7}'), False),
+        (Answer(200, b'{"metadata": {"ui'), False),
+        (Answer(403, b'{"kind": "Status", "reason": "Forbidden"}'), False),
+        (Answer(429, b'{"kind": "Status", "reason": "TooManyRequests"}'), False),
+        (Answer(500, b"{}"), False),
+        (Unanswered("reset by peer"), False),
+    ],
+)
+def test_only_a_holder_that_is_certainly_gone_leaves_an_orphan(reply: Reply, orphaned: bool) -> None:
+    """One that cannot be read may be at work."""
+    lock = a_lock("node-x", f"ManualRemediation {SYSTEM}/node-7", "u7")
+
+    assert nobody_holds(lock, reply) == orphaned

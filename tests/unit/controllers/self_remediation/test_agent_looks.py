@@ -18,6 +18,7 @@ from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import Scheduler
 
 PEER = "node-2"
+K = 15.0
 
 
 class Place:
@@ -52,7 +53,7 @@ class Place:
             acknowledged=self.sequence - 1,
             steady_since=1,
             feed_lease=35.0,
-            contact_age=15.0,
+            contact_age=K,
             watchdog=WatchdogReport(class_="hardware", effective=10.0),
         )
         noted = {AGENT_REPORT: msgspec.json.encode(report).decode()}
@@ -164,6 +165,25 @@ def test_a_peer_is_covered_for_no_longer_than_it_is_by_whichever_clock(place: Pl
     until = shown[0][PEER].covered_until
     assert until is not None
     assert place.looks.moment().most >= until
+
+
+def test_a_slow_answer_covers_nobody_for_longer(place: Place) -> None:
+    """What a look did not show may have been committed right after its question, long before its answer."""
+    place.back_after = 4.0
+    asked_at = place.looks.moment().most
+    place.look()
+    place.back_after, place.sequence = 0.0, 8
+    place.pass_(SHARED_FOR)
+    place.look()
+    place.pass_(SHARED_FOR)
+    place.sequence = 9
+    shown = place.begin()
+    place.pass_(0.01)
+
+    # Number 8 is acknowledged. The last look without it was the slow one.
+    until = shown[0][PEER].covered_until
+    assert until is not None
+    assert until <= asked_at + K
 
 
 @pytest.mark.attack("S6")

@@ -39,7 +39,7 @@ class Place:
         reader = Reader(ApiClient(self, self.process), self.process)
         at_work, view = AtWork(reader), ClusterView(self.process, self, ReflectorTimings())
         switch = SwitchGuard(view, self.process, at_work, last_start=0.0)
-        self._gatherer = Gatherer(reader, Surroundings(reader, at_work), switch, keys.SYSTEM_NAMESPACE)
+        self.gatherer = Gatherer(reader, Surroundings(reader, at_work), switch, keys.SYSTEM_NAMESPACE)
 
     async def send(self, request: Request, deadline: float) -> Reply:
         self.asked.append(request.path)
@@ -57,25 +57,35 @@ class Place:
         noted = {keys.MARKER: msgspec.json.encode(marker).decode()}
         self.world.api.patch(LEASE, node, {"metadata": {"annotations": noted}}, at=(keys.AGENT_NAMESPACE, ""))
 
-    def peers_asked(self, node: str) -> int:
-        """How many of them are read for one more look at this node."""
-        before, found = len(self.asked), list[Gathered]()
+    def gather(self, node: str, version: str = "") -> Gathered:
+        """By our own gatherer, with the remediation at this version of it."""
+        found: list[Gathered] = []
 
         async def gather() -> None:
-            found.append(await self._gatherer.gather(self._remediation(node), Tenure(1, 0, 0.0)))
+            found.append(await self.gatherer.gather(self._remediation(node, version), Tenure(1, 0, 0.0)))
 
         self.process.spawn(gather(), "gather")
         self.world.run(0.01)
-        assert len(found[0].facts.looks) >= 6
+        return found[0]
+
+    def peers_asked(self, node: str) -> int:
+        """How many of them are read for one more look at this node."""
+        before = len(self.asked)
+        assert len(self.gather(node).facts.looks) >= 6
         agents = f"/namespaces/{keys.AGENT_NAMESPACE}/leases/"
         own = f"{agents}{node}"
         return sum(agents in path and not path.endswith(own) for path in self.asked[before:])
 
-    def _remediation(self, node: str) -> SelfRemediation:
+    def _remediation(self, node: str, version: str) -> SelfRemediation:
         written: dict[str, Any] = {
             "apiVersion": SELF_REMEDIATION.api_version,
             "kind": SELF_REMEDIATION.kind,
-            "metadata": {"name": node, "namespace": keys.SYSTEM_NAMESPACE, "uid": f"of-{node}"},
+            "metadata": {
+                "name": node,
+                "namespace": keys.SYSTEM_NAMESPACE,
+                "uid": f"of-{node}",
+                "resourceVersion": version,
+            },
             "spec": {},
             "status": {"phase": "Fencing", "nodeName": node, "bootID": f"{node}-boot-1"},
         }
@@ -108,6 +118,28 @@ def test_from_then_on_both_share_what_either_sees(place: Place) -> None:
     assert place.peers_asked(LOST[0]) == 7
     # Of its peers it is only the other lost one itself that nobody has asked.
     assert place.peers_asked(LOST[1]) == 1
+
+
+def test_seconds_that_another_manager_has_counted_are_not_counted_again(place: Place) -> None:
+    """It wrote a version that we did not: whatever had passed by then may stand in it."""
+    place.mark(LOST[0])
+    place.gather(LOST[0], "1")
+    place.world.run(20.0)
+    assert place.gather(LOST[0], "1").facts.passed >= 20.0
+
+    assert place.gather(LOST[0], "2").facts.passed < 1.0
+    place.world.run(5.0)
+    assert 5.0 <= place.gather(LOST[0], "2").facts.passed < 6.0
+
+
+def test_seconds_that_we_have_counted_ourselves_are_not_counted_again(place: Place) -> None:
+    place.mark(LOST[0])
+    place.gather(LOST[0], "1")
+    place.world.run(20.0)
+    place.gatherer.counted(place.gather(LOST[0], "1"), "2")
+    place.world.run(5.0)
+
+    assert 5.0 <= place.gather(LOST[0], "2").facts.passed < 6.0
 
 
 @pytest.mark.attack("S14")
