@@ -2,6 +2,7 @@
 
 from nodemend.api.group_versions import Resource
 from nodemend.kube.api_reply import Answer
+from nodemend.testing.api_server.admission import Operation
 from nodemend.testing.api_server.calls import Call
 from nodemend.testing.api_server.kinds import with_metadata
 from nodemend.testing.api_server.statuses import bad_request, conflict, not_found
@@ -16,6 +17,8 @@ def bind(call: Call) -> Answer:
     target = document.get("target") if isinstance(document, dict) else None
     if not isinstance(target, dict) or not target.get("name"):
         raise bad_request("a binding names its target")
+    # Policies are asked before anybody looks whether there is such a pod.
+    call.refuse_by_policy(call.route.name, call.denials(Operation.CREATE, None, document))
     stored = call.table.rows.get(call.route.key)
     if stored is None:
         raise not_found(call.kind.resource, call.route.name)
