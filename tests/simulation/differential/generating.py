@@ -19,6 +19,7 @@ from tests.simulation.differential.samples import (
     metadata_change,
     without_nulls,
 )
+from tests.simulation.differential.self_samples import SELF_REMEDIATIONS
 from tests.simulation.differential.steps import Step, as_dry_run
 from tests.simulation.differential.widgets import WIDGETS
 
@@ -39,7 +40,7 @@ LONG: Final = "3600"
 KINDS: Final = (
     *(NODES, NODES, LEASES, LEASES, PODS, PODS, ATTACHMENTS, EVENTS, WIDGETS, WIDGETS),
     *(REMEDIATIONS, REMEDIATIONS, REMEDIATIONS, POLICIES, CHECKS, TEMPLATES, ORDERS),
-    *(POWER_REMEDIATIONS, POWER_REMEDIATIONS, POWER_TEMPLATES),
+    *(POWER_REMEDIATIONS, POWER_REMEDIATIONS, POWER_TEMPLATES, SELF_REMEDIATIONS, SELF_REMEDIATIONS),
 )
 
 

@@ -22,6 +22,7 @@ from tests.simulation.differential.our_samples import (
 )
 from tests.simulation.differential.power_samples import POWER_REMEDIATIONS, POWER_TEMPLATES
 from tests.simulation.differential.samples import ATTACHMENTS, EVENTS, LEASES, NODES, PODS, Sample
+from tests.simulation.differential.self_samples import SELF_REMEDIATIONS
 from tests.simulation.differential.sides import Event, RealSide, Side, SimulatedSide
 from tests.simulation.differential.steps import Outcome, Step, resolve
 from tests.simulation.differential.widgets import DEFINITION, WIDGETS
@@ -29,7 +30,7 @@ from tests.simulation.differential.widgets import DEFINITION, WIDGETS
 SAMPLES: Final[tuple[Sample, ...]] = (
     *(NODES, LEASES, PODS, ATTACHMENTS, EVENTS, WIDGETS),
     *(REMEDIATIONS, POLICIES, CHECKS, TEMPLATES, ORDERS),
-    *(POWER_REMEDIATIONS, POWER_TEMPLATES),
+    *(POWER_REMEDIATIONS, POWER_TEMPLATES, SELF_REMEDIATIONS),
 )
 VERBS: Final = {
     "differential:writers": frozenset(
