@@ -1,0 +1,1 @@
+"""Measures the campaigns by the semantic mutants that they catch alone."""
