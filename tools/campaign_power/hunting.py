@@ -17,6 +17,9 @@ _LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "dist")
 _SAMPLE: Final = 0.1
 """Most mutants that are caught are caught early: all campaigns play so much before one plays the rest."""
 
+_FEWEST: Final = 24
+"""Seeds. To begin a campaign takes as long as to play a few."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -26,7 +29,9 @@ class Stretch:
 
 
 def stretches(mutant: Mutant, sizes: Mapping[CampaignName, int]) -> Iterator[Stretch]:
-    samples = {name: max(1, round(sizes[name] * _SAMPLE)) for name in mutant.campaigns}
+    samples = {
+        name: min(sizes[name], max(_FEWEST, round(sizes[name] * _SAMPLE))) for name in mutant.campaigns
+    }
     for name, sample in samples.items():
         yield Stretch(name, 0, sample)
     for name, sample in samples.items():
