@@ -184,7 +184,7 @@ class AgentProcess(Process):
         node, other = self._node, self._node.world.nodes[peer]
         if {node.name, peer} & node.world.uncertified:
             return
-        question = desk.Question(0, node.name, node.name, node.boot_id)
+        question = desk.Question(0, node.name, node.uid, node.boot_id)
 
         def hear(answer: Answer) -> None:
             beliefs = (self.believes(other), other.agent.believes(node))

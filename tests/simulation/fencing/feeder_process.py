@@ -147,7 +147,7 @@ class FeederProcess(Process):
         def judge(lease: AgentLease | None) -> None:
             if lease is None or lease.clean:
                 hear(w.Clean())
-            elif lease.condemns(name, self._node.boot_id):
+            elif lease.condemns(self._node.uid, self._node.boot_id):
                 hear(w.Marked())
             else:
                 hear(w.OtherMarker())

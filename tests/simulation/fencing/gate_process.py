@@ -62,7 +62,7 @@ class GateProcess(Process):
             self._conclude(code)
             return
         length = longest_lease(status, node.boot_id) or 35.0
-        boot = Boot(node.name, node.name, node.boot_id, worth, length, "", self._held_back)
+        boot = Boot(node.name, node.uid, node.boot_id, worth, length, "", self._held_back)
         request: PlaceLease | RenewLease
         if lease is None or known is None:
             request = PlaceLease(_report_in(new_lease(boot, _WALL)), 0.0)

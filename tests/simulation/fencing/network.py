@@ -16,6 +16,7 @@ class Network:
     chance: Random
     cut: set[tuple[str, str]] = field(default_factory=set)
     loss: float = 0.0
+    delays: tuple[float, float] = (0.002, 0.032)
     slow: float = 0.0
     """The share of messages that take long."""
 
@@ -25,13 +26,19 @@ class Network:
         return {(party, one) for one in others} | {(one, party) for one in others}
 
     def send(
-        self, sender: str, receiver: str, arrive: Callable[[], None], reader: Process | None = None
+        self,
+        sender: str,
+        receiver: str,
+        arrive: Callable[[], None],
+        reader: Process | None = None,
+        late: float = 0.0,
     ) -> None:
         """A message that is under way when a link is cut still arrives. It is read when its reader can."""
         chance = self.chance.random
         if (self.cut and (sender, receiver) in self.cut) or chance() < self.loss:
             return
-        delay = 0.002 + 0.03 * chance()
+        least, most = self.delays
+        delay = least + (most - least) * chance() + late
         if chance() < self.slow:
             delay += 12.0 * chance()
         self.line.at(self.line.now + delay, arrive, reader)

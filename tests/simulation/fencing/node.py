@@ -77,11 +77,8 @@ class Node:
         world = self.world
         self.boots += 1
         self.boot_id = f"{self.name}-boot-{self.boots}"
-        self.clock = Clock(world.line, 1 + self.chance.uniform(-1, 1) * world.clock_error, world.line.now)
-        worst = WATCHDOG / (1 - world.watchdog_error)
-        self.watchdog = Watchdog(
-            self, self.chance.choice([worst, self.chance.uniform(0.9 * WATCHDOG, worst)])
-        )
+        self.clock = Clock(world.line, self.draw_rate(), world.line.now)
+        self.watchdog = Watchdog(self, self.draw_watchdog())
         self.up, self.gate_open, self.workload = True, False, False
         self.lease_file: FeedLease | NoRecord = NoRecord()
         self.permitted = False
@@ -91,11 +88,28 @@ class Node:
         self.memory: Memory | None = None
         self.condemned_at = 0.0
         self._status: dict[str, str] | None = {}
-        self.feeder = FeederProcess(self)
+        self.feeder = self.make_feeder()
         self.gate = GateProcess(self)
         # It is a pod: there is none before kubelet runs.
         self.agent = AgentProcess(self)
         self.agent.alive = False
+
+    def draw_rate(self) -> float:
+        """Of the clock of its next boot."""
+        return 1 + self.chance.uniform(-1, 1) * self.world.clock_error
+
+    def draw_watchdog(self) -> float:
+        """True seconds from a ping to the end, in its next boot."""
+        worst = WATCHDOG / (1 - self.world.watchdog_error)
+        return self.chance.choice([worst, self.chance.uniform(0.9 * WATCHDOG, worst)])
+
+    def make_feeder(self) -> FeederProcess:
+        return FeederProcess(self)
+
+    @property
+    def uid(self) -> str:
+        """Of its Node."""
+        return self.name
 
     @property
     def wall(self) -> float:
@@ -104,7 +118,7 @@ class Node:
     @property
     def who(self) -> Self:
         who = Self(
-            node_uid=self.name,
+            node_uid=self.uid,
             boot_id=self.boot_id,
             watchdog=_WORTH,
             address=f"{self.name}:9771",
@@ -187,7 +201,7 @@ class Node:
 
     def _start_feeder(self, boot: str) -> None:
         if self.up and self.boot_id == boot and not self.feeder.alive:
-            self.feeder = FeederProcess(self)
+            self.feeder = self.make_feeder()
 
     # Workloads.
 

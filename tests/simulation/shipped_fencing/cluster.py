@@ -1,0 +1,165 @@
+"""The shipped checkers and remediators on the simulated API server, and nodes with shipped agents.
+
+The nodes are those of tests/simulation/fencing; their store is the API server, their time is the scheduler's.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import NODE, SELF_REMEDIATION_TEMPLATE
+from nodemend.decide.renewal_pace import USUAL_PACE
+from nodemend.decide.time_proof import USUALLY
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.cluster.replicas import Replica
+from nodemend.testing.cluster.world import Account, Shape, World
+from nodemend.testing.network import LinkQuality
+from tests.simulation.fencing.network import API, Network
+from tests.simulation.fencing.surroundings import Surroundings
+from tests.simulation.shipped_fencing.api_store import ApiStore
+from tests.simulation.shipped_fencing.fenced_node import FencedNode
+from tests.simulation.shipped_fencing.invariants import FencingInvariants
+from tests.simulation.shipped_fencing.line import SchedulerLine
+
+TEMPLATE: Final = "reset-themselves"
+SICK: Final = {"type": "example.com/Sick", "status": "True"}
+"""By which somebody calls a node sick that is in touch."""
+QUICK: Final = LinkQuality(delay=(0.0003, 0.0006))
+POLICY: Final = {"maxConcurrentPercent": 100, "maxUnhealthy": "100%", "minInterval": "0s", "settleTime": "0s"}
+CHECK: Final[dict[str, Any]] = {
+    "thresholds": [
+        {**SICK, "period": "1s"},
+        {"type": "Ready", "status": "Unknown", "period": "5s"},
+    ],
+    "remedies": [
+        {
+            "template": {
+                "apiVersion": SELF_REMEDIATION_TEMPLATE.api_version,
+                "kind": SELF_REMEDIATION_TEMPLATE.kind,
+                "name": TEMPLATE,
+                "namespace": keys.SYSTEM_NAMESPACE,
+            }
+        }
+    ],
+}
+CONNECTED_EVERY: Final = 0.5
+
+
+class Cluster:
+    """Everything there is, and what is looked at."""
+
+    def __init__(
+        self,
+        seed: str,
+        *,
+        nodes: int,
+        quality: LinkQuality,
+        slowest: bool = False,
+        ride_through: float = 0.0,
+        keep_trace: bool = False,
+    ) -> None:
+        self.invariants = FencingInvariants()
+        shape = Shape(
+            people=False,
+            self_fencing=True,
+            machines=nodes,
+            workloads=nodes,
+            quality=quality,
+            policy=POLICY,
+            check=CHECK,
+        )
+        self.world = World(seed, shape, self.invariants.started, keep_trace=keep_trace)
+        self.scheduler = self.world.scheduler
+        self.api = self.world.admin_api
+        template = {"metadata": {"name": TEMPLATE}, "spec": {"template": {"spec": {}}}}
+        self.api.create(SELF_REMEDIATION_TEMPLATE, template, keys.SYSTEM_NAMESPACE)
+        self.chance = self.scheduler.chance("nodes")
+        self.line = SchedulerLine(self.scheduler)
+        self.network = Network(self.line, self.chance)
+        self.agents = Account(self.world.server, User("agents"))
+        self.store = ApiStore(self.network, account=self.agents, scheduler=self.scheduler)
+        self.around = Surroundings(
+            self.line,
+            self.network,
+            self.store,
+            self.chance,
+            clock_error=USUALLY.clock_error,
+            watchdog_error=USUALLY.watchdog_error,
+            lease_length=USUAL_PACE.feed_lease + ride_through,
+            ride_through=ride_through,
+            liars=USUALLY.liars,
+        )
+        self.nodes = {
+            name: FencedNode(
+                machine, self.around, self.api, self.scheduler.chance(f"fenced {name}"), slowest=slowest
+            )
+            for name, machine in self.world.machines.items()
+        }
+        self.around.nodes.update(self.nodes)
+        self.invariants.watch(self)
+        self._connect()
+
+    def tell(self, what: str) -> None:
+        self.scheduler.note(what)
+
+    @property
+    def counts(self) -> Counter[str]:
+        return self.around.counts
+
+    @property
+    def parties(self) -> list[str]:
+        return [API, *self.nodes]
+
+    @property
+    def remediators(self) -> list[Replica]:
+        return [one for one in self.world.replicas if one.name.startswith("remediator")]
+
+    def run(self, seconds: float) -> None:
+        self.world.run(self.scheduler.now + seconds)
+
+    def close(self) -> None:
+        self.world.close()
+
+    # What people and networks do.
+
+    def complain(self, name: str) -> None:
+        """From now on its Node shows a condition by which the check asks for its remediation."""
+        self._conditions(name, [SICK])
+
+    def content(self, name: str) -> None:
+        self._conditions(name, [])
+
+    def _conditions(self, name: str, wanted: list[dict[str, str]]) -> None:
+        found = self.api.get(NODE, name)
+        if found is None:
+            return
+        others = [one for one in found["status"]["conditions"] if one["type"] != SICK["type"]]
+        change = {"status": {"conditions": [*wanted, *others]}}
+        self.api.patch(NODE, name, change, at=("", "status"))
+
+    def isolate(self, name: str) -> None:
+        """From everybody."""
+        self.network.cut |= self.network.links_of(name, self.parties)
+        self.nodes[name].connect()
+
+    def cut(self, names: Iterable[str], other: str = API) -> None:
+        """Each of them from the other, both ways."""
+        for name in names:
+            self.network.cut |= {(name, other), (other, name)}
+            self.nodes[name].connect()
+
+    def join(self, names: Iterable[str], other: str = API) -> None:
+        for name in names:
+            self.network.cut -= {(name, other), (other, name)}
+            self.nodes[name].connect()
+
+    def set_clocks(self, rate: float) -> None:
+        """Of all managers."""
+        for replica in self.world.replicas:
+            replica.clock.rate = rate
+
+    def _connect(self) -> None:
+        for node in self.nodes.values():
+            node.connect()
+        self.scheduler.after(CONNECTED_EVERY, self._connect)

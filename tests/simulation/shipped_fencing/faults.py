@@ -1,0 +1,242 @@
+"""What goes wrong in a seed of mixed faults, and when: drawn from the seed before anything happens."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+from typing import Final
+
+from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION
+from nodemend.testing.api_server.storage import Snapshot
+from nodemend.testing.cluster.replicas import Replica
+from nodemend.testing.network import GOOD_LINK, LinkQuality, worse
+from tests.simulation.fencing.network import API
+from tests.simulation.shipped_fencing.api_store import at_once
+from tests.simulation.shipped_fencing.cluster import Cluster
+
+BEGIN: Final = 60.0
+LASTS: Final = 260.0
+"""Seconds in which faults begin."""
+_HOUR: Final = 3600.0
+_BUMPED: Final = 1_000_000
+
+
+def draw_quality(chance: Random) -> LinkQuality:
+    """Of the links of managers: some replies are lost, some writes come late."""
+    losses = chance.choice((0.0, 0.0, 0.01, 0.05))
+    return replace(worse(GOOD_LINK, losses), delay=(0.001, chance.choice((0.002, 0.02, 0.3))))
+
+
+class Faults:
+    def __init__(self, cluster: Cluster, chance: Random) -> None:
+        self._cluster = cluster
+        self._chance = chance
+        self._backups: list[Snapshot] = []
+        self.restored = False
+
+    def plan(self) -> None:
+        """A few kinds a seed, so that each is met alone and with others."""
+        chance, scheduler = self._chance, self._cluster.scheduler
+        for replica in self._cluster.world.replicas:
+            replica.clock.rate = chance.uniform(0.999, 1.001)
+            # Whoever asks it for the time is minutes off, from the beginning.
+            replica.clock.wall_error = timedelta(seconds=chance.choice((0.0, -300.0, 300.0, 86_400.0)))
+        for node in self._cluster.nodes.values():
+            node.stubborn = chance.random() < 0.5
+            node.slowest = chance.random() < 0.5
+        kinds = (
+            self._cut_links, self._isolate, self._split, self._api_down, self._lose_replies,
+            self._pause_agent, self._pause_feeder, self._kill_agent, self._kill_feeder, self._stop_agent,
+            self._crash, self._hold_back, self._lose_certificates, self._step_clocks,
+            self._complain, self._complain, self._content, self._ambush, self._ambush, self._ambush,
+            self._pause_leader, self._kill_leader, self._cut_leader, self._stale_caches, self._compact,
+            self._restore,
+        )  # fmt: skip
+        chosen = chance.sample(kinds, chance.randint(2, 7))
+        network = self._cluster.network
+        network.loss = chance.choice((0.0, 0.0, 0.02, 0.2))
+        network.slow = chance.choice((0.0, 0.0, 0.02))
+        self._cluster.around.hiccups = chance.choice((0.0, 0.002, 0.02))
+        for _ in range(chance.randint(3, 20)):
+            fault = chance.choice(chosen)
+            scheduler.at(BEGIN + chance.random() * LASTS, lambda fault=fault: self._begin(fault))  # type: ignore[misc]
+        if self._restore in chosen:
+            self._back_up()
+        scheduler.at(BEGIN + LASTS, self.cease)
+
+    def cease(self) -> None:
+        """From now on nothing goes wrong any more, but for what went wrong before."""
+        cluster = self._cluster
+        network, around = cluster.network, cluster.around
+        network.cut = set()  # Another: whatever ends later mends the links that were cut before.
+        network.loss = network.slow = around.hiccups = 0.0
+        cluster.store.down, cluster.store.answering = False, at_once
+        around.uncertified.clear()
+        around.held_back.clear()
+        cluster.invariants.on_marked = lambda _name: None
+        self._fresh_caches()
+        for name, node in cluster.nodes.items():
+            node.wall_error = 0.0
+            cluster.content(name)
+        for replica in cluster.world.replicas:
+            replica.quality = replica.link.quality = GOOD_LINK
+            replica.link.heal()
+
+    def _begin(self, fault: Callable[[], None]) -> None:
+        name = getattr(fault, "__name__", "").strip("_").replace("_", " ")
+        self._cluster.counts[f"fault: {name}"] += 1
+        self._cluster.tell(f"fault: {name}")
+        fault()
+
+    def _some_node(self) -> str:
+        return self._chance.choice(list(self._cluster.nodes))
+
+    def _some_remediator(self) -> Replica:
+        return self._chance.choice(self._cluster.remediators)
+
+    def _later(self, longest: float, what: Callable[[], None]) -> None:
+        self._cluster.scheduler.after(self._chance.uniform(2.0, longest), what)
+
+    # Links.
+
+    def _for_a_while(self, links: set[tuple[str, str]], longest: float = 120.0) -> None:
+        cut = self._cluster.network.cut
+        cut |= links
+        self._later(longest, lambda: cut.difference_update(links))
+
+    def _cut_links(self) -> None:
+        parties = self._cluster.parties
+        pairs = [(one, other) for one in parties for other in parties if one != other]
+        self._for_a_while(set(self._chance.sample(pairs, self._chance.randint(1, 12))))
+
+    def _isolate(self) -> None:
+        name = self._some_node()
+        links = self._cluster.network.links_of(name, self._cluster.parties)
+        out = {link for link in links if link[0] == name}
+        ways = (links, links, out, links - out, {(name, API)}, {(API, name)})
+        self._for_a_while(self._chance.choice(ways), longest=200.0)
+
+    def _split(self) -> None:
+        nodes = list(self._cluster.nodes)
+        there = set(self._chance.sample(nodes, self._chance.randint(1, 4)))
+        here = set(self._cluster.parties) - there
+        apart = {(one, other) for one in there for other in here}
+        self._for_a_while(apart | {(other, one) for one, other in apart})
+
+    def _api_down(self) -> None:
+        """For all nodes. Managers and kubelets' controllers are near it."""
+        store = self._cluster.store
+        store.down = True
+        self._later(90.0, lambda: setattr(store, "down", False))
+
+    def _lose_replies(self) -> None:
+        """What some nodes ask for is done, and they do not hear of it, or late."""
+        nodes = set(self._chance.sample(list(self._cluster.nodes), self._chance.randint(1, 4)))
+        late = self._chance.choice((None, None, 2.5, 8.0))
+        store = self._cluster.store
+        store.answering = lambda who, _asked, _well: late if who in nodes else 0.0
+        self._later(60.0, lambda: setattr(store, "answering", at_once))
+
+    # Nodes.
+
+    def _pause_agent(self) -> None:
+        self._cluster.nodes[self._some_node()].agent.freeze(self._chance.choice((2.0, 10.0, 50.0)))
+
+    def _pause_feeder(self) -> None:
+        self._cluster.nodes[self._some_node()].feeder.freeze(self._chance.choice((2.0, 6.0, 9.5, 30.0)))
+
+    def _kill_agent(self) -> None:
+        away = self._chance.choice((15.0, 15.0, 120.0))
+        self._cluster.nodes[self._some_node()].restart_agent(self._chance.uniform(0.1, away))
+
+    def _stop_agent(self) -> None:
+        """An upgrade, or an end for long: it may stand down."""
+        self._cluster.nodes[self._some_node()].stop_agent(self._chance.choice((0.0, 5.0, 60.0, 150.0)))
+
+    def _kill_feeder(self) -> None:
+        self._cluster.nodes[self._some_node()].restart_feeder(self._chance.uniform(0.1, 15.0))
+
+    def _crash(self) -> None:
+        self._cluster.nodes[self._some_node()].reset("it crashes")
+
+    def _hold_back(self) -> None:
+        """Its next boots wait for a person; one comes at once."""
+        name, held = self._some_node(), self._cluster.around.held_back
+        held.add(name)
+        self._cluster.nodes[name].reset("it crashes once too often")
+        self._later(150.0, lambda: held.discard(name))
+
+    def _lose_certificates(self) -> None:
+        around = self._cluster.around
+        lost = set(self._chance.sample(list(self._cluster.nodes), self._chance.choice((1, 2, 5))))
+        around.uncertified |= lost
+        self._later(120.0, lambda: around.uncertified.difference_update(lost))
+
+    def _step_clocks(self) -> None:
+        """Wall clocks jump, by minutes or past the ends of certificates: of nodes, and of managers."""
+        wrong_by = self._chance.choice((600.0, 8 * _HOUR, 22 * _HOUR, 40 * _HOUR))
+        nodes = list(self._cluster.nodes.values())
+        for node in self._chance.sample(nodes, self._chance.choice((1, 2, len(nodes)))):
+            node.wall_error = self._chance.choice((-1.0, 1.0)) * wrong_by
+        replica = self._chance.choice(self._cluster.world.replicas)
+        replica.clock.wall_error = timedelta(seconds=self._chance.choice((-1.0, 1.0)) * wrong_by)
+
+    def _complain(self) -> None:
+        """Somebody calls it sick, though it may be in touch."""
+        self._cluster.complain(self._some_node())
+
+    def _content(self) -> None:
+        """Whoever asked for it needs it no longer, at any phase."""
+        for name in self._cluster.nodes:
+            self._cluster.content(name)
+
+    def _ambush(self) -> None:
+        """At the moment in which it is marked nobody hears it any more, and it lives as long as it may."""
+        cluster, name = self._cluster, self._some_node()
+
+        def marked(node: str) -> None:
+            if node == name:
+                cluster.nodes[name].lives_longest = True
+                self._for_a_while(cluster.network.links_of(name, cluster.parties), longest=200.0)
+
+        cluster.invariants.on_marked = marked
+        cluster.complain(name)
+
+    # Managers, and what they read.
+
+    def _pause_leader(self) -> None:
+        self._some_remediator().process.pause(self._chance.choice((1.0, 8.0, 14.0, 20.0, 60.0)))
+
+    def _kill_leader(self) -> None:
+        self._some_remediator().process.crash()
+
+    def _cut_leader(self) -> None:
+        link = self._some_remediator().link
+        link.cut(up=self._chance.random() < 0.7, down=self._chance.random() < 0.7)
+        self._later(60.0, link.heal)
+
+    def _stale_caches(self) -> None:
+        """The API server's cache stands still: watches, and reads that name a version, show the past."""
+        server = self._cluster.world.server
+        for resource in (NODE, LEASE, SELF_REMEDIATION):
+            if self._chance.random() < 0.6:
+                server.lag(resource, server.revision)
+        self._later(60.0, self._fresh_caches)
+
+    def _fresh_caches(self) -> None:
+        for resource in (NODE, LEASE, SELF_REMEDIATION):
+            self._cluster.world.server.lag(resource, None)
+
+    def _compact(self) -> None:
+        self._cluster.world.server.compact()
+        self._cluster.world.server.break_watches()
+
+    def _back_up(self) -> None:
+        self._backups.append(self._cluster.world.server.snapshot())
+        self._cluster.scheduler.after(self._chance.uniform(5.0, 40.0), self._back_up)
+
+    def _restore(self) -> None:
+        backup = self._chance.choice(self._backups[-6:])
+        self._fresh_caches()
+        self._cluster.world.server.restore(backup, bump=self._chance.choice((0, _BUMPED)))
+        self.restored = True

@@ -1,0 +1,147 @@
+"""A node of the simulated cluster: shipped agent, feeder and boot gate beside a kubelet that runs pods.
+
+An adversary can make it live for as long as the rules allow: see LastMomentFeeder.
+"""
+
+from functools import partial
+from random import Random
+from typing import Final
+
+from nodemend.agent.feeder import words as w
+from nodemend.api.group_versions import NODE
+from nodemend.decide.time_proof import USUALLY
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.machines import Machine
+from tests.simulation.fencing.feeder_process import WATCHDOG, FeederProcess
+from tests.simulation.fencing.network import API
+from tests.simulation.fencing.node import Node
+from tests.simulation.fencing.surroundings import Surroundings
+
+_S: Final = 1_000_000_000
+MOMENT: Final = 0.005
+"""Seconds: as close as the adversary comes to each limit."""
+
+
+class LastMomentFeeder(FeederProcess):
+    """Where its node is to live as long as can be: every check, ping and end at the last moment.
+
+    The last ping but one is done just before the lease ends. The check after it allows one more, which is
+    done just before the device would reset the machine. Then the feeder dies just before that, and the
+    kernel pings as it closes the device.
+    """
+
+    def _be_late(self) -> None:
+        node = self._node
+        if not isinstance(node, FencedNode) or not node.lives_longest:
+            super()._be_late()
+            return
+        ends = node.clock.true(self._machine.status.lease.until / _S)
+        now, left = node.world.line.now, node.watchdog.left()
+        if not left or now >= ends:
+            return
+        if ends - now < 2 * MOMENT:
+            self.freeze(left - MOMENT)
+            node.world.counts["last ping at the last moment"] += 1
+            node.world.line.after(left + node.watchdog_lasts - 2 * MOMENT, self._end_late)
+        elif self._is_last_but_one(ends - now):
+            self.freeze(ends - now - MOMENT)
+
+    def _perform(self, command: w.Command) -> None:
+        """What the kernel is asked for may fail: it proves nothing."""
+        node = self._node
+        if isinstance(command, w.TryReboot) and isinstance(node, FencedNode) and node.lives_longest:
+            return
+        super()._perform(command)
+
+    def _is_last_but_one(self, left: float) -> bool:
+        """Another ping is due before the end only if this one was decided so long before."""
+        every = 3.0 / self._node.clock.rate
+        return every + 2 * MOMENT < left <= 2 * every + 2 * MOMENT
+
+
+class FencedNode(Node):
+    """`machine` has the power, the kubelet and the pods; what ends it is here."""
+
+    def __init__(
+        self, machine: Machine, world: Surroundings, api: Direct, chance: Random, *, slowest: bool = False
+    ) -> None:
+        """`slowest`: its clock, its watchdog and its resets are as slow as they may be."""
+        self.machine = machine
+        self._api = api
+        self.lives_longest = False
+        """Until its next boot."""
+        self.slowest = slowest
+        self.kubelet_apart = False
+        """Its kubelet reaches the API server though its agent does not."""
+        self.watchdog_lasts = 0.0
+        self.ended_at = 0.0
+        self.writes_land_until = 0.0
+        """What its last boot sent to storage has landed by then."""
+        self._ending = ""
+        super().__init__(machine.name, world, chance, liar=False)
+        self.stubborn = False
+
+    # As its clock, its watchdog and its feeder are.
+
+    @property
+    def uid(self) -> str:
+        node = self._api.get(NODE, self.name)
+        return str(node["metadata"]["uid"]) if node is not None else "none"
+
+    def draw_rate(self) -> float:
+        return 1 - self.world.clock_error if self.slowest else super().draw_rate()
+
+    def draw_watchdog(self) -> float:
+        worst = WATCHDOG / (1 - self.world.watchdog_error)
+        self.watchdog_lasts = worst if self.slowest else super().draw_watchdog()
+        return self.watchdog_lasts
+
+    def make_feeder(self) -> FeederProcess:
+        return LastMomentFeeder(self)
+
+    # Boots.
+
+    def boot(self) -> None:
+        if not self.machine.powered:
+            self.machine.power_on()
+        self.lives_longest = False
+        self.machine.gated = True
+        super().boot()
+        if self.boot_id != self.machine.boot_id:
+            raise RuntimeError(f"{self.boot_id} is not {self.machine.boot_id}")
+
+    def open_gate(self) -> None:
+        super().open_gate()
+        self.machine.gated = False
+
+    def _speak(self, boot_id: str) -> None:
+        """Its machine's kubelet does."""
+
+    def reset(self, why: str) -> None:
+        """Its processes run on until the reset is done, and what they wrote lands later still."""
+        if not self.up or self._ending == self.boot_id:
+            return
+        self._ending = self.boot_id
+        takes = USUALLY.reset_takes
+        self.world.line.after(
+            takes if self.slowest else self.chance.uniform(0.0, takes), partial(self._end, self.boot_id, why)
+        )
+
+    def _end(self, boot_id: str, why: str) -> None:
+        if self.boot_id != boot_id:
+            return
+        now, drain = self.world.line.now, USUALLY.drain
+        self.ended_at = now
+        self.writes_land_until = now + (drain if self.slowest else self.chance.uniform(0.0, drain))
+        super().reset(why)
+        self.machine.power_off()
+
+    @property
+    def runs(self) -> bool:
+        """Whether pods run on it, or can start at any moment."""
+        return self.up and self.gate_open
+
+    def connect(self) -> None:
+        """Its kubelet reaches the API server where its agent does."""
+        cut = bool({(self.name, API), (API, self.name)} & self.world.network.cut)
+        self.machine.connected = self.kubelet_apart or not (cut or self.world.store.down)

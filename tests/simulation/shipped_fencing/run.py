@@ -1,0 +1,97 @@
+"""One seed: every other one is directed at one danger, the rest draw their mix of faults."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from tests.simulation.fencing.surroundings import BrokenError
+from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen
+from tests.simulation.shipped_fencing.cluster import Cluster
+from tests.simulation.shipped_fencing.directed import FAMILIES
+from tests.simulation.shipped_fencing.faults import BEGIN, LASTS, Faults, draw_quality
+
+SETTLES_WITHIN: Final = 900.0
+LOOKS_EVERY: Final = 20.0
+STAYS_WELL: Final = 60.0
+MIXED: Final = "Mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a seed showed."""
+
+    seed: int
+    kind: str
+    broken: str
+    counts: Counter[str]
+    releases: Counter[str]
+    margins: tuple[float, ...]
+    lines: tuple[str, ...] = field(default=())
+
+
+def play(seed: int, *, keep_trace: bool = False) -> Run:
+    number, mixed = divmod(seed, 2)
+    return _play_mixed(seed, keep_trace) if mixed else _play_directed(seed, number, keep_trace)
+
+
+def _play_directed(seed: int, number: int, keep_trace: bool) -> Run:
+    family = FAMILIES[number % len(FAMILIES)]
+    directed = family(seed, keep_trace=keep_trace)
+    broken = ""
+    try:
+        directed.play()
+        nothing_failed_unseen(directed.cluster.world.replicas)
+    except (InvariantBrokenError, BrokenError) as error:
+        broken = str(error)
+    return _told(seed, type(directed).__name__, broken, directed.cluster)
+
+
+def _play_mixed(seed: int, keep_trace: bool) -> Run:
+    chance = Random(f"mixed {seed}")
+    cluster = Cluster(f"mixed {seed}", nodes=5, quality=draw_quality(chance), keep_trace=keep_trace)
+    faults = Faults(cluster, chance)
+    faults.plan()
+    broken = ""
+    try:
+        cluster.run(BEGIN + LASTS)
+        _settle(cluster, strict=not faults.restored)
+        nothing_failed_unseen(cluster.world.replicas)
+    except (InvariantBrokenError, BrokenError) as error:
+        broken = str(error)
+    return _told(seed, MIXED, broken, cluster)
+
+
+def _settle(cluster: Cluster, *, strict: bool) -> None:
+    """I14. After a restore of etcd a person may be needed: then it is only watched for as long."""
+    by, well_since = cluster.scheduler.now + SETTLES_WITHIN, -1.0
+    last = InvariantBrokenError("I14: never looked at")
+    while cluster.scheduler.now < by:
+        cluster.run(LOOKS_EVERY)
+        try:
+            cluster.invariants.settled()
+        except InvariantBrokenError as error:
+            well_since, last = -1.0, error
+            continue
+        if well_since < 0:
+            well_since = cluster.scheduler.now
+        if cluster.scheduler.now - well_since >= STAYS_WELL:
+            return
+    if strict:
+        raise last
+
+
+def _told(seed: int, kind: str, broken: str, cluster: Cluster) -> Run:
+    cluster.close()
+    invariants, trace = cluster.invariants, cluster.scheduler.trace
+    if broken:
+        cluster.tell(broken)
+    return Run(
+        seed,
+        kind,
+        broken,
+        Counter(cluster.counts),
+        Counter(invariants.releases),
+        tuple(invariants.margins),
+        tuple(trace.lines),
+    )

@@ -1,0 +1,25 @@
+"""A few seeds of self-fencing by the shipped controllers. `just simulate-shipped-fencing` plays thousands."""
+
+import pytest
+
+from tests.simulation.shipped_fencing.campaign import WANTED_MARGIN
+from tests.simulation.shipped_fencing.run import play
+
+
+@pytest.mark.parametrize("seed", range(30_000, 30_012))
+def test_the_invariants_hold(seed: int) -> None:
+    run = play(seed)
+    replay = f"python -m tests.simulation.shipped_fencing.campaign --replay {seed}"
+    assert not run.broken, f"{run.broken}\n{replay}"
+
+
+def test_the_adversary_comes_within_a_second_of_the_bound() -> None:
+    """Else a release that is too early by some seconds would go unnoticed."""
+    [margin] = play(0).margins
+
+    assert 0.0 < margin < WANTED_MARGIN
+
+
+def test_same_seed_same_trace() -> None:
+    for seed in (0, 1):
+        assert play(seed, keep_trace=True).lines == play(seed, keep_trace=True).lines
