@@ -19,6 +19,8 @@ class Network:
     delays: tuple[float, float] = (0.002, 0.032)
     slow: float = 0.0
     """The share of messages that take long."""
+    sending: Callable[[str, str], None] = lambda _sender, _receiver: None
+    """Told of every message before it is sent."""
 
     def links_of(self, party: str, parties: list[str]) -> set[tuple[str, str]]:
         """All links from it and to it."""
@@ -34,6 +36,7 @@ class Network:
         late: float = 0.0,
     ) -> None:
         """A message that is under way when a link is cut still arrives. It is read when its reader can."""
+        self.sending(sender, receiver)
         chance = self.chance.random
         if (self.cut and (sender, receiver) in self.cut) or chance() < self.loss:
             return

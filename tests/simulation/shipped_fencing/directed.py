@@ -7,8 +7,10 @@ from typing import Final
 
 from nodemend.decide.time_proof import USUALLY
 from nodemend.testing.cluster.replicas import Replica
+from tests.simulation.fencing.network import API
+from tests.simulation.fencing.time_line import Process
 from tests.simulation.settling import InvariantBrokenError
-from tests.simulation.shipped_fencing.api_store import Asked
+from tests.simulation.shipped_fencing.api_store import Answering, Asked
 from tests.simulation.shipped_fencing.cluster import QUICK, Cluster
 from tests.simulation.shipped_fencing.fenced_node import FencedNode
 
@@ -19,6 +21,10 @@ TIGHTEST: Final = 0.26
 """Seconds of ride-through with which the safe time is hardly rounded up."""
 A_RENEWAL: Final = 2.9
 """Seconds by which the reply to a renewal is late, just within its deadline of 3."""
+A_LOOK_BESIDE: Final = 11.5
+"""The same for a look beside renewals, whose deadline is 12."""
+A_LOOK: Final = 2.5
+"""Seconds. A peer waits for 2 for the Lease that it was asked about."""
 RENEWS_WITHIN: Final = 7.0
 """An agent renews every 5 s: who is paused for so long has a renewal due."""
 WATCHED_FOR: Final = 130.0
@@ -84,33 +90,65 @@ class Directed:
 class LongestLife(Directed):
     """The sick node lives as long as can be, and the manager counts as fast as it may.
 
-    Its agent sends a clean look at the last moment before its marker is written; the reply comes at the end
-    of its deadline. From the marker on nobody hears it. Its feeder checks, pings and dies at the last moment.
-    In some seeds leaders are paused, killed or cut off while they count.
+    A clean look is sent at the last moment before its marker is written: a renewal by its agent, a look
+    beside renewals that fail, or one by its feeder, whose agent is dead. The reply comes at the end of its
+    deadline. From the marker on nobody hears it. Its feeder checks, pings and dies at the last moment. In
+    some seeds leaders are paused, killed or cut off while they count.
     """
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
         cluster.run(SETTLED + chance.uniform(0.0, 20.0))
-        cluster.line.thaw(self.sick.agent)
-        self.sick.agent.freeze(1000.0)
-        cluster.invariants.on_begun = self._begun
         cluster.invariants.on_marked = self._marked
-        cluster.run(RENEWS_WITHIN)
-        cluster.complain(SICK)
+        way = chance.choice((self._by_renewal, self._by_renewal, self._by_look, self._by_feeder))
+        cluster.counts[f"last look {way.__name__.strip('_').replace('_', ' ')}"] += 1
+        way()
         self.is_marked()
-        if undisturbed := chance.random() < 0.5:
+        if chance.random() < 0.6:
             cluster.run(WATCHED_FOR)
+            self.released_in_time()
         else:
             self._disturb()
-        if undisturbed:
-            self.released_in_time()
 
-    def _begun(self, name: str) -> None:
-        if name == SICK:
-            late = self.chance.choice((0.0, A_RENEWAL, A_RENEWAL))
-            self.cluster.store.answering = lambda who, _asked, _well: late if who == SICK else 0.0
-            self.cluster.line.thaw(self.sick.agent)
+    def _by_renewal(self) -> None:
+        """It is due, and its agent goes on when the marker is written next."""
+        cluster, agent = self.cluster, self.sick.agent
+        agent.freeze(1000.0)
+        cluster.run(RENEWS_WITHIN)
+        self._late_from_its_beginning(A_RENEWAL, agent)
+        cluster.complain(SICK)
+
+    def _by_look(self) -> None:
+        """Renewals are not acknowledged: after the first the agent looks beside them, again and again."""
+        cluster = self.cluster
+        cluster.store.answering = _answer_reads(0.0)
+        cluster.run(RENEWS_WITHIN + self.chance.uniform(1.0, 3.0))
+        cluster.invariants.on_begun = lambda _name: setattr(
+            cluster.store, "answering", _answer_reads(A_LOOK_BESIDE)
+        )
+        cluster.complain(SICK)
+
+    def _by_feeder(self) -> None:
+        """Its agent is dead: its feeder looks by itself when half of its lease is over."""
+        cluster, sick = self.cluster, self.sick
+        sick.restart_agent(10_000.0)
+        cluster.run(self.chance.uniform(25.0, 40.0))
+        while not 0.0 < sick.lease_left - sick.world.lease_length / 2 < 1.0:
+            cluster.run(0.1)
+        sick.feeder.freeze(6.0)
+        self._late_from_its_beginning(A_RENEWAL, self.sick.feeder)
+        cluster.complain(SICK)
+
+    def _late_from_its_beginning(self, late: float, process: Process) -> None:
+        """What the node asks for from then on is answered so much later; until then the process is paused."""
+        cluster, late = self.cluster, self.chance.choice((0.0, late, late, late))
+
+        def begun(name: str) -> None:
+            if name == SICK:
+                cluster.store.answering = lambda who, _asked, _well: late if who == SICK else 0.0
+                cluster.line.thaw(process)
+
+        cluster.invariants.on_begun = begun
 
     def _marked(self, name: str) -> None:
         if name == SICK:
@@ -140,27 +178,63 @@ class LongestLife(Directed):
         self.cluster.scheduler.after(self.chance.uniform(1.0, 40.0), link.heal)
 
 
-class PeersCutOff(Directed):
-    """The sick node reaches some peers just while these have lost the API server.
+def _answer_reads(late: float) -> Answering:
+    """Of the sick node: its writes are done, and it does not hear of it."""
 
-    For less than K they must not deny their contact; whoever lost it for longer is counted from the start.
+    def answer(who: str, asked: Asked, _well: bool) -> float | None:
+        if who != SICK:
+            return 0.0
+        return None if asked is Asked.OWN_WRITE else late
+
+    return answer
+
+
+class LooksFail(Directed):
+    """Whomever the sick node asks cannot read its Lease just then, and has renewed its own a moment ago.
+
+    Such a peer must not say that it cannot reach the API server: its contact is younger than K, and a manager
+    counts on it.
     """
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
         cluster.run(SETTLED + chance.uniform(0.0, 20.0))
         self.mark()
-        short = chance.random() < 0.6
+        cluster.network.sending = self._asks
+        cluster.join(self.peers, SICK)
+        cluster.run(WATCHED_FOR)
+        self.released_in_time()
+
+    def _asks(self, sender: str, receiver: str) -> None:
+        cluster = self.cluster
+        if sender == SICK and receiver != API and (receiver, API) not in cluster.network.cut:
+            cluster.counts["fault: a look fails"] += 1
+            cluster.cut([receiver])
+            cluster.scheduler.after(A_LOOK, lambda: cluster.join([receiver]))
+
+
+class PeersCutOff(Directed):
+    """The sick node reaches some peers just while these have lost the API server for longer than K.
+
+    They may say so, and it lives on: a manager counts them from the start when they are back.
+    """
+
+    def play(self) -> None:
+        cluster, chance = self.cluster, self.chance
+        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        self.mark()
         ends = cluster.scheduler.now + WATCHED_FOR
+        cluster.run(chance.uniform(0.0, 4.0))
         while cluster.scheduler.now < ends:
-            cluster.run(chance.uniform(6.0, 14.0))
             lost = chance.sample(self.peers, chance.choice((3, 4, 4)))
             cluster.counts[f"fault: {len(lost)} peers cut off"] += 1
             cluster.cut(lost)
             cluster.join(lost, SICK)
-            cluster.run(chance.uniform(7.0, 10.0) if short else chance.uniform(18.0, 30.0))
+            cluster.run(chance.uniform(24.0, 30.0))
             cluster.cut(lost, SICK)
             cluster.join(lost)
+            # So long it takes until they have told of an acknowledgement.
+            cluster.run(chance.uniform(10.0, 12.0))
 
 
 class Unacknowledged(Directed):
@@ -232,8 +306,9 @@ class PeersChange(Directed):
 
 FAMILIES: Final[tuple[Callable[..., Directed], ...]] = (
     LongestLife,
+    LooksFail,
+    Unacknowledged,
     LongestLife,
     PeersCutOff,
-    Unacknowledged,
     PeersChange,
 )

@@ -35,7 +35,7 @@ class LastMomentFeeder(FeederProcess):
         if not isinstance(node, FencedNode) or not node.lives_longest:
             super()._be_late()
             return
-        ends = node.clock.true(self._machine.status.lease.until / _S)
+        ends = node.clock.true(self.fed_until)
         now, left = node.world.line.now, node.watchdog.left()
         if not left or now >= ends:
             return
@@ -52,6 +52,11 @@ class LastMomentFeeder(FeederProcess):
         if isinstance(command, w.TryReboot) and isinstance(node, FencedNode) and node.lives_longest:
             return
         super()._perform(command)
+
+    @property
+    def fed_until(self) -> float:
+        """By its node's clock."""
+        return self._machine.status.lease.until / _S
 
     def _is_last_but_one(self, left: float) -> bool:
         """Another ping is due before the end only if this one was decided so long before."""
@@ -135,6 +140,12 @@ class FencedNode(Node):
         self.writes_land_until = now + (drain if self.slowest else self.chance.uniform(0.0, drain))
         super().reset(why)
         self.machine.power_off()
+
+    @property
+    def lease_left(self) -> float:
+        """Seconds for which its feeder goes on, by its own clock."""
+        feeder = self.feeder
+        return feeder.fed_until - self.clock.now() if isinstance(feeder, LastMomentFeeder) else 0.0
 
     @property
     def runs(self) -> bool:

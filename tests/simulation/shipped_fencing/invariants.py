@@ -114,7 +114,7 @@ class FencingInvariants:
             self.on_begun(name)
         evidence = status.get("evidence")
         if evidence and evidence["class"] == "E4":
-            self._is_over(self._node_of(evidence["bootID"]), evidence["bootID"], "I2: proven over")
+            self._is_over(self._node_of(evidence["bootID"]), evidence["bootID"], "I1: proven over")
 
     def _node_of(self, boot_id: str) -> str:
         return boot_id.rpartition("-boot-")[0]
