@@ -121,7 +121,8 @@ class PowerInvariants(Invariants):
         status = msgspec.json.decode(answer.body)["status"]
         name, evidence = status.get("nodeName", ""), status.get("evidence") or {}
         node = self.world.admin_api.get(NODE, name) if name else None
-        same_boot = node is not None and node["status"]["nodeInfo"]["bootID"] == evidence.get("bootID")
+        told = node["status"].get("nodeInfo", {}).get("bootID") if node else None
+        same_boot = told is not None and told == evidence.get("bootID")
         if same_boot and (left := self._left_on(name)):
             raise InvariantBrokenError(f"I2: {name} counts as released with {left} on it")
 

@@ -7,6 +7,7 @@ from nodemend.api.group_versions import NODE
 from nodemend.testing.cluster.world import World
 from nodemend.testing.metal3.furnishing import BY_DELETION, SPEC, furnish, shaped
 from nodemend.testing.scheduler import Scheduler
+from tests.simulation.beside import Beside
 from tests.simulation.power.faults import HostFaults
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.power.members import ROLE
@@ -39,11 +40,12 @@ class Run:
     lines: tuple[str, ...] = ()
 
 
-def play(seed: int, *, keep_trace: bool = False) -> Run:
+def play(seed: int, *, keep_trace: bool = False, beside: Beside[PowerInvariants, World] | None = None) -> Run:
+    beside = beside or Beside(PowerInvariants())
     chance = Scheduler(seed).chance("weather")
     # A power cycle takes some 25 writes: with a crash at every third it would never come to its end.
     weather = replace(Weather.draw(chance), crash_every=chance.choice((0, 8, 20, 40)))
-    invariants = PowerInvariants()
+    invariants = beside.judge
     deletes = Scheduler(seed).chance("release").random() < DELETING_SHARE
     world = World(
         seed,
@@ -53,6 +55,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
             quality=weather.quality,
             policy=weather.policy,
             node_deletion=deletes,
+            **beside.wishes,
         ),
         invariants.started,
         keep_trace=keep_trace,
@@ -64,6 +67,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
             world.admin_api.patch(NODE, name, {"metadata": {"labels": {ROLE: ""}}})
     hands = draw.random() < HANDS_SHARE
     invariants.watch(world)
+    beside.join(world)
     faults = Faults(world, weather, invariants.note_policy, hands=hands)
     host_faults = HostFaults(world, rack, hands=hands)
     faults.plan()
@@ -72,6 +76,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     try:
         world.run(FAULTS_CEASE)
         settle(world, invariants, by=SETTLED_BY)
+        beside.afterwards(lambda by: settle(world, invariants, by=by))
         nothing_failed_unseen(world.replicas)
     except InvariantBrokenError as failure:
         broken = str(failure)

@@ -1,0 +1,96 @@
+"""`python -m tests.simulation.hostile`: the worlds of the other campaigns, with hostile faults in them.
+
+Seed n is played in world n modulo their number. `--replay WORLD:SEED` tells one, `--only KIND` leaves all
+kinds of faults but one away.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from functools import partial
+from typing import Final
+
+from tests.simulation.campaigning import play_all
+from tests.simulation.hostile.kinds import Kind
+from tests.simulation.hostile.run import PLANS, WORLDS, Run, play
+
+REPLAY: Final = "python -m tests.simulation.hostile --replay {seed}"
+FULL: Final = 5_000
+EFFECTIVE: Final = 200
+"""Faults of each kind that the shipped code has to read in so many seeds; in fewer, their share."""
+INVARIANTS: Final = tuple(f"I{number}" for number in range(1, 15))
+BY_FENCING_ALONE: Final = ("I10", "I13")
+"""Of watchdogs, and of releases by time: `just simulate-fencing` checks them."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=FULL)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="begin no more seeds after so long"
+    )
+    parser.add_argument("--only", choices=[kind.name for kind in Kind])
+    parser.add_argument("--replay", metavar="WORLD:SEED")
+    options = parser.parse_args()
+    only = Kind[options.only] if options.only else None
+    if options.replay:
+        return _replay(int(options.replay.rpartition(":")[2]), only)
+    began = time.monotonic()
+    seeds = range(options.first, options.first + options.seeds)
+    runs = play_all(
+        partial(play, only=only), seeds, workers=options.workers, replay=REPLAY, minutes=options.minutes
+    )
+    return _report(runs, time.monotonic() - began)
+
+
+def _replay(seed: int, only: Kind | None) -> int:
+    run = play(seed, keep_trace=True, only=only)
+    print("\n".join(run.lines))
+    print(f"{run.world}:{seed}: {run.broken or 'all invariants hold'}, {run.releases} releases")
+    return 1 if run.broken else 0
+
+
+def _report(runs: list[Run], seconds: float) -> int:
+    checked = {world: Counter[str]() for world in WORLDS}
+    made, effective = Counter[str](), Counter[str]()
+    for run in runs:
+        checked[run.world] += run.checked
+        made += run.made
+        effective += run.effective
+    print(f"{'checked':10}" + "".join(f"{world:>14}" for world in WORLDS))
+    for name in INVARIANTS:
+        figures = "".join(f"{checked[world][name]:14}" for world in WORLDS)
+        print(f"{name:10}{figures}" + ("  fencing alone" if name in BY_FENCING_ALONE else ""))
+    for kind in PLANS:
+        print(f"{effective[kind]:8} effective of {made[kind]:8}  {kind}")
+    reached = sum(run.releases > 0 for run in runs)
+    print(f"{reached} of {len(runs)} seeds reached a release; {len(runs) / seconds:.2f} seeds a second")
+    missed = _missed(runs, checked, effective)
+    for line in missed:
+        print(f"missed: {line}")
+    broken = sum(bool(run.broken) for run in runs)
+    releases = sum(run.releases for run in runs)
+    print(f"simulate-hostile: {len(runs)} seeds, {releases} releases, {broken} violations")
+    return 1 if broken or missed else 0
+
+
+def _missed(runs: list[Run], checked: dict[str, Counter[str]], effective: Counter[str]) -> list[str]:
+    """The bars of the full size, in proportion for a smaller one."""
+    least = EFFECTIVE * min(len(runs), FULL) // FULL
+    unchecked = [
+        f"{name} was never checked"
+        for name in INVARIANTS
+        if name not in BY_FENCING_ALONE and not any(counts[name] for counts in checked.values())
+    ]
+    few = [
+        f"{kind}: {effective[kind]} effective, {least} wanted" for kind in PLANS if effective[kind] < least
+    ]
+    unreached = [] if any(run.releases for run in runs) else ["no release was reached"]
+    return [*unchecked, *few, *unreached]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""Controllers and people beside us that taint, cordon, delete and recreate Nodes as they see fit."""
+
+from typing import Any
+
+from nodemend.api import keys
+from nodemend.api.group_versions import NODE
+from nodemend.api.timestamps import print_time
+from nodemend.testing.cluster.world import FOREIGN_TAINT
+from tests.simulation.hostile.kinds import Kind
+from tests.simulation.hostile.surroundings import Around
+
+UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+ROLE = "node-role.kubernetes.io/control-plane"
+
+
+class Neighbours:
+    def __init__(self, around: Around) -> None:
+        self._around = around
+        self._api = around.world.admin_api
+
+    def plan(self) -> None:
+        around = self._around
+        around.at_some_times(4, self._take_out_of_service)
+        around.at_some_times(2, self._cordon)
+        around.at_some_times(3, self._delete)
+
+    def _take_out_of_service(self) -> None:
+        """As medik8s, CAPM3 or a person does, by a value of their own: a node that is off, or seems so."""
+        around, name = self._around, self._around.pick()
+        node = self._api.get(NODE, name)
+        if node is None or _has_key(node, keys.OUT_OF_SERVICE) or around.world.machines[name].kubelet_works:
+            return
+        value = around.token(Kind.NEIGHBOURS)
+        taint = {"key": keys.OUT_OF_SERVICE, "effect": keys.NO_EXECUTE, "value": value}
+        around.note(f"another takes {name} out of service")
+        self._set(name, [*_taints(node), taint])
+        around.tally.make(Kind.NEIGHBOURS, value)
+        around.later(lambda: self._remove(name, value))
+
+    def _remove(self, name: str, value: str) -> None:
+        node = self._api.get(NODE, name)
+        if node is not None:
+            self._set(name, [one for one in _taints(node) if one.get("value") != value])
+
+    def _cordon(self) -> None:
+        around, name = self._around, self._around.pick()
+        node = self._api.get(NODE, name)
+        if node is None or (node.get("spec") or {}).get("unschedulable"):
+            return
+        token = around.token(Kind.NEIGHBOURS)
+        around.note(f"another cordons {name}")
+        self._set(name, [*_taints(node), UNSCHEDULABLE], unschedulable=True)
+        self._api.patch(NODE, name, {"metadata": {"annotations": {"example.com/cordoned-by": token}}})
+        around.tally.make(Kind.NEIGHBOURS, token)
+        around.later(lambda: self._uncordon(name))
+
+    def _uncordon(self, name: str) -> None:
+        node = self._api.get(NODE, name)
+        if node is not None:
+            kept = [one for one in _taints(node) if one["key"] != UNSCHEDULABLE["key"]]
+            self._set(name, kept, unschedulable=None)
+
+    def _delete(self) -> None:
+        """And soon there is a Node of that name again, by the kubelet that registers or by who deleted it."""
+        around, name = self._around, self._around.pick()
+        node = self._api.get(NODE, name)
+        if node is None or ROLE in node["metadata"].get("labels", {}):
+            return
+        around.note(f"another deletes the Node {name}")
+        self._api.delete(NODE, name)
+        by_kubelet = around.chance.random() < 0.4
+        around.later(
+            lambda: self._register_again(name) if by_kubelet else self._create(name), (0.5, 5.0, 30.0, 90.0)
+        )
+
+    def _register_again(self, name: str) -> None:
+        self._around.world.machines[name].restart_kubelet()
+        self._await(name)
+
+    def _await(self, name: str) -> None:
+        """Until it is there. What others had on the Node comes back with it."""
+        around, node = self._around, self._api.get(NODE, name)
+        if node is None and around.now < around.ceases:
+            around.world.scheduler.after(3.0, lambda: self._await(name))
+        elif node is None:
+            self._create(name)
+        else:
+            around.tally.make(Kind.NEIGHBOURS, node["metadata"]["uid"])
+            if FOREIGN_TAINT not in _taints(node):
+                self._set(name, [*_taints(node), FOREIGN_TAINT])
+
+    def _create(self, name: str) -> None:
+        around, machine = self._around, self._around.world.machines[name]
+        if self._api.get(NODE, name) is not None:
+            self._await(name)
+            return
+        around.note(f"another makes the Node {name} anew")
+        metadata = {
+            "name": name,
+            "labels": {"kubernetes.io/hostname": name},
+            "annotations": dict(machine.annotations),
+        }
+        spec = {"providerID": machine.provider_id} if machine.provider_id else {}
+        made = self._api.create(NODE, {"metadata": metadata, "spec": {**spec, "taints": [FOREIGN_TAINT]}})
+        now = print_time(around.world.scheduler.wall())
+        never = {
+            "type": "Ready",
+            "status": "Unknown",
+            "reason": "NodeStatusNeverUpdated",
+            "lastTransitionTime": now,
+        }
+        self._api.patch(NODE, name, {"status": {"conditions": [never]}}, at=("", "status"))
+        machine.restart_kubelet()
+        around.tally.make(Kind.NEIGHBOURS, made["metadata"]["uid"])
+
+    def _set(self, name: str, taints: list[dict[str, Any]], **spec: object) -> None:
+        self._api.patch(NODE, name, {"spec": {"taints": taints or None, **spec}})
+
+
+def _taints(node: dict[str, Any]) -> list[dict[str, Any]]:
+    return list((node.get("spec") or {}).get("taints") or ())
+
+
+def _has_key(node: dict[str, Any], key: str) -> bool:
+    return any(one["key"] == key for one in _taints(node))

@@ -1,0 +1,183 @@
+"""Judges releases by what machines truly run, among others that release and delete Nodes as well.
+
+Pods are removed by force under anybody's out-of-service taint, and when anybody deleted a Node. What follows
+from another's taint or deletion is that one's fault: it is excused here, and nothing else is. A node that
+lies about itself can harm its own workloads alone.
+"""
+
+from collections import Counter
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api.group_versions import NODE
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Method, Request
+from nodemend.testing.cluster.machines import Machine
+from nodemend.testing.cluster.world import World
+from tests.simulation.power.invariants import PowerInvariants
+from tests.simulation.settling import InvariantBrokenError
+from tests.simulation.walking_path.invariants import Invariants, is_ours
+
+Object = dict[str, Any]
+
+KNOWN_LATE: Final = 60.0
+"""Seconds for which Kubernetes may act on a taint that is off again: it may be late to know of Nodes."""
+CANARY: Final = "nobody-ever-prints-this"
+"""In a Secret that our accounts could read by a mistake alone."""
+NODES: Final = "/api/v1/nodes/"
+OURS: Final = "nodemend.io/"
+
+
+class HostileInvariants(Invariants):
+    """Beside what always holds, and counted."""
+
+    removes_nodes = False
+    strict_release = True
+    """Whether a machine is known to be off at the moment of the write that releases it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checked: Counter[str] = Counter()
+        self.liars: set[str] = set()
+        """Nodes that lie about themselves."""
+        self._excused: set[str] = set()
+        self._tainted_by_us: dict[str, float] = {}
+        self._deleted_by_us: set[str] = set()
+        self._before: dict[str, Object] = {}
+
+    def watch(self, world: World) -> None:
+        super().watch(world)
+        world.engine.removed = self._saw_removal
+        for account in (world.checker, world.remediator):
+            account.witnesses.append(self._saw_secret)
+        world.remediator.witnesses.append(self._saw_node)
+
+    # I1
+
+    def started(self, machine: Machine, workload: str) -> None:
+        self.starts[workload] += 1
+        self.checked["I1"] += 1
+        others = [
+            other.name
+            for other in self.world.machines.values()
+            if other is not machine
+            and other.name not in self.liars
+            and any(who == workload and uid not in self._excused for uid, who in other.running.items())
+        ]
+        if others:
+            raise InvariantBrokenError(f"I1: {workload} starts on {machine.name} while {others} run it")
+
+    def _saw_removal(self, pod: Object) -> None:
+        """What is removed by force runs nowhere, where we are why it is."""
+        name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
+        self.checked["I1"] += 1
+        if pod["metadata"]["uid"] not in self.world.machines[node].running or node in self.liars:
+            return
+        if self._released_by_us(node):
+            raise InvariantBrokenError(f"I1: {name} is removed by force while {node} runs it")
+        self.world.scheduler.note(f"{name} is removed from {node}, which runs it, and not by us")
+        self._excused.add(pod["metadata"]["uid"])
+
+    def _released_by_us(self, node: str) -> bool:
+        if self.world.admin_api.get(NODE, node) is None and node in self._deleted_by_us:
+            return True
+        since = self._tainted_by_us.get(node)
+        return since is not None and self.world.scheduler.now - since < KNOWN_LATE
+
+    def remember(self, request: Request) -> None:
+        """To be told of every write of ours before it is done: what there was before it."""
+        if request.writes and request.path.startswith(NODES):
+            name = request.path.removeprefix(NODES).partition("/")[0]
+            self._before[name] = self.world.admin_api.get(NODE, name) or {}
+
+    def _saw_node(self, _user: str, request: Request, answer: Answer) -> None:
+        if not request.path.startswith(NODES):
+            return
+        name, now = request.path.removeprefix(NODES).partition("/")[0], self.world.scheduler.now
+        if request.method is Method.DELETE:
+            self._deleted_by_us.add(name)
+            return
+        after, before = msgspec.json.decode(answer.body), self._before.get(name, {})
+        if any(map(is_ours, [*_taints(before), *_taints(after)])):
+            self._tainted_by_us[name] = now
+        self._changes_ours_alone(name, before, after)
+
+    def _changes_ours_alone(self, name: str, before: Object, after: Object) -> None:
+        """I8: of a Node we change our taint and our annotations. To a Node that is new we may add."""
+        self.checked["I8"] += 1
+        if not before or before["metadata"]["uid"] != after["metadata"]["uid"]:
+            return
+        was, is_ = _of_others(before), _of_others(after)
+        kept = was == is_ or (self.removes_nodes and _contains(is_, was))
+        if not kept:
+            raise InvariantBrokenError(f"I8: {name} had {was}, and after our write {is_}")
+
+    # Counted, and judged where they always are.
+
+    def _has_preconditions(self, request: Request) -> None:
+        self.checked["I3"] += 1
+        super()._has_preconditions(request)
+
+    def _saw_release(self, name: str, uid: str, boot: str | None) -> None:
+        self.checked.update(("I1", "I2", "I4", "I11"))
+        machine = self.world.machines[name]
+        alive = {uid: who for uid, who in machine.running.items() if uid not in self._excused}
+        if self.strict_release and alive and name not in self.liars:
+            raise InvariantBrokenError(f"I1: {name} is released while it runs {sorted(alive.values())}")
+        super()._saw_release(name, uid, boot)
+
+    def _was_allowed(self, node: str) -> None:
+        self.checked["I5"] += 1
+        super()._was_allowed(node)
+
+    def _saw_secret(self, _user: str, request: Request, _answer: Answer) -> None:
+        """I12: nothing that we write has in it what a Secret has."""
+        self.checked["I12"] += 1
+        if CANARY.encode() in request.body or "/secrets" in request.path:
+            raise InvariantBrokenError(f"I12: {request.method} {request.path} tells what is in a Secret")
+
+    def saw_read(self, request: Request, _answer: Answer) -> None:
+        """I12: no program reads Secrets. To be told of every request of ours."""
+        if "/secrets" in request.path:
+            raise InvariantBrokenError(f"I12: {request.path} is read")
+
+    def settled(self) -> None:
+        self.checked.update(("I8", "I14"))
+        super().settled()
+
+
+class HostilePowerInvariants(HostileInvariants, PowerInvariants):
+    """Where a host is off, its operator says so, and that may be late: removals by force are judged."""
+
+    removes_nodes = True
+    strict_release = False
+
+    def _saw_hold(self, key: str, version: str, host: Object) -> None:
+        self.checked.update(("I3", "I4", "I5", "I6", "I9", "I11"))
+        super()._saw_hold(key, version, host)
+
+    def settled(self) -> None:
+        self.checked["I7"] += 1
+        super().settled()
+
+
+def _taints(node: Object) -> list[Object]:
+    return list((node.get("spec") or {}).get("taints") or ())
+
+
+def _of_others(node: Object) -> dict[str, Any]:
+    metadata, spec = node["metadata"], node.get("spec") or {}
+    annotations = metadata.get("annotations") or {}
+    return {
+        "labels": metadata.get("labels") or {},
+        "annotations": {key: value for key, value in annotations.items() if not key.startswith(OURS)},
+        "taints": {
+            f"{one['key']}:{one['effect']}": one.get("value") for one in _taints(node) if not is_ours(one)
+        },
+        "unschedulable": {"is": spec.get("unschedulable", False)},
+    }
+
+
+def _contains(larger: dict[str, Any], smaller: dict[str, Any]) -> bool:
+    return all(smaller[part].items() <= larger[part].items() for part in smaller)

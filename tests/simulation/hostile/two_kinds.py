@@ -1,0 +1,58 @@
+"""Somebody asks for a second remediation of a node, of another kind or in another namespace, by hand."""
+
+from typing import Any, Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, SELF_REMEDIATION, Resource
+from nodemend.testing.cluster.direct import Object
+from nodemend.testing.cluster.machines import Machine
+from nodemend.testing.cluster.people import Admin
+from tests.simulation.hostile.kinds import Kind
+from tests.simulation.hostile.surroundings import Around
+
+ELSEWHERE: Final = "default"
+SECOND: Final = ((MANUAL_REMEDIATION, ELSEWHERE), (SELF_REMEDIATION, keys.SYSTEM_NAMESPACE))
+
+
+def plan(around: Around) -> None:
+    around.at_some_times(4, lambda: _ask(around))
+
+
+def _ask(around: Around) -> None:
+    """Beside one that is at work, where there is such; also on a node that is well."""
+    api, name = around.world.admin_api, around.pick()
+    kind, namespace = around.chance.choice(SECOND)
+    if api.get(kind, name, namespace) is not None or api.get(NODE, name) is None:
+        return
+    token = around.token(Kind.TWO_KINDS)
+    metadata = {"name": name, "annotations": {"example.com/why": token}}
+    spec = {"instructions": "go"} if kind is MANUAL_REMEDIATION else {}
+    around.note(f"somebody asks for a {kind.kind} of {name} in {namespace}")
+    api.create(kind, {"metadata": metadata, "spec": spec}, namespace)
+    around.tally.make(Kind.TWO_KINDS, token)
+    around.later(lambda: _take_back(around, kind, name, namespace), (60.0, 200.0, 500.0))
+
+
+def _take_back(around: Around, kind: Resource, name: str, namespace: str) -> None:
+    around.world.admin_api.delete(kind, name, namespace)
+
+
+class CarefulAdmin(Admin):
+    """Who switches no machine on for which another word stands that is not used yet.
+
+    With two remediations of one node the first may be over while the second rests on it that the machine is
+    off: SAFETY.md says that a machine has to stay off then.
+    """
+
+    def _switch_on(self, machine: Machine, why: str) -> None:
+        if all(map(_is_over, self._of(machine.name))):
+            super()._switch_on(machine, why)
+
+    def _of(self, name: str) -> list[dict[str, Any]]:
+        return [one for one in self._api.list(MANUAL_REMEDIATION) if one["metadata"]["name"] == name]
+
+
+def _is_over(remediation: Object) -> bool:
+    status = remediation.get("status") or {}
+    waits = "confirmation" in remediation["spec"] or "evidence" in status
+    return not waits or (bool(status.get("released")) and not status.get("tainted"))
