@@ -158,7 +158,7 @@ def confirm(plane: ControlPlane, by: Api, name: str) -> str:
     shown = status_of(plane)
     word = {key: shown[key] for key in ("nodeUID", "bootID", "lastRenewTime")}
     change = {"spec": {"confirmation": {"by": name, "reason": "I looked", **word}}}
-    return refusal(partial(by.patch, f"{REMEDIATIONS}/victim", change))
+    return refusal(partial(by.patch, f"{REMEDIATIONS}/victim?fieldManager=kubectl-mend", change))
 
 
 def taints(plane: ControlPlane) -> list[str]:

@@ -44,7 +44,9 @@ class SickNode:
         status = self._status()
         shown = {field: status[field] for field in ("nodeUID", "bootID", "lastRenewTime")}
         word = {"by": self.cluster.user_name("anna"), "reason": "I pulled both plugs", **shown}
-        self.cluster.people["anna"].patch(self.path, {"spec": {"confirmation": word}})
+        # As `kubectl mend` does: the time of one who wrote something else as well would not count.
+        path = f"{self.path}?fieldManager=kubectl-mend"
+        self.cluster.people["anna"].patch(path, {"spec": {"confirmation": word}})
 
     def age_word(self, by: timedelta) -> None:
         """As if it had been given earlier: the API server keeps when, and a superuser can write that."""

@@ -1,5 +1,9 @@
 """What we measure on our own clock: how long a word has stood."""
 
+from typing import Any
+
+import msgspec
+
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.timestamps import parse_time
 from nodemend.controllers.sightings import Sightings
@@ -23,10 +27,25 @@ def word_age(
 
 
 def _given_at(remediation: ManualRemediation) -> float | None:
-    """The earliest time at which somebody who owns the word wrote, from what the API server keeps of each."""
+    """The earliest time at which somebody who owns the word may have given it.
+
+    The API server keeps one time for all that an owner wrote, the latest. One who owns anything else beside
+    the word may have written that long after it: then only that the remediation was there before is sure.
+    """
+    metadata = remediation.metadata
     times = [
-        parse_time(entry.time).timestamp()
-        for entry in remediation.metadata.managed_fields
+        entry.time if _owns_the_word_alone(bytes(entry.fields_v1)) else metadata.creation_timestamp
+        for entry in metadata.managed_fields
         if not entry.subresource and entry.time and b'"f:confirmation"' in bytes(entry.fields_v1)
     ]
-    return min(times, default=None)
+    if not all(times):
+        return None
+    return min((parse_time(time).timestamp() for time in times), default=None)
+
+
+def _owns_the_word_alone(fields: bytes) -> bool:
+    try:
+        owned = msgspec.json.decode(fields, type=dict[str, dict[str, Any]])
+    except msgspec.DecodeError:
+        return False
+    return owned.keys() == {"f:spec"} and owned["f:spec"].keys() <= {".", "f:confirmation"}

@@ -52,6 +52,27 @@ def test_of_several_writers_the_earliest_counts() -> None:
 
 
 @pytest.mark.parametrize(
+    "fields",
+    [
+        b'{"f:metadata":{"f:annotations":{"f:ticket":{}}},"f:spec":{"f:confirmation":{}}}',
+        b'{"f:spec":{"f:confirmation":{},"f:instructions":{}}}',
+        b'{"f:spec":{"f:confirmation":{}}',
+        b'[["f:spec","f:confirmation"]]',
+        b'{"f:spec":[{"f:confirmation":{}}]}',
+    ],
+    ids=["an annotation", "instructions", "cut off", "no object", "no object within"],
+)
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "beside a dated one"])
+def test_the_time_of_one_who_wrote_something_else_too_may_be_of_that(fields: bytes, *, alone: bool) -> None:
+    """The API server renews an owner's time with whatever that owner writes next."""
+    unclear = entry("2026-01-01T12:09:00Z", fields=msgspec.Raw(fields))
+    found = remediation(unclear) if alone else remediation(entry("2026-01-01T12:05:00Z"), unclear)
+    created = msgspec.structs.replace(found.metadata, creation_timestamp=GIVEN)
+    assert word_age(found.but(metadata=created), GIVEN_AT + 600.0, Sightings(), 0.0) == 600.0
+    assert word_age(found, GIVEN_AT + 600.0, Sightings(), 0.0) is None
+
+
+@pytest.mark.parametrize(
     "entries",
     [
         (),
