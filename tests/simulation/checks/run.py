@@ -1,10 +1,12 @@
 """One seed, from its weather to its verdict."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from nodemend.testing.scheduler import Scheduler
+from tests.simulation.beside import Beside
 from tests.simulation.checks.answerers import Fixer, Owner
 from tests.simulation.checks.faults import FAULTS_CEASE, Faults, Weather
 from tests.simulation.checks.invariants import Invariants
@@ -30,11 +32,17 @@ class Run:
     lines: tuple[str, ...] = ()
 
 
-def play(seed: int, *, keep_trace: bool = False) -> Run:
+Judges = Callable[[ChecksWorld, int], Invariants]
+"""Made for a world, and for how many remediations may be at work in it."""
+
+
+def play(seed: int, *, keep_trace: bool = False, beside: Beside[Judges, ChecksWorld] | None = None) -> Run:
     """Play a seed to its end and judge it."""
+    beside = beside or Beside(Invariants)
     weather = Weather.draw(Scheduler(seed).chance("weather"))
     world = ChecksWorld(seed, weather.quality, weather.policy, keep_trace=keep_trace)
-    invariants = Invariants(world, weather.policy["maxConcurrent"])
+    invariants = beside.judge(world, weather.policy["maxConcurrent"])
+    beside.join(world)
     fixer, owner = Fixer(world), Owner(world)
     fixer.look()
     owner.look()
@@ -45,6 +53,7 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
     try:
         world.run(FAULTS_CEASE)
         settle(world, invariants, by=SETTLED_BY, every=30.0, stays=60.0)
+        beside.afterwards(lambda by: settle(world, invariants, by=by, every=30.0, stays=60.0))
         nothing_failed_unseen(world.replicas)
     except InvariantBrokenError as failure:
         broken = str(failure)

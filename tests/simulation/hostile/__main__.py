@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.simulation.campaigning import play_all
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.run import PLANS, WORLDS, Run, play
+from tests.simulation.hostile.run import WORLDS, Run, play
 
 REPLAY: Final = "python -m tests.simulation.hostile --replay {seed}"
 FULL: Final = 5_000
@@ -64,7 +64,7 @@ def _report(runs: list[Run], seconds: float) -> int:
     for name in INVARIANTS:
         figures = "".join(f"{checked[world][name]:14}" for world in WORLDS)
         print(f"{name:10}{figures}" + ("  fencing alone" if name in BY_FENCING_ALONE else ""))
-    for kind in PLANS:
+    for kind in Kind:
         print(f"{effective[kind]:8} effective of {made[kind]:8}  {kind}")
     reached = sum(run.releases > 0 for run in runs)
     print(f"{reached} of {len(runs)} seeds reached a release; {len(runs) / seconds:.2f} seeds a second")
@@ -85,9 +85,7 @@ def _missed(runs: list[Run], checked: dict[str, Counter[str]], effective: Counte
         for name in INVARIANTS
         if name not in BY_FENCING_ALONE and not any(counts[name] for counts in checked.values())
     ]
-    few = [
-        f"{kind}: {effective[kind]} effective, {least} wanted" for kind in PLANS if effective[kind] < least
-    ]
+    few = [f"{kind}: {effective[kind]} effective, {least} wanted" for kind in Kind if effective[kind] < least]
     unreached = [] if any(run.releases for run in runs) else ["no release was reached"]
     return [*unchecked, *few, *unreached]
 

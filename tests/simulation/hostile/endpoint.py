@@ -90,6 +90,8 @@ class Between:
             return said
         answer = self._behind(request) or self._serve(request)
         self._tally.read(answer.body)
+        if answer.status == 403:
+            self.take_effect(Kind.RIGHTS)
         for tell in self.heard:
             tell(request, answer)
         return answer
@@ -127,6 +129,7 @@ class Between:
             return refusal(503, "ServiceUnavailable", "no API server is there")
         served = self._account.watch(request)
         if isinstance(served, Answer):
+            self.take_effect(Kind.RIGHTS)
             return served
         self._watches = [one for one in self._watches if one.ended is None]
         late = LateWatch(served, self, self._past._scheduler, self._tally)

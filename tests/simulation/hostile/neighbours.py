@@ -16,7 +16,7 @@ ROLE = "node-role.kubernetes.io/control-plane"
 class Neighbours:
     def __init__(self, around: Around) -> None:
         self._around = around
-        self._api = around.world.admin_api
+        self._api = around.api
 
     def plan(self) -> None:
         around = self._around
@@ -28,7 +28,7 @@ class Neighbours:
         """As medik8s, CAPM3 or a person does, by a value of their own: a node that is off, or seems so."""
         around, name = self._around, self._around.pick()
         node = self._api.get(NODE, name)
-        if node is None or _has_key(node, keys.OUT_OF_SERVICE) or around.world.machines[name].kubelet_works:
+        if node is None or _has_key(node, keys.OUT_OF_SERVICE) or around.machines[name].kubelet_works:
             return
         value = around.token(Kind.NEIGHBOURS)
         taint = {"key": keys.OUT_OF_SERVICE, "effect": keys.NO_EXECUTE, "value": value}
@@ -74,14 +74,14 @@ class Neighbours:
         )
 
     def _register_again(self, name: str) -> None:
-        self._around.world.machines[name].restart_kubelet()
+        self._around.machines[name].restart_kubelet()
         self._await(name)
 
     def _await(self, name: str) -> None:
         """Until it is there. What others had on the Node comes back with it."""
         around, node = self._around, self._api.get(NODE, name)
         if node is None and around.now < around.ceases:
-            around.world.scheduler.after(3.0, lambda: self._await(name))
+            around.scheduler.after(3.0, lambda: self._await(name))
         elif node is None:
             self._create(name)
         else:
@@ -90,7 +90,7 @@ class Neighbours:
                 self._set(name, [*_taints(node), FOREIGN_TAINT])
 
     def _create(self, name: str) -> None:
-        around, machine = self._around, self._around.world.machines[name]
+        around, machine = self._around, self._around.machines[name]
         if self._api.get(NODE, name) is not None:
             self._await(name)
             return
@@ -102,7 +102,7 @@ class Neighbours:
         }
         spec = {"providerID": machine.provider_id} if machine.provider_id else {}
         made = self._api.create(NODE, {"metadata": metadata, "spec": {**spec, "taints": [FOREIGN_TAINT]}})
-        now = print_time(around.world.scheduler.wall())
+        now = print_time(around.scheduler.wall())
         never = {
             "type": "Ready",
             "status": "Unknown",

@@ -1,37 +1,42 @@
 """One seed of one world with hostile faults beside those that it always has."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
+from nodemend.api import keys
+from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION
 from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import Account, World
+from nodemend.testing.metal3.rack import Rack
 from tests.simulation.beside import Beside
-from tests.simulation.hostile import caches, two_kinds
+from tests.simulation.checks import run as checks
+from tests.simulation.checks.faults import FAULTS_CEASE as CHECKS_CEASE
+from tests.simulation.checks.world import ChecksWorld
+from tests.simulation.hostile import caches, clocks, clusters, outages, rights, two_kinds, versions
+from tests.simulation.hostile.checks_neighbours import CheckedNeighbours
+from tests.simulation.hostile.checks_truth import HostileChecksInvariants
+from tests.simulation.hostile.hostile_nodes import HostileNode
 from tests.simulation.hostile.kinds import Kind, Tally
 from tests.simulation.hostile.neighbours import Neighbours
+from tests.simulation.hostile.restores import Restores
 from tests.simulation.hostile.surroundings import Around, stand_between
 from tests.simulation.hostile.truth import HostileInvariants, HostilePowerInvariants
 from tests.simulation.power import run as power
 from tests.simulation.walking_path import run as walking_path
 from tests.simulation.walking_path.faults import FAULTS_CEASE
 
-PLANS: Final[dict[Kind, Callable[[Around], None]]] = {
-    Kind.STALE: caches.plan,
-    Kind.NEIGHBOURS: lambda around: Neighbours(around).plan(),
-    Kind.TWO_KINDS: two_kinds.plan,
-}
-SHARE: Final = 0.45
+SHARE: Final = 0.35
 """Of the kinds of faults that a seed has."""
-WORLDS: Final = ("walking_path", "power")
+WORLDS: Final = ("walking_path", "power", "checks")
+Plans = Mapping[Kind, Callable[[], None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a seed showed. Seeds go round the worlds: the world is part of the seed."""
+    """What a seed showed."""
 
     seed: int
     world: str
@@ -55,7 +60,8 @@ def _play_walking_path(seed: int, *, keep_trace: bool, only: Kind | None) -> Run
     def join(world: World) -> None:
         person = Direct(Account(world.server, User("anna")))
         two_kinds.CarefulAdmin("anna", person, world.scheduler, world.machines).start()
-        _begin(world, judge, tally, only)
+        around = _surround(world, judge, tally)
+        _begin(around, _plans(around, judge), only)
 
     wishes = {"people": False, "self_fencing": True}
     run = walking_path.play(seed, keep_trace=keep_trace, beside=Beside(judge, wishes, join))
@@ -64,18 +70,109 @@ def _play_walking_path(seed: int, *, keep_trace: bool, only: Kind | None) -> Run
 
 def _play_power(seed: int, *, keep_trace: bool, only: Kind | None) -> Run:
     judge, tally = HostilePowerInvariants(), Tally()
-    join = partial(_begin, judge=judge, tally=tally, only=only)
-    run = power.play(seed, keep_trace=keep_trace, beside=Beside(judge, {"self_fencing": True}, join))
+
+    def join(both: tuple[World, Rack]) -> None:
+        world, rack = both
+        around = _surround(world, judge, tally)
+        far = {Kind.CLUSTERS: lambda: clusters.FarCluster(around, rack).plan()}
+        _begin(around, {**_plans(around, judge), **far}, only)
+
+    wishes = {"self_fencing": True, "others": clusters.KINDS}
+    run = power.play(seed, keep_trace=keep_trace, beside=Beside(judge, wishes, join))
     return _shown("power", run, judge, tally)
 
 
-def _begin(world: World, judge: HostileInvariants, tally: Tally, only: Kind | None) -> None:
-    chance = world.scheduler.chance("hostile")
-    around = Around(world, judge, tally, FAULTS_CEASE - 1.0, chance)
-    stand_between(around)
-    drawn = [kind for kind in PLANS if chance.random() < SHARE] or [chance.choice(tuple(PLANS))]
-    for kind in drawn if only is None else [only]:
-        PLANS[kind](around)
+def _play_checks(seed: int, *, keep_trace: bool, only: Kind | None) -> Run:
+    judges: list[HostileChecksInvariants] = []
+    tally = Tally()
+
+    def judge(world: ChecksWorld, most: int) -> HostileChecksInvariants:
+        judges.append(HostileChecksInvariants(world, most))
+        return judges[0]
+
+    def join(world: ChecksWorld) -> None:
+        around = _surround_checks(world, tally, judges[0])
+        _begin(around, _plans_of_checks(around, world, judges[0]), only)
+
+    run = checks.play(seed, keep_trace=keep_trace, beside=Beside(judge, join=join))
+    checked = judges[0].checked
+    return Run(seed, "checks", run.broken, 0, checked, tally.made, tally.effective, run.digest, run.lines)
+
+
+def _surround_checks(world: ChecksWorld, tally: Tally, judge: HostileChecksInvariants) -> Around:
+    around = Around(
+        scheduler=world.scheduler,
+        server=world.server,
+        api=world.api,
+        replicas=world.replicas,
+        account_of=lambda _: world.checker,
+        tally=tally,
+        ceases=CHECKS_CEASE - 1.0,
+        nodes=world.nodes,
+        busy=lambda: {*world.asked(), *(one["metadata"]["name"] for one in world.fixes())},
+        quiet=0.25,
+    )
+    stand_between(around, keys.SYSTEM_NAMESPACE, lambda _: None, judge.saw_read)
+    return around
+
+
+def _plans_of_checks(around: Around, world: ChecksWorld, judge: HostileChecksInvariants) -> Plans:
+    """Nobody remediates in this world: there are no two kinds of remediations."""
+    return {
+        Kind.STALE: lambda: caches.plan(around),
+        Kind.NEIGHBOURS: CheckedNeighbours(around, world).plan,
+        Kind.NODES: lambda: HostileNode(around, around.chance.choice(around.nodes)).plan(),
+        Kind.CLUSTERS: lambda: clusters.plan_far_machines(around),
+        Kind.RESTORES: Restores(around, judge.restored).plan,
+        Kind.RIGHTS: lambda: rights.plan(around),
+        Kind.OUTAGES: lambda: outages.plan(around),
+        Kind.CLOCKS: lambda: clocks.plan(around),
+        Kind.VERSIONS: lambda: versions.plan(around),
+    }
+
+
+def _surround(world: World, judge: HostileInvariants, tally: Tally) -> Around:
+    kinds = [MANUAL_REMEDIATION, METAL3_REMEDIATION]
+    around = Around(
+        scheduler=world.scheduler,
+        server=world.server,
+        api=world.admin_api,
+        replicas=world.replicas,
+        account_of=lambda one: world.checker if one.name.startswith("checker") else world.remediator,
+        tally=tally,
+        ceases=FAULTS_CEASE - 1.0,
+        nodes=sorted(world.machines),
+        busy=lambda: {one["metadata"]["name"] for kind in kinds for one in world.admin_api.list(kind)},
+        machines=world.machines,
+    )
+    stand_between(around, keys.SYSTEM_NAMESPACE, judge.remember, judge.saw_read)
+    return around
+
+
+def _plans(around: Around, judge: HostileInvariants) -> Plans:
+    def lie() -> None:
+        name = around.chance.choice(around.nodes)
+        judge.liars.add(name)
+        HostileNode(around, name).plan()
+
+    return {
+        Kind.STALE: lambda: caches.plan(around),
+        Kind.NEIGHBOURS: Neighbours(around).plan,
+        Kind.TWO_KINDS: lambda: two_kinds.plan(around),
+        Kind.NODES: lie,
+        Kind.RESTORES: Restores(around, judge.restored).plan,
+        Kind.RIGHTS: lambda: rights.plan(around),
+        Kind.OUTAGES: lambda: outages.plan(around),
+        Kind.CLOCKS: lambda: clocks.plan(around),
+        Kind.VERSIONS: lambda: versions.plan(around),
+    }
+
+
+def _begin(around: Around, plans: Plans, only: Kind | None) -> None:
+    drawn = [kind for kind in plans if around.chance.random() < SHARE]
+    drawn = drawn or [around.chance.choice(list(plans))]
+    for kind in drawn if only is None else [kind for kind in plans if kind is only]:
+        plans[kind]()
 
 
 def _shown(name: str, run: walking_path.Run | power.Run, judge: HostileInvariants, tally: Tally) -> Run:
@@ -92,4 +189,4 @@ def _shown(name: str, run: walking_path.Run | power.Run, judge: HostileInvariant
     )
 
 
-PLAYS: Final = {"walking_path": _play_walking_path, "power": _play_power}
+PLAYS: Final = {"walking_path": _play_walking_path, "power": _play_power, "checks": _play_checks}

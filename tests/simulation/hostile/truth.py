@@ -10,11 +10,13 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.api.group_versions import NODE
+from nodemend.api.group_versions import NODE, POD
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import World
+from tests.simulation.hostile.clusters import FAR
+from tests.simulation.hostile.surroundings import CANARY
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.settling import InvariantBrokenError
 from tests.simulation.walking_path.invariants import Invariants, is_ours
@@ -23,8 +25,6 @@ Object = dict[str, Any]
 
 KNOWN_LATE: Final = 60.0
 """Seconds for which Kubernetes may act on a taint that is off again: it may be late to know of Nodes."""
-CANARY: Final = "nobody-ever-prints-this"
-"""In a Secret that our accounts could read by a mistake alone."""
 NODES: Final = "/api/v1/nodes/"
 OURS: Final = "nodemend.io/"
 
@@ -44,6 +44,8 @@ class HostileInvariants(Invariants):
         self._excused: set[str] = set()
         self._tainted_by_us: dict[str, float] = {}
         self._deleted_by_us: set[str] = set()
+        self._brought_back: set[str] = set()
+        """Nodes that had our taint in a backup: Kubernetes acts on it before we can take it off."""
         self._before: dict[str, Object] = {}
 
     def watch(self, world: World) -> None:
@@ -83,7 +85,32 @@ class HostileInvariants(Invariants):
         if self.world.admin_api.get(NODE, node) is None and node in self._deleted_by_us:
             return True
         since = self._tainted_by_us.get(node)
+        if node in self._brought_back:
+            return False
         return since is not None and self.world.scheduler.now - since < KNOWN_LATE
+
+    def _let_go(self, node: str) -> None:
+        """A taint out of a backup is off; Kubernetes may know so a little later."""
+        after = KNOWN_LATE
+        self.world.scheduler.after(after, lambda: self._brought_back.discard(node))
+
+    def restored(self) -> None:
+        """etcd went back: some of what was counted was never done, and what runs may have no pod."""
+        self._orders.clear()
+        self._released_words.clear()
+        self._deleted_by_us.clear()
+        self.note_policy()
+        bound = {
+            (one["metadata"]["uid"], one["spec"].get("nodeName")) for one in self.world.admin_api.list(POD)
+        }
+        for machine in self.world.machines.values():
+            self._excused |= {uid for uid in machine.running if (uid, machine.name) not in bound}
+        for node in self.world.admin_api.list(NODE):
+            name = node["metadata"]["name"]
+            if any(map(is_ours, _taints(node))):
+                self._brought_back.add(name)
+            else:
+                self._tainted_by_us.pop(name, None)
 
     def remember(self, request: Request) -> None:
         """To be told of every write of ours before it is done: what there was before it."""
@@ -101,6 +128,8 @@ class HostileInvariants(Invariants):
         after, before = msgspec.json.decode(answer.body), self._before.get(name, {})
         if any(map(is_ours, [*_taints(before), *_taints(after)])):
             self._tainted_by_us[name] = now
+        if not any(map(is_ours, _taints(after))):
+            self._let_go(name)
         self._changes_ours_alone(name, before, after)
 
     def _changes_ours_alone(self, name: str, before: Object, after: Object) -> None:
@@ -155,7 +184,17 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
 
     def _saw_hold(self, key: str, version: str, host: Object) -> None:
         self.checked.update(("I3", "I4", "I5", "I6", "I9", "I11"))
+        if host["metadata"]["name"] == FAR:
+            raise InvariantBrokenError("I9: a host of another cluster is switched off for a node of ours")
         super()._saw_hold(key, version, host)
+
+    def restored(self) -> None:
+        super().restored()
+        self._placed.clear()
+        for node in self.world.admin_api.list(NODE):
+            self._boots.note(node)
+            self._members.note(node)
+            self._limits.note(node)
 
     def settled(self) -> None:
         self.checked["I7"] += 1

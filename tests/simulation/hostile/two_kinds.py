@@ -20,7 +20,7 @@ def plan(around: Around) -> None:
 
 def _ask(around: Around) -> None:
     """Beside one that is at work, where there is such; also on a node that is well."""
-    api, name = around.world.admin_api, around.pick()
+    api, name = around.api, around.pick()
     kind, namespace = around.chance.choice(SECOND)
     if api.get(kind, name, namespace) is not None or api.get(NODE, name) is None:
         return
@@ -34,7 +34,7 @@ def _ask(around: Around) -> None:
 
 
 def _take_back(around: Around, kind: Resource, name: str, namespace: str) -> None:
-    around.world.admin_api.delete(kind, name, namespace)
+    around.api.delete(kind, name, namespace)
 
 
 class CarefulAdmin(Admin):

@@ -26,7 +26,7 @@ class Members:
         nodes = world.admin_api.list(NODE)
         self._names = {one["metadata"]["name"] for one in nodes if ROLE in one["metadata"].get("labels", {})}
         for node in nodes:
-            self._note(node)
+            self.note(node)
         world.admin.witnesses.append(self._heard)
 
     def may_be_held(self, host: str, *, within: float) -> None:
@@ -60,9 +60,9 @@ class Members:
 
     def _heard(self, _user: str, request: Request, answer: Answer) -> None:
         if request.path.startswith(NODES) and request.path.endswith("/status"):
-            self._note(msgspec.json.decode(answer.body))
+            self.note(msgspec.json.decode(answer.body))
 
-    def _note(self, node: dict[str, Any]) -> None:
+    def note(self, node: dict[str, Any]) -> None:
         conditions = node.get("status", {}).get("conditions", ())
         ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
         self._ready[node["metadata"]["name"]].append((self._world.scheduler.now, ready))

@@ -1,6 +1,7 @@
 """Which boots each node has told of, and when."""
 
 from collections import defaultdict
+from typing import Any
 
 import msgspec
 
@@ -30,8 +31,11 @@ class ReportedBoots:
     def _heard(self, _user: str, request: Request, answer: Answer) -> None:
         if not request.path.startswith(NODES) or not request.path.endswith("/status"):
             return
-        node = msgspec.json.decode(answer.body)
-        boot = node["status"].get("nodeInfo", {}).get("bootID", "")
+        self.note(msgspec.json.decode(answer.body))
+
+    def note(self, node: dict[str, Any]) -> None:
+        """What its Node shows now."""
+        boot = (node.get("status") or {}).get("nodeInfo", {}).get("bootID", "")
         told = self._told[node["metadata"]["name"]]
         if told[-1][1] != boot:
             told.append((self._world.scheduler.now, boot))

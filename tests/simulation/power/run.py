@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from nodemend.api.group_versions import NODE
 from nodemend.testing.cluster.world import World
 from nodemend.testing.metal3.furnishing import BY_DELETION, SPEC, furnish, shaped
+from nodemend.testing.metal3.rack import Rack
 from nodemend.testing.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.power.faults import HostFaults
@@ -40,7 +41,10 @@ class Run:
     lines: tuple[str, ...] = ()
 
 
-def play(seed: int, *, keep_trace: bool = False, beside: Beside[PowerInvariants, World] | None = None) -> Run:
+Joined = Beside[PowerInvariants, tuple[World, Rack]]
+
+
+def play(seed: int, *, keep_trace: bool = False, beside: Joined | None = None) -> Run:
     beside = beside or Beside(PowerInvariants())
     chance = Scheduler(seed).chance("weather")
     # A power cycle takes some 25 writes: with a crash at every third it would never come to its end.
@@ -67,7 +71,7 @@ def play(seed: int, *, keep_trace: bool = False, beside: Beside[PowerInvariants,
             world.admin_api.patch(NODE, name, {"metadata": {"labels": {ROLE: ""}}})
     hands = draw.random() < HANDS_SHARE
     invariants.watch(world)
-    beside.join(world)
+    beside.join((world, rack))
     faults = Faults(world, weather, invariants.note_policy, hands=hands)
     host_faults = HostFaults(world, rack, hands=hands)
     faults.plan()

@@ -41,7 +41,7 @@ class SwitchLimits:
         self._phases: dict[str, str] = {}
         self._last_began: tuple[float, int] | None = None
         for node in world.admin_api.list(NODE):
-            self._note(node)
+            self.note(node)
         world.admin.witnesses.append(self._heard)
 
     def began(self, remediation: Object) -> None:
@@ -115,11 +115,11 @@ class SwitchLimits:
 
     def _heard(self, _user: str, request: Request, answer: Answer) -> None:
         if request.path.startswith("/api/v1/nodes/") and request.path.endswith("/status"):
-            self._note(msgspec.json.decode(answer.body))
+            self.note(msgspec.json.decode(answer.body))
         elif f"/{keys.KUBELET_LEASE_NAMESPACE}/" in request.path and (name := _name_in(answer)):
             self._renewed[name].append(self._now)
 
-    def _note(self, node: Object) -> None:
+    def note(self, node: Object) -> None:
         conditions = node.get("status", {}).get("conditions", ())
         ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
         self._ready[node["metadata"]["name"]].append((self._now, ready))

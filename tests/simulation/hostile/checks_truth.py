@@ -1,0 +1,58 @@
+"""The invariants of the checks, counted, beside hostile faults."""
+
+from collections import Counter
+
+from nodemend.kube.api_reply import Answer
+from nodemend.kube.api_request import Request
+from nodemend.testing.cluster.direct import Object
+from nodemend.testing.network import Fate
+from tests.simulation.checks.invariants import Invariants
+from tests.simulation.checks.world import MACHINE, SPACE, ChecksWorld
+from tests.simulation.hostile.surroundings import CANARY
+from tests.simulation.settling import InvariantBrokenError
+
+MAY_BE_UNDONE = 5
+"""Beginnings and ends that a restore may have taken back, each of which may be done again."""
+
+
+class HostileChecksInvariants(Invariants):
+    def __init__(self, world: ChecksWorld, most: int) -> None:
+        self.checked: Counter[str] = Counter()
+        super().__init__(world, most)
+
+    def restored(self) -> None:
+        faults = self._world.replicas[0].faults
+        faults[Fate.LATE] = faults.get(Fate.LATE, 0) + MAY_BE_UNDONE
+        self._recoveries._last.clear()
+        self.note_policy()
+        for machine in self._world.api.list(MACHINE):
+            self._ask_the_owner_again(machine)
+
+    def _ask_the_owner_again(self, machine: Object) -> None:
+        """It acts once on each asking, and what it did may be undone."""
+        conditions = [
+            {**one, "reason": "WaitingForRemediation"} if one["type"] == "OwnerRemediated" else one
+            for one in machine.get("status", {}).get("conditions") or ()
+        ]
+        name, change = machine["metadata"]["name"], {"status": {"conditions": conditions}}
+        self._world.api.patch(MACHINE, name, change, at=(SPACE, "status"))
+
+    def saw_read(self, request: Request, _answer: Answer) -> None:
+        """I12: no program reads Secrets, but for kubeconfigs that it was allowed to, and writes none."""
+        self.checked["I12"] += 1
+        if CANARY.encode() in request.body or "/secrets/canary" in request.path:
+            raise InvariantBrokenError(f"I12: {request.method} {request.path} tells what is in a Secret")
+
+    def _saw_beginning(self, name: str) -> None:
+        self.checked.update(("I4", "I5", "I6"))
+        if name.startswith("far"):
+            raise InvariantBrokenError(f"I5: {name} is begun with, and nobody here knows how its node is")
+        super()._saw_beginning(name)
+
+    def _has_preconditions(self, request: Request) -> None:
+        self.checked["I3"] += 1
+        super()._has_preconditions(request)
+
+    def settled(self) -> None:
+        self.checked.update(("I8", "I14"))
+        super().settled()

@@ -1,0 +1,80 @@
+"""Rights that are missing for a while, and a policy that is: another account writes what it kept away."""
+
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import LEASE, NODE
+from nodemend.kube.api_request import Method
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.api_server.policies import CHECKER
+from nodemend.testing.cluster.direct import Direct
+from nodemend.testing.cluster.world import Account
+from tests.simulation.hostile.kinds import Kind
+from tests.simulation.hostile.surroundings import Around
+
+READS: Final = (
+    "nodes",
+    "leases",
+    "pods",
+    "volumeattachments",
+    "manualremediations",
+    "metal3remediations",
+    "baremetalhosts",
+    "remediationpolicies",
+    "machines",
+    "fixes",
+)
+WRITES: Final = (
+    (Method.PATCH, "nodes"),
+    (Method.PATCH, "status"),
+    (Method.POST, "leases"),
+    (Method.PATCH, "leases"),
+    (Method.DELETE, "leases"),
+    (Method.PATCH, "baremetalhosts"),
+    (Method.POST, "manualremediations"),
+    (Method.POST, "fixes"),
+)
+LASTS: Final = (20.0, 60.0, 200.0)
+
+
+def plan(around: Around) -> None:
+    around.at_some_times(5, lambda: _lose(around))
+    if around.machines:
+        around.at_some_times(2, lambda: _miss_policy(around))
+
+
+def _lose(around: Around) -> None:
+    """By a role that was narrowed. A kind is often read by a right of its own."""
+    chance = around.chance
+    right = (Method.GET, chance.choice(READS)) if chance.random() < 0.7 else chance.choice(WRITES)
+    replica = chance.choice(around.replicas)
+    account = around.account_of(replica)
+    around.note(f"{account.user.name} may not {right[0]} {right[1]} for a while")
+    account.forbidden.add(right)
+    for one in around.replicas:
+        if around.account_of(one) is account:
+            around.endpoints[one.name].begin(Kind.RIGHTS)
+    around.later(lambda: account.forbidden.discard(right), LASTS)
+
+
+def _miss_policy(around: Around) -> None:
+    """Without the policy about accounts the checker writes a lock, and names one that does not hold it."""
+    kind = next(one for one in around.server._kinds if one.resource == LEASE)
+    node = around.api.get(NODE, around.pick())
+    if node is None:
+        return
+    rules, kind.rules = kind.rules, ()
+    uid, token = node["metadata"]["uid"], around.token(Kind.RIGHTS)
+    who = around.chance.choice(("", "ManualRemediation", f"ManualRemediation default/{token}", "x y/z"))
+    metadata = {"name": f"node-{uid}", "annotations": {keys.HOLDER: who, "example.com/token": token}}
+    checker = Direct(Account(around.server, User(CHECKER)))
+    around.note(f"without its policy the checker locks {node['metadata']['name']} as {who!r}")
+    try:
+        if checker.get(LEASE, f"node-{uid}", keys.SYSTEM_NAMESPACE) is None:
+            checker.create(
+                LEASE, {"metadata": metadata, "spec": {"holderIdentity": token}}, keys.SYSTEM_NAMESPACE
+            )
+            around.tally.make(Kind.RIGHTS, token)
+            around.later(lambda: around.api.delete(LEASE, f"node-{uid}", keys.SYSTEM_NAMESPACE), (400.0,))
+    finally:
+        kind.rules = rules
