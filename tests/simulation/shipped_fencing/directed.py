@@ -5,6 +5,8 @@ from functools import partial
 from random import Random
 from typing import Final
 
+from nodemend.api import keys
+from nodemend.api.group_versions import SELF_REMEDIATION
 from nodemend.decide.time_proof import USUALLY
 from nodemend.testing.cluster.replicas import Replica
 from tests.simulation.fencing.network import API
@@ -19,6 +21,8 @@ SETTLED: Final = 100.0
 """Seconds by which every node has booted, has its agent, and its peers."""
 TIGHTEST: Final = 0.26
 """Seconds of ride-through with which the safe time is hardly rounded up."""
+COUNTED_AFTER: Final = 0.08
+"""Seconds from a marker to the first count of the manager that wrote it, at most."""
 A_RENEWAL: Final = 2.9
 """Seconds by which the reply to a renewal is late, just within its deadline of 3."""
 A_LOOK_BESIDE: Final = 11.5
@@ -105,7 +109,8 @@ class LongestLife(Directed):
         way()
         self.is_marked()
         if chance.random() < 0.6:
-            cluster.run(WATCHED_FOR)
+            self._look_as_soon_as_it_may()
+            cluster.run(WATCHED_FOR - RELEASED_WITHIN)
             self.released_in_time()
         else:
             self._disturb()
@@ -154,6 +159,20 @@ class LongestLife(Directed):
         if name == SICK:
             self.cluster.isolate(SICK)
             self.sick.lives_longest = True
+
+    def _look_as_soon_as_it_may(self) -> None:
+        """Managers look every 2 s. A pause of less than that puts one just after the time is proven."""
+        cluster = self.cluster
+        marked = cluster.scheduler.now
+        cluster.run(50.0)
+        found = cluster.api.get(SELF_REMEDIATION, SICK, keys.SYSTEM_NAMESPACE)
+        needed = found["status"].get("safeTimeSeconds", 0) if found else 0
+        proven = marked + needed / (1 + USUALLY.clock_error) + COUNTED_AFTER
+        pause = self.chance.uniform(1.9, 2.0)
+        cluster.world.run(max(cluster.scheduler.now, proven - pause))
+        for replica in cluster.remediators:
+            replica.process.pause(max(0.0, proven - cluster.scheduler.now))
+        cluster.world.run(marked + RELEASED_WITHIN)
 
     def _disturb(self) -> None:
         """Leaders come and go while they count."""

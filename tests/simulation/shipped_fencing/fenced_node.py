@@ -8,6 +8,7 @@ from random import Random
 from typing import Final
 
 from nodemend.agent.feeder import words as w
+from nodemend.agent.feeder.records import PUBLISHED
 from nodemend.api.group_versions import NODE
 from nodemend.decide.time_proof import USUALLY
 from nodemend.testing.cluster.direct import Direct
@@ -15,7 +16,7 @@ from nodemend.testing.cluster.machines import Machine
 from tests.simulation.fencing.feeder_process import WATCHDOG, FeederProcess
 from tests.simulation.fencing.network import API
 from tests.simulation.fencing.node import Node
-from tests.simulation.fencing.surroundings import Surroundings
+from tests.simulation.fencing.surroundings import BrokenError, Surroundings
 
 _S: Final = 1_000_000_000
 MOMENT: Final = 0.005
@@ -32,6 +33,9 @@ class LastMomentFeeder(FeederProcess):
 
     def _be_late(self) -> None:
         node = self._node
+        unleased = node.permitted or node.gate_standing == PUBLISHED
+        if not unleased and self._checked_at >= self._machine.status.lease.until:
+            raise BrokenError(f"I10: {node.name} is fed after its lease has ended")
         if not isinstance(node, FencedNode) or not node.lives_longest:
             super()._be_late()
             return

@@ -13,8 +13,8 @@ def test_the_invariants_hold(seed: int) -> None:
     assert not run.broken, f"{run.broken}\n{replay}"
 
 
-def test_the_adversary_comes_within_a_second_of_the_bound() -> None:
-    """Else a release that is too early by some seconds would go unnoticed."""
+def test_the_adversary_comes_within_half_a_second_of_the_bound() -> None:
+    """Else a release that is too early by a second would go unnoticed."""
     [margin] = play(0).margins
 
     assert 0.0 < margin < WANTED_MARGIN
