@@ -544,7 +544,6 @@ def test_the_release(status: SelfRemediationStatus, changes: dict[str, Any], exp
     ("status", "changes", "expected"),
     [
         (RELEASED, {"node": Present(TAINTED)}, Untaint(TAINTED)),
-        # The gate of a node that comes back opens when the marker goes: not while pods are removed by force.
         (RELEASED, {"node": Present(TAINTED), "agent": Present(MARKED)}, Untaint(TAINTED)),
         (RELEASED, {}, ForgetTaint()),
         (RECOVERING, {"void_mark": OURS}, ClearVoidMark(SILENT_NODE)),
