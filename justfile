@@ -139,9 +139,13 @@ mutants every="1":
 checks-e2e nodes="1000" *args: controlplane-build
     {{python}} -m tests.checks_e2e --nodes {{nodes}} {{args}}
 
-# [scale] The checker with few and with many real Nodes: sample, normal or full. CI runs `normal steady`: without what hangs on how the machine does at one moment.
+# [scale] The checker with few and with many real Nodes: sample, normal or full; `steady` leaves away what hangs on how the machine does at one moment.
 scale size="normal" what="": controlplane-build
     {{python}} -m bench.scale {{size}} {{what}}
+
+# [heartbeat-path] What a Node's heartbeat costs the shipped checker, beside a bare TLS watch with the same decoding.
+heartbeat-path heartbeats="20000": controlplane-build
+    {{python}} -m bench.heartbeat_path {{heartbeats}}
 
 # [scale-upstream] Cluster API's own manager and our checker on the same Machines. Not in CI.
 scale-upstream nodes="1000":
@@ -166,6 +170,18 @@ simulate-power seeds="5000":
 # [simulate-fencing] The shipped agents, feeders and time proof: five nodes, cut links, pauses, restarts, drift, liars.
 simulate-fencing seeds="10000" *args:
     {{python}} -m tests.simulation.fencing.campaign --seeds {{seeds}} {{args}}
+
+# [simulate-fencing] The shipped remediator too, on the simulated API server, with an adversary within a second of the bound.
+simulate-shipped-fencing seeds="2000" *args:
+    {{python}} -m tests.simulation.shipped_fencing.campaign --seeds {{seeds}} {{args}}
+
+# [simulate-hostile] The worlds of the other campaigns, with hostile nodes, neighbours, clusters, restores and stale caches in them.
+simulate-hostile seeds="5000" *args:
+    {{python}} -m tests.simulation.hostile --seeds {{seeds}} {{args}}
+
+# [campaign-power] Rules taken away one at a time: which campaigns notice alone. Can be resumed; takes hours.
+campaign-power *args:
+    {{python}} -m campaign_power {{args}}
 
 # [simulate-fencing] All 2^20 ways in which the links of five parties can be cut, through the shipped decisions.
 link-matrices:
