@@ -4,10 +4,14 @@ import msgspec
 import pytest
 
 from nodemend.api.group_versions import METAL3_REMEDIATION
+from nodemend.api.node import Node
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.power_cycle import Metal3RemediationStatus
-from nodemend.controllers.remediating.writes import write_finalizer, write_status
-from nodemend.decide.remediation_steps import AddFinalizer, DropFinalizer
+from nodemend.controllers.power_cycle.node_deletion import delete_node
+from nodemend.controllers.remediating.writes import write_finalizer, write_node, write_status
+from nodemend.decide.release_gate import ReleaseTicket
+from nodemend.decide.remediation_steps import AddFinalizer, DropFinalizer, Release, Untaint, VoidOnNode
+from tests.unit.decide.worlds import EVIDENCE, SILENT_NODE
 
 OURS, THEIRS = "nodemend.io/safe-end", "example.com/theirs"
 
@@ -39,3 +43,15 @@ def test_a_leader_answers_for_what_it_found_only_after_its_lease_was_renewed() -
 
     assert write_status(METAL3_REMEDIATION, metadata, found, found.but(epoch=5)).confirmed
     assert not write_status(METAL3_REMEDIATION, metadata, found, found.but(phase="Releasing")).confirmed
+
+
+@pytest.mark.attack("K1")
+def test_a_release_is_sent_only_after_the_leaders_lease_was_renewed() -> None:
+    """By taint or by deletion. What takes a release back waits for nothing."""
+    node = Node(metadata=ObjectMeta(name="n1", uid="uid-1", resource_version="100"))
+    ticket = ReleaseTicket("n1", "uid-1", "100", "boot-1", 7, EVIDENCE)
+
+    assert write_node(node, Release(ticket)).confirmed
+    assert delete_node(ticket).confirmed
+    assert not write_node(node, Untaint(SILENT_NODE)).confirmed
+    assert not write_node(node, VoidOnNode(SILENT_NODE, "mark")).confirmed

@@ -132,6 +132,17 @@ def test_seconds_that_another_manager_has_counted_are_not_counted_again(place: P
     assert 5.0 <= place.gather(LOST[0], "2").facts.passed < 6.0
 
 
+@pytest.mark.parametrize("slewed", [0.9, 1.1])
+def test_what_has_passed_is_counted_by_the_slower_clock(place: Place, slewed: float) -> None:
+    """Whoever keeps the time slews one of them: a proof must not be done before its time."""
+    place.mark(LOST[0])
+    place.process.clock.slewed, place.process.clock.slewed_from = slewed, place.world.world.scheduler.now
+    place.gather(LOST[0], "1")
+    place.world.run(20.0)
+
+    assert place.gather(LOST[0], "1").facts.passed <= 20.1 * min(1.0, slewed)
+
+
 def test_seconds_that_we_have_counted_ourselves_are_not_counted_again(place: Place) -> None:
     place.mark(LOST[0])
     place.gather(LOST[0], "1")
