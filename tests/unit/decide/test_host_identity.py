@@ -268,6 +268,12 @@ WRONG: list[tuple[Clues, Mismatch]] = [
         with_(node_system_uuid=OTHER_UUID, host_system_uuid=""),
         Mismatch("the system UUID", UUID, OTHER_UUID),
     ),
+    # Where only the host and the Node state one, as where there is no Machine.
+    (
+        with_(node_system_uuid=OTHER_UUID, machine_system_uuid=""),
+        Mismatch("the system UUID", UUID, OTHER_UUID),
+    ),
+    (with_(ALONE, node_system_uuid=OTHER_UUID), Mismatch("the system UUID", UUID, OTHER_UUID)),
     (with_(host_system_uuid="abc"), Mismatch("the system UUID", "abc", UUID)),
     (
         with_(node_provider_id="metal3://metal/h2/m1", machine_provider_ids=()),

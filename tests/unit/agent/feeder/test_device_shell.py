@@ -1,7 +1,9 @@
 """What a watchdog says of itself, as the kernel hands it over."""
 
+import errno
 import fcntl
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,3 +38,32 @@ def test_it_tells_whether_it_only_raises_an_alarm(
     found = WatchdogShell(str(tmp_path / "watchdog"), None).open()
 
     assert found == Device("iTCO_wdt", 30, magic_close, None, alarm_only)
+
+
+SET_TIMEOUT = 0xC0045706
+"""WDIOC_SETTIMEOUT."""
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_what_the_driver_keeps_counts_not_what_it_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
+) -> None:
+    """It may round, or keep to what it has: whoever counts on the shorter one releases too soon."""
+    asked: list[int] = []
+
+    def ioctl(_descriptor: int, request: int, answer: bytearray) -> int:
+        if request == SET_TIMEOUT:
+            asked.append(int.from_bytes(answer, sys.byteorder))
+            if refuses:
+                raise OSError(errno.EOPNOTSUPP, "not supported")
+            return 0
+        answer[:] = struct.pack("=I", 16) if len(answer) == 4 else struct.pack("=II32s", 0, 1, b"iTCO_wdt")
+        return 0
+
+    (tmp_path / "watchdog").touch()
+    monkeypatch.setattr(fcntl, "ioctl", ioctl)
+    watchdog = WatchdogShell(str(tmp_path / "watchdog"), None)
+    watchdog.open()
+
+    assert watchdog.set_timeout(9) == 16
+    assert asked == [9]
