@@ -35,9 +35,10 @@ def test_campaigns_that_could_notice_are_named_or_why_there_are_none() -> None:
     assert by_differential == [one for one in mutants if one.area == SERVER]
 
 
-def test_tests_that_are_named_are_there() -> None:
-    named = {path for one in read_mutants() for path in one.tests}
-    assert [path for path in named if not (ROOT / path.partition("::")[0]).exists()] == []
+def test_every_mutant_names_a_test_that_is_there() -> None:
+    named = {test.partition("::")[::2] for one in read_mutants() for test in one.tests}
+    assert [one.name for one in read_mutants() if not one.tests] == []
+    assert [name for path, name in named if f"def {name}(" not in (ROOT / path).read_text()] == []
 
 
 def test_only_a_named_invariant_at_a_seed_is_a_violation() -> None:

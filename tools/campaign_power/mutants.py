@@ -36,7 +36,7 @@ class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     instead: str = ""
     """Why no campaign could."""
     tests: tuple[str, ...] = ()
-    """Files of tests that fail with it: what campaigns do not notice, these do."""
+    """Tests that fail with it: what campaigns do not notice, these do."""
 
     @property
     def digest(self) -> str:
