@@ -53,8 +53,8 @@ class AgentProcess(Process):
         self._node = node
         fed = node.lease_file.until / _S if isinstance(node.lease_file, FeedLease) else 0.0
         memory = node.memory or Memory(conduct=Conduct(), fed_until=fed)
-        strict = node.world.liars
-        self._watch = SelfWatch(node.who, memory, chance=node.chance.random(), healthy_wanted=1 + strict)
+        wanted = node.healthy_wanted
+        self._watch = SelfWatch(node.who, memory, chance=node.chance.random(), healthy_wanted=wanted)
         self._desk = desk.PeerDesk(now=node.clock.now())
         self._lives = 0
         """Told to stop, it begins another: answers that were meant for the first are not heard."""

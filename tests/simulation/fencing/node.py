@@ -107,6 +107,11 @@ class Node:
         return FeederProcess(self)
 
     @property
+    def healthy_wanted(self) -> int:
+        """Peers that must have seen no marker."""
+        return 1 + self.world.liars
+
+    @property
     def uid(self) -> str:
         """Of its Node."""
         return self.name

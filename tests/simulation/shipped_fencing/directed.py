@@ -7,6 +7,7 @@ from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.group_versions import SELF_REMEDIATION
+from nodemend.decide.peer_verdict import Answer
 from nodemend.decide.time_proof import USUALLY
 from nodemend.testing.cluster.replicas import Replica
 from tests.simulation.fencing.network import API
@@ -49,7 +50,7 @@ class Directed:
             nodes=self.nodes,
             quality=QUICK,
             slowest=True,
-            ride_through=self.chance.choice((0.0, TIGHTEST)),
+            ride_through=self.chance.choice((0.0, TIGHTEST, self.chance.random())),
             keep_trace=keep_trace,
         )
         self.cluster.network.delays = QUICK.delay
@@ -256,6 +257,30 @@ class PeersCutOff(Directed):
             cluster.run(chance.uniform(10.0, 12.0))
 
 
+class Liar(Directed):
+    """One peer lies to the sick node, that there is no marker, or that it cannot reach the API server.
+
+    With two that are really cut off the latter makes a majority that lets the node go on.
+    """
+
+    def play(self) -> None:
+        cluster, chance = self.cluster, self.chance
+        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        liar, *lost = chance.sample(self.peers, 3)
+        lie = chance.choice((Answer.API_OUT_OF_REACH, Answer.HEALTHY))
+        cluster.nodes[liar].lies_as = lie
+        cluster.counts[f"fault: a peer says {lie}"] += 1
+        self.mark()
+        if lie is Answer.HEALTHY:
+            cluster.join([liar], SICK)
+            cluster.run(WATCHED_FOR)
+            return
+        cluster.cut(lost)
+        cluster.run(chance.uniform(16.0, 20.0))
+        cluster.join((liar, *lost), SICK)
+        cluster.run(WATCHED_FOR - 20.0)
+
+
 class Unacknowledged(Directed):
     """Renewals of most peers are written, and they never hear of it: after K they deny their contact."""
 
@@ -330,4 +355,5 @@ FAMILIES: Final[tuple[Callable[..., Directed], ...]] = (
     LongestLife,
     PeersCutOff,
     PeersChange,
+    Liar,
 )

@@ -17,6 +17,8 @@ from tests.simulation.shipped_fencing.cluster import Cluster
 BEGIN: Final = 60.0
 LASTS: Final = 260.0
 """Seconds in which faults begin."""
+LIAR_SHARE: Final = 0.25
+"""Of seeds in which one node tells its peers anything."""
 _HOUR: Final = 3600.0
 _BUMPED: Final = 1_000_000
 
@@ -44,6 +46,9 @@ class Faults:
         for node in self._cluster.nodes.values():
             node.stubborn = chance.random() < 0.5
             node.slowest = chance.random() < 0.5
+        if chance.random() < LIAR_SHARE:
+            chance.choice(list(self._cluster.nodes.values())).liar = True
+            self._cluster.counts["fault: a peer lies"] += 1
         kinds = (
             self._cut_links, self._isolate, self._split, self._api_down, self._lose_replies,
             self._pause_agent, self._pause_feeder, self._kill_agent, self._kill_feeder, self._stop_agent,

@@ -10,7 +10,9 @@ from typing import Final
 from nodemend.agent.feeder import words as w
 from nodemend.agent.feeder.records import PUBLISHED
 from nodemend.api.group_versions import NODE
+from nodemend.decide.peer_verdict import Answer
 from nodemend.decide.time_proof import USUALLY
+from nodemend.entrypoints.agent_shell import HEALTHY_WANTED
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.machines import Machine
 from tests.simulation.fencing.feeder_process import WATCHDOG, FeederProcess
@@ -80,6 +82,8 @@ class FencedNode(Node):
         self.lives_longest = False
         """Until its next boot."""
         self.slowest = slowest
+        self.lies_as: Answer | None = None
+        """What it tells every peer, whatever it has seen."""
         self.kubelet_apart = False
         """Its kubelet reaches the API server though its agent does not."""
         self.watchdog_lasts = 0.0
@@ -144,6 +148,13 @@ class FencedNode(Node):
         self.writes_land_until = now + (drain if self.slowest else self.chance.uniform(0.0, drain))
         super().reset(why)
         self.machine.power_off()
+
+    @property
+    def healthy_wanted(self) -> int:
+        return HEALTHY_WANTED
+
+    def lie(self) -> Answer | None:
+        return self.lies_as or super().lie()
 
     @property
     def lease_left(self) -> float:
