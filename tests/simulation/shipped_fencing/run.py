@@ -8,13 +8,34 @@ from typing import Final
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen
 from tests.simulation.shipped_fencing.cluster import Cluster
-from tests.simulation.shipped_fencing.directed import FAMILIES
+from tests.simulation.shipped_fencing.directed import Directed, LongestLife
 from tests.simulation.shipped_fencing.faults import BEGIN, LASTS, Faults, draw_quality
+from tests.simulation.shipped_fencing.lost_promises import Restored, StandsDown
+from tests.simulation.shipped_fencing.peer_dangers import (
+    Liar,
+    LooksFail,
+    PeersChange,
+    PeersCutOff,
+    Unacknowledged,
+)
 
 SETTLES_WITHIN: Final = 900.0
 LOOKS_EVERY: Final = 20.0
 STAYS_WELL: Final = 60.0
 MIXED: Final = "Mixed"
+FAMILIES: Final[tuple[type[Directed], ...]] = (
+    LongestLife,
+    LooksFail,
+    Unacknowledged,
+    LongestLife,
+    PeersCutOff,
+    PeersChange,
+    LongestLife,
+    Liar,
+    StandsDown,
+    Restored,
+)
+"""Every other seed is of one of these, in turns."""
 
 
 @dataclass(frozen=True, slots=True)
