@@ -17,6 +17,8 @@ from tests.simulation.shipped_fencing.cluster import Cluster
 BEGIN: Final = 60.0
 LASTS: Final = 260.0
 """Seconds in which faults begin."""
+LONG_ENOUGH: Final = 80.0
+"""Seconds: a node that is cut off for so long after its marker can be released by time."""
 LIAR_SHARE: Final = 0.25
 """Of seeds in which one node tells its peers anything."""
 _HOUR: Final = 3600.0
@@ -104,10 +106,13 @@ class Faults:
 
     # Links.
 
-    def _for_a_while(self, links: set[tuple[str, str]], longest: float = 120.0) -> None:
+    def _for_a_while(
+        self, links: set[tuple[str, str]], longest: float = 120.0, shortest: float = 2.0
+    ) -> None:
         cut = self._cluster.network.cut
         cut |= links
-        self._later(longest, lambda: cut.difference_update(links))
+        wait = self._chance.uniform(shortest, longest)
+        self._cluster.scheduler.after(wait, lambda: cut.difference_update(links))
 
     def _cut_links(self) -> None:
         parties = self._cluster.parties
@@ -202,7 +207,8 @@ class Faults:
         def marked(node: str) -> None:
             if node == name:
                 cluster.nodes[name].lives_longest = True
-                self._for_a_while(cluster.network.links_of(name, cluster.parties), longest=200.0)
+                links = cluster.network.links_of(name, cluster.parties)
+                self._for_a_while(links, longest=200.0, shortest=LONG_ENOUGH)
 
         cluster.invariants.on_marked = marked
         cluster.complain(name)

@@ -22,6 +22,10 @@ from tests.simulation.shipped_fencing.peer_dangers import (
 SETTLES_WITHIN: Final = 900.0
 LOOKS_EVERY: Final = 20.0
 STAYS_WELL: Final = 60.0
+ONE_MORE_SHARE: Final = 0.5
+"""Of seeds of mixed faults in which, when all is well again, a node is lost and nothing else goes wrong."""
+RELEASED_WITHIN: Final = 150.0
+"""Of its loss: that it is silent must be noticed first, and then it has its safe time."""
 MIXED: Final = "Mixed"
 FAMILIES: Final[tuple[type[Directed], ...]] = (
     LongestLife,
@@ -76,14 +80,29 @@ def _play_mixed(seed: int, keep_trace: bool) -> Run:
     broken = ""
     try:
         cluster.run(BEGIN + LASTS)
-        _settle(cluster, strict=not faults.restored)
+        steady = _settle(cluster, strict=not faults.restored)
+        if steady and chance.random() < ONE_MORE_SHARE:
+            _lose_one_more(cluster, chance.choice(list(cluster.nodes)))
         nothing_failed_unseen(cluster.world.replicas)
     except (InvariantBrokenError, BrokenError) as error:
         broken = str(error)
     return _told(seed, MIXED, broken, cluster)
 
 
-def _settle(cluster: Cluster, *, strict: bool) -> None:
+def _lose_one_more(cluster: Cluster, name: str) -> None:
+    """I13: whatever was before, one that nobody hears is released in time. I9: nobody else ends."""
+    boots = {node: one.boot_id for node, one in cluster.nodes.items()}
+    by_time = cluster.invariants.releases["E4"]
+    cluster.counts["one more is lost"] += 1
+    cluster.isolate(name)
+    cluster.run(RELEASED_WITHIN)
+    if cluster.invariants.releases["E4"] == by_time:
+        raise InvariantBrokenError(f"I13: {name} is not released within {RELEASED_WITHIN:.0f} s of its loss")
+    if ended := [one for one, boot in boots.items() if one != name and cluster.nodes[one].boot_id != boot]:
+        raise InvariantBrokenError(f"I9: {', '.join(ended)} ended when {name} was lost")
+
+
+def _settle(cluster: Cluster, *, strict: bool) -> bool:
     """I14. After a restore of etcd a person may be needed: then it is only watched for as long."""
     by, well_since = cluster.scheduler.now + SETTLES_WITHIN, -1.0
     last = InvariantBrokenError("I14: never looked at")
@@ -97,9 +116,10 @@ def _settle(cluster: Cluster, *, strict: bool) -> None:
         if well_since < 0:
             well_since = cluster.scheduler.now
         if cluster.scheduler.now - well_since >= STAYS_WELL:
-            return
+            return True
     if strict:
         raise last
+    return False
 
 
 def _told(seed: int, kind: str, broken: str, cluster: Cluster) -> Run:

@@ -1,4 +1,4 @@
-"""A few seeds of self-fencing by the shipped controllers. `just simulate-shipped-fencing` plays thousands."""
+"""A few seeds of self-fencing by the shipped controllers. The campaign beside this plays thousands."""
 
 import pytest
 
