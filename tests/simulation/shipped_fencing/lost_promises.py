@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Final
 
+from nodemend.api.group_versions import LEASE
 from tests.simulation.settling import InvariantBrokenError
 from tests.simulation.shipped_fencing.api_store import Asked
 from tests.simulation.shipped_fencing.directed import SETTLED, SICK, WATCHED_FOR, Directed
@@ -69,3 +70,24 @@ class Restored(Directed):
         cluster.run(WATCHED_FOR + 40.0)
         if not self.sick.up:
             raise InvariantBrokenError(f"I9: {SICK} ended, though it promised nothing")
+
+
+class StaleCache(Directed):
+    """The API server's cache of Leases stands still from before the marker; the node's kubelet hangs.
+
+    Its agent is in touch, or asks its peers: whoever reads from that cache sees no marker, and none may.
+    """
+
+    def play(self) -> None:
+        cluster, chance = self.cluster, self.chance
+        cluster.network.delays = (0.02, 0.05)
+        cluster.run(SETTLED + chance.uniform(0.0, 20.0))
+        by_peers = chance.random() < 0.5
+        cluster.counts["fault: a stale cache" + (", by peers" if by_peers else "")] += 1
+        self.sick.machine.hung = True
+        cluster.world.server.lag(LEASE, cluster.world.server.revision)
+        if by_peers:
+            cluster.invariants.on_marked = lambda name: cluster.cut([SICK]) if name == SICK else None
+        cluster.complain(SICK)
+        self.is_marked()
+        cluster.run(WATCHED_FOR)

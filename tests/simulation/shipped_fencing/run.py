@@ -10,7 +10,7 @@ from tests.simulation.settling import InvariantBrokenError, nothing_failed_unsee
 from tests.simulation.shipped_fencing.cluster import Cluster
 from tests.simulation.shipped_fencing.directed import Directed, LongestLife
 from tests.simulation.shipped_fencing.faults import BEGIN, LASTS, Faults, draw_quality
-from tests.simulation.shipped_fencing.lost_promises import Restored, StandsDown
+from tests.simulation.shipped_fencing.lost_promises import Restored, StaleCache, StandsDown
 from tests.simulation.shipped_fencing.peer_dangers import (
     Liar,
     LooksFail,
@@ -38,6 +38,7 @@ FAMILIES: Final[tuple[type[Directed], ...]] = (
     Liar,
     StandsDown,
     Restored,
+    StaleCache,
 )
 """Every other seed is of one of these, in turns."""
 
