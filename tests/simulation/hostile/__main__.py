@@ -1,7 +1,7 @@
 """`python -m tests.simulation.hostile`: the worlds of the other campaigns, with hostile faults in them.
 
-Seed n is played in world n modulo their number. `--replay WORLD:SEED` tells one, `--only KIND` leaves all
-kinds of faults but one away.
+Seed n is played in world n modulo their number. `--replay WORLD:SEED` tells one, `--only KIND,KIND` leaves
+all other kinds of faults away.
 """
 
 import argparse
@@ -32,10 +32,10 @@ def main() -> int:
     parser.add_argument(
         "--minutes", type=float, default=float("inf"), help="begin no more seeds after so long"
     )
-    parser.add_argument("--only", choices=[kind.name for kind in Kind])
+    parser.add_argument("--only", metavar="KIND,KIND", help=", ".join(kind.name for kind in Kind))
     parser.add_argument("--replay", metavar="WORLD:SEED")
     options = parser.parse_args()
-    only = Kind[options.only] if options.only else None
+    only = tuple(Kind[name] for name in options.only.split(",")) if options.only else ()
     if options.replay:
         return _replay(int(options.replay.rpartition(":")[2]), only)
     began = time.monotonic()
@@ -46,7 +46,7 @@ def main() -> int:
     return _report(runs, time.monotonic() - began)
 
 
-def _replay(seed: int, only: Kind | None) -> int:
+def _replay(seed: int, only: tuple[Kind, ...]) -> int:
     run = play(seed, keep_trace=True, only=only)
     print("\n".join(run.lines))
     print(f"{run.world}:{seed}: {run.broken or 'all invariants hold'}, {run.releases} releases")

@@ -11,14 +11,14 @@ from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import Account
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
+from tests.simulation.hostile.versions import unlock
 
-READS: Final = (
+READS: Final[tuple[str, ...]] = (
     "nodes",
     "leases",
     "pods",
     "volumeattachments",
-    "manualremediations",
-    "metal3remediations",
+    *("manualremediations", "metal3remediations") * 3,
     "baremetalhosts",
     "remediationpolicies",
     "machines",
@@ -75,6 +75,6 @@ def _miss_policy(around: Around) -> None:
                 LEASE, {"metadata": metadata, "spec": {"holderIdentity": token}}, keys.SYSTEM_NAMESPACE
             )
             around.tally.make(Kind.RIGHTS, token)
-            around.later(lambda: around.api.delete(LEASE, f"node-{uid}", keys.SYSTEM_NAMESPACE), (400.0,))
+            around.later(lambda: unlock(around, f"node-{uid}", token), (400.0,))
     finally:
         kind.rules = rules

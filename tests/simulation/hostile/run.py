@@ -1,7 +1,7 @@
 """One seed of one world with hostile faults beside those that it always has."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,6 +31,7 @@ from tests.simulation.walking_path.faults import FAULTS_CEASE
 SHARE: Final = 0.35
 """Of the kinds of faults that a seed has."""
 WORLDS: Final = ("walking_path", "power", "checks")
+Only = Collection[Kind]
 Plans = Mapping[Kind, Callable[[], None]]
 
 
@@ -49,12 +50,12 @@ class Run:
     lines: tuple[str, ...] = ()
 
 
-def play(seed: int, *, keep_trace: bool = False, only: Kind | None = None) -> Run:
-    """Seed n is played in world n modulo their number. With `only`, faults of one kind alone."""
+def play(seed: int, *, keep_trace: bool = False, only: Only = ()) -> Run:
+    """Seed n is played in world n modulo their number. With `only`, faults of these kinds alone."""
     return PLAYS[WORLDS[seed % len(WORLDS)]](seed, keep_trace=keep_trace, only=only)
 
 
-def _play_walking_path(seed: int, *, keep_trace: bool, only: Kind | None) -> Run:
+def _play_walking_path(seed: int, *, keep_trace: bool, only: Only) -> Run:
     judge, tally = HostileInvariants(), Tally()
 
     def join(world: World) -> None:
@@ -68,7 +69,7 @@ def _play_walking_path(seed: int, *, keep_trace: bool, only: Kind | None) -> Run
     return _shown("walking_path", run, judge, tally)
 
 
-def _play_power(seed: int, *, keep_trace: bool, only: Kind | None) -> Run:
+def _play_power(seed: int, *, keep_trace: bool, only: Only) -> Run:
     judge, tally = HostilePowerInvariants(), Tally()
 
     def join(both: tuple[World, Rack]) -> None:
@@ -82,7 +83,7 @@ def _play_power(seed: int, *, keep_trace: bool, only: Kind | None) -> Run:
     return _shown("power", run, judge, tally)
 
 
-def _play_checks(seed: int, *, keep_trace: bool, only: Kind | None) -> Run:
+def _play_checks(seed: int, *, keep_trace: bool, only: Only) -> Run:
     judges: list[HostileChecksInvariants] = []
     tally = Tally()
 
@@ -168,10 +169,10 @@ def _plans(around: Around, judge: HostileInvariants) -> Plans:
     }
 
 
-def _begin(around: Around, plans: Plans, only: Kind | None) -> None:
+def _begin(around: Around, plans: Plans, only: Only) -> None:
     drawn = [kind for kind in plans if around.chance.random() < SHARE]
     drawn = drawn or [around.chance.choice(list(plans))]
-    for kind in drawn if only is None else [kind for kind in plans if kind is only]:
+    for kind in [kind for kind in plans if kind in only] if only else drawn:
         plans[kind]()
 
 

@@ -10,13 +10,22 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.api.group_versions import NODE, POD
+from nodemend.api import keys
+from nodemend.api.group_versions import (
+    LEASE,
+    MANUAL_REMEDIATION,
+    METAL3_REMEDIATION,
+    NODE,
+    POD,
+    SELF_REMEDIATION,
+)
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import World
 from tests.simulation.hostile.clusters import FAR
 from tests.simulation.hostile.surroundings import CANARY
+from tests.simulation.hostile.versions import LATER
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.settling import InvariantBrokenError
 from tests.simulation.walking_path.invariants import Invariants, is_ours
@@ -27,6 +36,9 @@ KNOWN_LATE: Final = 60.0
 """Seconds for which Kubernetes may act on a taint that is off again: it may be late to know of Nodes."""
 NODES: Final = "/api/v1/nodes/"
 OURS: Final = "nodemend.io/"
+ENDED: Final = ("succeeded", "failed", "")
+"""Phases in which a remediation gives its lock back."""
+LOCKS: Final = f"/namespaces/{keys.SYSTEM_NAMESPACE}/leases/node-"
 
 
 class HostileInvariants(Invariants):
@@ -117,6 +129,36 @@ class HostileInvariants(Invariants):
         if request.writes and request.path.startswith(NODES):
             name = request.path.removeprefix(NODES).partition("/")[0]
             self._before[name] = self.world.admin_api.get(NODE, name) or {}
+        elif request.writes and LOCKS in request.path:
+            self._leaves_locks_alone(request)
+
+    def _leaves_locks_alone(self, request: Request) -> None:
+        """I4: nobody takes a lock from a remediation that is there, nor from one of a kind to come."""
+        lock = self.world.admin_api.get(LEASE, request.path.rpartition("/")[2], keys.SYSTEM_NAMESPACE)
+        if lock is None:
+            return
+        self.checked["I4"] += 1
+        metadata, holder = lock["metadata"], lock["spec"].get("holderIdentity", "")
+        if metadata.get("annotations", {}).get(keys.HOLDER) == LATER:
+            raise InvariantBrokenError(f"I4: {request.method} of the lock of a later version")
+        body = msgspec.json.decode(request.body)
+        named = body.get("preconditions") or body.get("metadata") or {}
+        if named.get("resourceVersion") != metadata["resourceVersion"]:
+            return
+        taken = (body.get("spec") or {}).get("holderIdentity", holder) != holder
+        if (taken or request.method is Method.DELETE) and self._is_at_work(holder):
+            raise InvariantBrokenError(f"I4: {request.method} of the lock of {holder}, which is at work")
+
+    def _is_at_work(self, uid: str) -> bool:
+        """It is there, and not about to end by itself."""
+        kinds = (MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION)
+        found = [one for kind in kinds for one in self.world.admin_api.list(kind)]
+        return any(
+            one["metadata"]["uid"] == uid
+            and "deletionTimestamp" not in one["metadata"]
+            and (one.get("status") or {}).get("phase", "").lower() not in ENDED
+            for one in found
+        )
 
     def _saw_node(self, _user: str, request: Request, answer: Answer) -> None:
         if not request.path.startswith(NODES):

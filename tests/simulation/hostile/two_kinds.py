@@ -11,6 +11,7 @@ from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
 ELSEWHERE: Final = "default"
+NO_BOOT: Final = "reports no boot ID"
 SECOND: Final = ((MANUAL_REMEDIATION, ELSEWHERE), (SELF_REMEDIATION, keys.SYSTEM_NAMESPACE))
 
 
@@ -43,6 +44,12 @@ class CarefulAdmin(Admin):
     With two remediations of one node the first may be over while the second rests on it that the machine is
     off: SAFETY.md says that a machine has to stay off then.
     """
+
+    def _attend(self, remediation: Object, machine: Machine) -> None:
+        """A Node that was made anew has no boot to vouch for: they do as the remediation advises."""
+        if NO_BOOT in (remediation.get("status") or {}).get("message", ""):
+            self._switch_on(machine, "it is repaired by hand")
+        super()._attend(remediation, machine)
 
     def _switch_on(self, machine: Machine, why: str) -> None:
         if all(map(_is_over, self._of(machine.name))):

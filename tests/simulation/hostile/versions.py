@@ -32,10 +32,11 @@ def _lock_as_a_later_one(around: Around) -> None:
     metadata = {"name": name, "annotations": {keys.HOLDER: LATER}}
     around.api.create(LEASE, {"metadata": metadata, "spec": {"holderIdentity": token}}, keys.SYSTEM_NAMESPACE)
     around.tally.make(Kind.VERSIONS, token)
-    around.later(lambda: _unlock(around, name, token), (60.0, 200.0))
+    around.later(lambda: unlock(around, name, token), (60.0, 200.0))
 
 
-def _unlock(around: Around, name: str, token: str) -> None:
+def unlock(around: Around, name: str, token: str) -> None:
+    """Unless it is another's by now."""
     lock = around.api.get(LEASE, name, keys.SYSTEM_NAMESPACE)
     if lock is not None and lock["spec"].get("holderIdentity") == token:
         around.api.delete(LEASE, name, keys.SYSTEM_NAMESPACE)
