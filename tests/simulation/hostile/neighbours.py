@@ -10,6 +10,8 @@ from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
 UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+NOTICED = 0.06
+"""Chance with which they act at a look on a node that is sick."""
 ROLE = "node-role.kubernetes.io/control-plane"
 
 
@@ -20,15 +22,23 @@ class Neighbours:
 
     def plan(self) -> None:
         around = self._around
-        around.at_some_times(4, self._take_out_of_service)
+        self._look()
         around.at_some_times(2, self._cordon)
         around.at_some_times(3, self._delete)
 
-    def _take_out_of_service(self) -> None:
+    def _look(self) -> None:
+        """They look after the same sick nodes as we do."""
+        around = self._around
+        for name in around.nodes:
+            if not around.machines[name].kubelet_works and around.chance.random() < NOTICED:
+                self._take_out_of_service(name)
+        if around.now < around.ceases * (1.0 - around.quiet):
+            around.scheduler.after(10.0, self._look)
+
+    def _take_out_of_service(self, name: str) -> None:
         """As medik8s, CAPM3 or a person does, by a value of their own: a node that is off, or seems so."""
-        around, name = self._around, self._around.pick()
-        node = self._api.get(NODE, name)
-        if node is None or _has_key(node, keys.OUT_OF_SERVICE) or around.machines[name].kubelet_works:
+        around, node = self._around, self._api.get(NODE, name)
+        if node is None or _has_key(node, keys.OUT_OF_SERVICE):
             return
         value = around.token(Kind.NEIGHBOURS)
         taint = {"key": keys.OUT_OF_SERVICE, "effect": keys.NO_EXECUTE, "value": value}

@@ -18,7 +18,8 @@ READS: Final[tuple[str, ...]] = (
     "leases",
     "pods",
     "volumeattachments",
-    *("manualremediations", "metal3remediations") * 3,
+    "manualremediations",
+    "metal3remediations",
     "baremetalhosts",
     "remediationpolicies",
     "machines",
@@ -34,7 +35,8 @@ WRITES: Final = (
     (Method.POST, "manualremediations"),
     (Method.POST, "fixes"),
 )
-LASTS: Final = (20.0, 60.0, 200.0)
+REMEDIATIONS: Final = ("manualremediations", "metal3remediations")
+LASTS: Final = (20.0, 90.0, 200.0)
 
 
 def plan(around: Around) -> None:
@@ -48,6 +50,9 @@ def _lose(around: Around) -> None:
     chance = around.chance
     right = (Method.GET, chance.choice(READS)) if chance.random() < 0.7 else chance.choice(WRITES)
     replica = chance.choice(around.replicas)
+    if around.machines and around.busy() and chance.random() < 0.5:
+        # The remediator itself, about those that are at work.
+        right, replica = (Method.GET, chance.choice(REMEDIATIONS)), around.replicas[-1]
     account = around.account_of(replica)
     around.note(f"{account.user.name} may not {right[0]} {right[1]} for a while")
     account.forbidden.add(right)

@@ -17,6 +17,7 @@ from nodemend.api.group_versions import (
     METAL3_REMEDIATION,
     NODE,
     POD,
+    REMEDIATION_POLICY,
     SELF_REMEDIATION,
 )
 from nodemend.kube.api_reply import Answer
@@ -36,6 +37,8 @@ KNOWN_LATE: Final = 60.0
 """Seconds for which Kubernetes may act on a taint that is off again: it may be late to know of Nodes."""
 NODES: Final = "/api/v1/nodes/"
 OURS: Final = "nodemend.io/"
+ONE_AT_A_TIME: Final = 0.4
+"""Of the seeds of power cycles."""
 ENDED: Final = ("succeeded", "failed", "")
 """Phases in which a remediation gives its lock back."""
 LOCKS: Final = f"/namespaces/{keys.SYSTEM_NAMESPACE}/leases/node-"
@@ -223,6 +226,12 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
 
     removes_nodes = True
     strict_release = False
+
+    def watch(self, world: World) -> None:
+        """In some worlds one may be at work at a time: who miscounts the others is seen there."""
+        if world.scheduler.chance("one at a time").random() < ONE_AT_A_TIME:
+            world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": 1}})
+        super().watch(world)
 
     def _saw_hold(self, key: str, version: str, host: Object) -> None:
         self.checked.update(("I3", "I4", "I5", "I6", "I9", "I11"))
