@@ -131,7 +131,9 @@ class HostileInvariants(Invariants):
         """To be told of every write of ours before it is done: what there was before it."""
         if request.writes and request.path.startswith(NODES):
             name = request.path.removeprefix(NODES).partition("/")[0]
-            self._before[name] = self.world.admin_api.get(NODE, name) or {}
+            before = self._before[name] = self.world.admin_api.get(NODE, name) or {}
+            if before and request.method is Method.PATCH:
+                self._asks_for_ours_alone(name, before, msgspec.json.decode(request.body))
         elif request.writes and LOCKS in request.path:
             self._leaves_locks_alone(request)
 
@@ -176,6 +178,15 @@ class HostileInvariants(Invariants):
         if not any(map(is_ours, _taints(after))):
             self._let_go(name)
         self._changes_ours_alone(name, before, after)
+
+    def _asks_for_ours_alone(self, name: str, before: Object, asked: Object) -> None:
+        """I8, also where a policy would refuse the write: that policy may be missing one day."""
+        current = before["metadata"]["resourceVersion"]
+        if "taints" not in (asked.get("spec") or {}) or asked["metadata"].get("resourceVersion") != current:
+            return
+        wanted = asked["spec"]["taints"] or []
+        if lost := [one for one in _taints(before) if not is_ours(one) and one not in wanted]:
+            raise InvariantBrokenError(f"I8: {name} is to lose {lost}, which is not ours")
 
     def _changes_ours_alone(self, name: str, before: Object, after: Object) -> None:
         """I8: of a Node we change our taint and our annotations. To a Node that is new we may add."""
