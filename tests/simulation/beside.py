@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-J = TypeVar("J")
+J_co = TypeVar("J_co", covariant=True)
 W = TypeVar("W")
 
 SettleBy = Callable[[float], None]
@@ -12,10 +12,10 @@ SettleBy = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Beside(Generic[J, W]):
+class Beside(Generic[J_co, W]):
     """By default nothing but the judge."""
 
-    judge: J
+    judge: J_co
     wishes: Mapping[str, Any] = field(default_factory=dict)
     """For the shape of the world, beside what the campaign itself wants."""
     join: Callable[[W], None] = lambda _world: None

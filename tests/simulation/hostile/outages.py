@@ -1,7 +1,9 @@
 """The API server is away for all or for some, or answers many requests with errors of its own."""
 
+from collections.abc import Callable
 from typing import Final
 
+from tests.simulation.beside import SettleBy
 from tests.simulation.hostile.endpoint import brown_out
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
@@ -14,6 +16,30 @@ ILL: Final = (0.2, 0.5, 0.8)
 def plan(around: Around) -> None:
     around.at_some_times(2, lambda: _go_away(around))
     around.at_some_times(3, lambda: _fall_ill(around))
+
+
+def outlast_hours(around: Around, away: Callable[[bool], None], settle: SettleBy, within: float) -> None:
+    """When all was well nobody reaches the API server for hours, and meanwhile a machine breaks.
+
+    `away` is told when the controllers of Kubernetes lose the API server, and when they have it back.
+    """
+    names, machines = sorted(around.endpoints), around.machines
+    hours = around.chance.choice(HOURS)
+    around.note(f"nobody has an API server for {hours:.0f} hours")
+    send_away(around, names)
+    away(True)
+    for machine in machines.values():
+        machine.connected = False
+    around.scheduler.run(around.now + around.chance.uniform(0.0, hours) * 3600.0)
+    broken = machines[around.chance.choice(around.nodes)] if machines else None
+    if broken is not None:
+        broken.hung = True
+    around.scheduler.run(around.now + hours * 1800.0)
+    for machine in machines.values():
+        machine.connected = True
+    away(False)
+    bring_back(around, names)
+    settle(around.now + within)
 
 
 def _some(around: Around) -> list[str]:

@@ -11,7 +11,7 @@ from nodemend.testing.api_server.admission import User
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import Account, World
 from nodemend.testing.metal3.rack import Rack
-from tests.simulation.beside import Beside
+from tests.simulation.beside import Beside, SettleBy
 from tests.simulation.checks import run as checks
 from tests.simulation.checks.faults import FAULTS_CEASE as CHECKS_CEASE
 from tests.simulation.checks.world import ChecksWorld
@@ -30,6 +30,9 @@ from tests.simulation.walking_path.faults import FAULTS_CEASE
 
 SHARE: Final = 0.35
 """Of the kinds of faults that a seed has."""
+FOR_HOURS: Final = 0.15
+"""Of the seeds with outages: these have one of hours."""
+SETTLES_WITHIN: Final = 6000.0
 WORLDS: Final = ("walking_path", "power", "checks")
 Only = Collection[Kind]
 Plans = Mapping[Kind, Callable[[], None]]
@@ -57,29 +60,35 @@ def play(seed: int, *, keep_trace: bool = False, only: Only = ()) -> Run:
 
 def _play_walking_path(seed: int, *, keep_trace: bool, only: Only) -> Run:
     judge, tally = HostileInvariants(), Tally()
+    found: list[Around] = []
 
     def join(world: World) -> None:
         person = Direct(Account(world.server, User("anna")))
         two_kinds.CarefulAdmin("anna", person, world.scheduler, world.machines).start()
         around = _surround(world, judge, tally)
+        found.append(around)
         _begin(around, _plans(around, judge), only)
 
     wishes = {"people": False, "self_fencing": True}
-    run = walking_path.play(seed, keep_trace=keep_trace, beside=Beside(judge, wishes, join))
+    beside = Beside(judge, wishes, join, lambda settle: _outlast(found, judge, settle))
+    run = walking_path.play(seed, keep_trace=keep_trace, beside=beside)
     return _shown("walking_path", run, judge, tally)
 
 
 def _play_power(seed: int, *, keep_trace: bool, only: Only) -> Run:
     judge, tally = HostilePowerInvariants(), Tally()
+    found: list[Around] = []
 
     def join(both: tuple[World, Rack]) -> None:
         world, rack = both
         around = _surround(world, judge, tally)
+        found.append(around)
         far = {Kind.CLUSTERS: lambda: clusters.FarCluster(around, rack).plan()}
         _begin(around, {**_plans(around, judge), **far}, only)
 
     wishes = {"self_fencing": True, "others": clusters.KINDS}
-    run = power.play(seed, keep_trace=keep_trace, beside=Beside(judge, wishes, join))
+    beside = Beside(judge, wishes, join, lambda settle: _outlast(found, judge, settle))
+    run = power.play(seed, keep_trace=keep_trace, beside=beside)
     return _shown("power", run, judge, tally)
 
 
@@ -167,6 +176,13 @@ def _plans(around: Around, judge: HostileInvariants) -> Plans:
         Kind.CLOCKS: lambda: clocks.plan(around),
         Kind.VERSIONS: lambda: versions.plan(around),
     }
+
+
+def _outlast(found: list[Around], judge: HostileInvariants, settle: SettleBy) -> None:
+    """In some seeds that have outages the longest comes when all the others are over."""
+    [around], engine = found, judge.world.engine
+    if around.tally.made[Kind.OUTAGES] and around.chance.random() < FOR_HOURS:
+        outages.outlast_hours(around, lambda away: setattr(engine, "away", away), settle, SETTLES_WITHIN)
 
 
 def _begin(around: Around, plans: Plans, only: Only) -> None:

@@ -39,6 +39,8 @@ class Engine:
         self._seen: dict[str, tuple[str, float]] = {}
         self._missing: dict[str, float] = {}
         self._nodes = LateNodes(api, scheduler)
+        self.away = False
+        """None of them reaches the API server."""
         self.stuck: set[str] = set()
         """Nodes from which no volume is ever detached."""
         self.removed: Callable[[Object], None] = lambda pod: None
@@ -62,7 +64,8 @@ class Engine:
 
     def _every(self, seconds: float, work: Callable[[], None]) -> None:
         def again() -> None:
-            work()
+            if not self.away:
+                work()
             self._scheduler.after(seconds, again)
 
         self._scheduler.after(seconds, again)
