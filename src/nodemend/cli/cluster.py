@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeVar, assert_never
 
-from nodemend.api.group_versions import Resource
+from nodemend.api.group_versions import NODE_HEALTH_CHECK, Resource
+from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.reviews import AccessReview, SelfSubjectReview, ask_name, ask_right
 from nodemend.controllers.fresh_reads import Reader
@@ -80,6 +81,13 @@ class Cluster:
             return Present(outcome.value.items)
         return _failed(outcome)
 
+    async def health_checks(self) -> Present[list[NodeHealthCheck]] | Unreadable:
+        """All of them. Raises CommandFailure where Nodemend is not installed: its kinds are always served."""
+        found = await self.all(NODE_HEALTH_CHECK, NodeHealthCheck)
+        if isinstance(found, Absent):
+            raise not_installed()
+        return found
+
     async def write(self, request: Request, kind: type[T], *, dry_run: bool = False) -> T | Refused | None:
         """What stands there now; None when it was written and the answer could not be read."""
         deadline = self._runtime.monotonic() + _WRITE_WITHIN
@@ -136,6 +144,14 @@ def _failed(failure: Refused | Unreachable | ServerFault | Undecodable) -> Absen
             raise CommandFailure(ExitCode.NO_ANSWER, f"the API server failed with {status}: {message}.")
         case _:
             assert_never(failure)
+
+
+def not_installed() -> CommandFailure:
+    return CommandFailure(
+        ExitCode.WRONG,
+        "Nodemend is not installed in this cluster, so it watches no node here.",
+        "kubectl mend check",
+    )
 
 
 def must_have(fact: Seen[T], what: str) -> T:

@@ -1,6 +1,7 @@
 """Whether our controllers live: who leads, and when they last said so."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -102,6 +103,13 @@ def judge_leader(component: str, seen: Sighting, earlier: Sighting | None = None
                 renewed_ago=ago,
                 clock_differs=not plausible and renewed,
             )
+
+
+def unread_leaders(leaders: Iterable[LeaderView]) -> Iterator[str]:
+    """A sentence for each of whom it cannot be told whether it lives."""
+    for leader in leaders:
+        if leader.state is LeaderState.UNKNOWN:
+            yield f"Whether the {leader.component} lives cannot be read: {leader.why}."
 
 
 async def _see(cluster: Cluster, component: str) -> Sighting:

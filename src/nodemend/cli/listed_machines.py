@@ -1,6 +1,6 @@
 """Machines, their checks and their Clusters, listed once, and what a checker would know of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TypeVar
@@ -8,12 +8,15 @@ from typing import Final, TypeVar
 from nodemend.api.group_versions import Resource
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.listed_objects import NOW_IN_VIEW, as_cache
+from nodemend.cli.reviews import ServedResources
 from nodemend.cli.written_ages import remember_written, written_age
 from nodemend.controllers.machine_health_check.fleet import CheckBook, Fleet, MachineKey, Realm
 from nodemend.controllers.machine_health_check.machine_observations import MachineObservations
 from nodemend.controllers.machine_health_check.served_kinds import ServedKinds, find_served_kinds
-from nodemend.decide.facts import Absent, Unreadable
+from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.kube.api_request import Method, Request
 from nodemend.kube.machine_check_record import MachineCheckWire, machine_check_records
+from nodemend.kube.machine_dialect import DIALECTS
 from nodemend.kube.machine_record import MachineWire, machine_records
 from nodemend.kube.object_cache import Change
 from nodemend.kube.workload_cluster_record import WorkloadClusterWire, workload_cluster_records
@@ -25,7 +28,7 @@ _INFRASTRUCTURE: Final = "InfrastructureReady"
 
 @dataclass(frozen=True, slots=True)
 class MachineListing:
-    """All that the API server shows of them, by group. Empty where it serves none, or shows the caller none.
+    """All that the API server shows of them, by group. Empty where it serves none.
 
     Nodes of other clusters are no part of it: who asks has no business with the Secrets that lead there.
     """
@@ -48,6 +51,8 @@ async def list_machines(cluster: Cluster) -> MachineListing | Unreadable:
     served = await find_served_kinds(cluster.reader.client, cluster.reader.deadline)
     if served is None:
         return Unreadable("the API server does not tell whether it has Machines")
+    if hidden := await _hidden(cluster, served):
+        return Unreadable(f"you may not list {hidden}")
     machines, checks, clusters = {}, {}, {}
     try:
         for group, of in served.machines.items():
@@ -59,6 +64,29 @@ async def list_machines(cluster: Cluster) -> MachineListing | Unreadable:
     except _UnreadError as unread:
         return Unreadable(str(unread))
     return MachineListing(served, machines, checks, clusters)
+
+
+async def _hidden(cluster: Cluster, served: ServedKinds) -> str:
+    """A kind that the API server has and does not let the caller list; empty where there is none.
+
+    To `find_served_kinds` such a kind is not served.
+    """
+    for dialect in DIALECTS:
+        kinds: dict[str, Collection[str]] = {
+            "machines": served.machines,
+            "machinehealthchecks": served.checks,
+        }
+        if all(dialect.group in known for known in kinds.values()):
+            continue
+        path = f"/apis/{dialect.group}/{dialect.version}"
+        found = await cluster.ask(Request(Method.GET, path), ServedResources)
+        if isinstance(found, Unreadable):
+            return f"what {dialect.group} has: {found.why}"
+        names = {one.name for one in found.value.resources} if isinstance(found, Present) else set()
+        for plural, known in kinds.items():
+            if plural in names and dialect.group not in known:
+                return f"{plural}.{dialect.group}"
+    return ""
 
 
 class _UnreadError(Exception):

@@ -13,7 +13,6 @@ from nodemend.api.bare_metal_host import BareMetalHost
 from nodemend.api.group_versions import (
     LEASE,
     NODE,
-    NODE_HEALTH_CHECK,
     POD,
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
@@ -138,7 +137,7 @@ async def gather_case(cluster: Cluster, name: str) -> NodeCase:
         kubelet=await cluster.find(LEASE, name, Lease, keys.KUBELET_LEASE_NAMESPACE),
         agent=await cluster.find(LEASE, name, Lease, keys.AGENT_NAMESPACE),
         lock=await read_lock(cluster.reader, cluster.system_namespace, _uid(known, asked)),
-        all_checks=await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck),
+        all_checks=await cluster.health_checks(),
         policy=await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy),
         order=await cluster.find(REMEDIATION_ORDER, name, RemediationOrder),
         manual=mine.manual,

@@ -14,7 +14,7 @@ from nodemend.api.group_versions import (
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.cli.cluster import Cluster
+from nodemend.cli.cluster import Cluster, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.words import spell_list
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
@@ -137,10 +137,6 @@ def _must_have(fact: Seen[list[R]]) -> list[R]:
         case Present(found):
             return found
         case Absent():
-            raise CommandFailure(
-                ExitCode.WRONG,
-                "this cluster has no ManualRemediations; is Nodemend installed?",
-                "kubectl mend check",
-            )
+            raise not_installed()
         case Unreadable(why):
             raise CommandFailure(ExitCode.WRONG, f"the remediations cannot be read: {why}.")

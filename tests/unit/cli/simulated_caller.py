@@ -50,11 +50,19 @@ class Front:
         self._scheduler = world.scheduler
         self._user = user
         self._verbs = frozenset(verbs)
+        self._unserved: set[str] = set()
+
+    def stop_serving(self, plural: str) -> None:
+        """As if its definition were not installed."""
+        self._unserved.add(plural)
 
     def forbid(self, method: Method, plural: str) -> None:
         self._account.forbidden.add((method, plural))
 
     def handle(self, request: Request) -> Answer:
+        if self._unserved & set(request.path.split("/")):
+            status = {"kind": "Status", "code": 404, "reason": "NotFound", "message": "404 page not found"}
+            return Answer(404, msgspec.json.encode(status))
         known = self._known(request)
         if known is None:
             return self._account.handle(request)
@@ -100,6 +108,9 @@ class SimulatedCaller:
     def heal(self) -> None:
         assert self._link is not None
         self._link.heal()
+
+    def stop_serving(self, plural: str) -> None:
+        self._front.stop_serving(plural)
 
     def forbid_deletion(self, plural: str) -> None:
         self._front.forbid(Method.DELETE, plural)

@@ -27,7 +27,7 @@ def world() -> Iterator[World]:
 
 
 def test_they_are_those_whose_kubelets_mirror_it(world: World) -> None:
-    assert SimulatedCaller(world).run(look_for_etcd) == {"node-1", "node-2"}
+    assert SimulatedCaller(world).run(look_for_etcd).nodes == {"node-1", "node-2"}
 
 
 def test_an_explanation_counts_them_to_the_control_plane(world: World) -> None:

@@ -13,7 +13,7 @@ from nodemend.cli.check.assess_policies import assess_policies
 from nodemend.cli.check.assess_remediations import assess_remediations
 from nodemend.cli.check.facts import CallerFacts, CheckFacts, ClusterFacts
 from nodemend.cli.check.fencing_view import FencingView, fencing_rows, sum_up
-from nodemend.cli.check.view import CheckView, Finding, Group, check_view, fail, ok, warn
+from nodemend.cli.check.view import CheckView, Finding, Group, check_view, fail, ok, unread, warn
 from nodemend.cli.leaders import LeaderState, LeaderView
 from nodemend.cli.words import spell_list
 from nodemend.controllers.pauses import in_force
@@ -26,7 +26,8 @@ _INSTALL: Final = "install or upgrade Nodemend: helm upgrade --install nodemend 
 
 def assess(facts: CheckFacts) -> CheckView:
     rows = fencing_rows(facts) if is_used(facts) else ()
-    of_fencing = (Group(name=GROUP, findings=tuple(assess_fencing(facts, rows))),) if is_used(facts) else ()
+    looked_at = is_used(facts) or isinstance(facts.agents, Unreadable)
+    of_fencing = (Group(name=GROUP, findings=tuple(assess_fencing(facts, rows))),) if looked_at else ()
     return check_view(
         (
             Group(name="cluster", findings=(*_cluster(facts.cluster), *assess_policies(facts))),
@@ -54,7 +55,7 @@ def _served(served: Seen[frozenset[str]]) -> Finding:
     group = f"{CUSTOM_RESOURCES[0].resource.group}/{CUSTOM_RESOURCES[0].resource.version}"
     match served:
         case Unreadable(why):
-            return warn(f"the kinds of {group} were not looked at: {why}")
+            return unread(f"the kinds of {group}", why)
         case Absent():
             return fail(f"no kind of {group} is served", _INSTALL)
         case Present(names) if missing := sorted(ours - names):
@@ -84,7 +85,7 @@ def _leaders(leaders: Iterable[LeaderView], namespace: str) -> Iterator[Finding]
             case LeaderState.ALIVE:
                 yield ok(leader.sentence)
             case LeaderState.UNKNOWN:
-                yield warn(leader.sentence)
+                yield unread(f"whether the {leader.component} lives", leader.why)
             case LeaderState.SILENT | LeaderState.NOBODY | LeaderState.NEVER:
                 yield fail(leader.sentence, logs)
 
@@ -93,7 +94,7 @@ def _policy(policy: Seen[RemediationPolicy], now: datetime) -> Iterator[Finding]
     act = """kubectl patch remediationpolicy cluster --type=merge -p '{"spec":{"mode":"Act"}}'"""
     match policy:
         case Unreadable(why):
-            yield warn(f"the RemediationPolicy was not looked at: {why}")
+            yield unread("the RemediationPolicy", why)
         case Absent():
             yield warn("there is no RemediationPolicy: nothing is remediated, only told")
         case Present(found):

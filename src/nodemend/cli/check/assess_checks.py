@@ -6,7 +6,7 @@ from datetime import datetime
 
 from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
 from nodemend.cli.check.facts import CheckFacts, Templates
-from nodemend.cli.check.view import Finding, fail, ok, warn
+from nodemend.cli.check.view import Finding, fail, ok, unread, warn
 from nodemend.cli.words import spell_list, spell_names
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.controllers.pauses import in_force
@@ -23,7 +23,7 @@ Watched = Mapping[str, Sequence[NodeRecord]]
 def assess_checks(facts: CheckFacts) -> Iterator[Finding]:
     match facts.checks:
         case Unreadable(why):
-            yield warn(f"the NodeHealthChecks were not looked at: {why}")
+            yield unread("the NodeHealthChecks", why)
         case Absent() | Present([]):
             yield warn("there is no NodeHealthCheck: no node is watched")
         case Present(checks):
@@ -46,8 +46,7 @@ def _coverage(
     checks: Sequence[NodeHealthCheck], watched: Watched, nodes: Seen[list[NodeRecord]]
 ) -> Iterator[Finding]:
     if not isinstance(nodes, Present):
-        why = nodes.why if isinstance(nodes, Unreadable) else "there are none"
-        yield warn(f"the nodes were not looked at: {why}")
+        yield unread("the nodes", nodes.why if isinstance(nodes, Unreadable) else "there are none")
         return
     owners: dict[str, list[str]] = defaultdict(list)
     for check, selected in sorted(watched.items()):
@@ -111,4 +110,4 @@ def _template(name: str, reference: TemplateReference, templates: Templates) -> 
         case Absent():
             yield fail(f"{name}: its template {where} does not exist, so nothing can be remediated")
         case Unreadable(why):
-            yield warn(f"{name}: its template {where} was not looked at: {why}")
+            yield unread(f"{name}: its template {where}", why)

@@ -7,7 +7,7 @@ from nodemend.cli.agents import AgentSeen, AgentState, take_marker_off
 from nodemend.cli.check.assess_remediations import is_tainted
 from nodemend.cli.check.facts import CheckFacts
 from nodemend.cli.check.fencing_view import FencingRow, spell_shares
-from nodemend.cli.check.view import Finding, fail, ok, warn
+from nodemend.cli.check.view import Finding, fail, ok, unread, warn
 from nodemend.cli.self_fencing import is_of_self_fencing
 from nodemend.cli.words import spell_list, spell_names, spell_seconds
 from nodemend.decide.explanation import spell_count
@@ -25,7 +25,7 @@ def is_used(facts: CheckFacts) -> bool:
 
 def assess_fencing(facts: CheckFacts, rows: Sequence[FencingRow]) -> Iterator[Finding]:
     if isinstance(facts.agents, Unreadable):
-        yield warn(f"the agents' Leases in {keys.AGENT_NAMESPACE} were not looked at: {facts.agents.why}")
+        yield unread(f"the agents' Leases in {keys.AGENT_NAMESPACE}", facts.agents.why)
         return
     if not isinstance(facts.nodes, Present):
         return

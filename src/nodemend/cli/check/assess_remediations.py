@@ -8,7 +8,7 @@ from nodemend.api import keys
 from nodemend.api.lease import Lease
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.check.facts import CheckFacts
-from nodemend.cli.check.view import Finding, fail, ok, warn
+from nodemend.cli.check.view import Finding, fail, ok, unread, warn
 from nodemend.cli.remediations import Remediation, is_open, node_of
 from nodemend.cli.words import first_sentence, spell_names, spell_seconds
 from nodemend.controllers.remediating.locks import lock_name
@@ -31,9 +31,9 @@ _ASK_OWNER: Final = (
 def assess_remediations(facts: CheckFacts) -> Iterator[Finding]:
     match facts.remediations:
         case Unreadable(why):
-            yield warn(f"the remediations were not looked at: {why}")
+            yield unread("the remediations", why)
         case Absent():
-            yield warn("the remediations were not looked at: their kind is not served")
+            yield unread("the remediations", "their kind is not served")
         case Present(remediations):
             yield from _open(remediations, facts.now)
             yield from _taints(remediations, facts.nodes)
@@ -75,8 +75,7 @@ def _taints(remediations: Sequence[Remediation], nodes: Seen[list[NodeRecord]]) 
 
 def _locks(remediations: Sequence[Remediation], locks: Seen[list[Lease]]) -> Iterator[Finding]:
     if not isinstance(locks, Present):
-        why = locks.why if isinstance(locks, Unreadable) else "there are none"
-        yield warn(f"the locks on nodes were not looked at: {why}")
+        yield unread("the locks on nodes", locks.why if isinstance(locks, Unreadable) else "there are none")
         return
     living = {found.metadata.uid for found in remediations}
     stale = sorted(

@@ -24,7 +24,7 @@ def command(cluster: ClusterOptions, form: Form, nodes: tuple[str, ...]) -> int:
     many nodes could be released by time, after how long, and why others could not. Of the nodes that you
     name, and with -o wide of all, it shows watchdog, times, peers and boot gate.
 
-    Exits with 1 when a line says FAIL.
+    Exits with 1 when a line says FAIL, as one does of everything that cannot be read.
 
     \b
     Examples:

@@ -51,6 +51,11 @@ def fail(text: str, hint: str = "") -> Finding:
     return Finding(level=Level.FAIL, text=text, hint=hint)
 
 
+def unread(what: str, why: str) -> Finding:
+    """A failure: what cannot be read is not known to be well."""
+    return fail(f"{what} cannot be read: {why}")
+
+
 def check_view(groups: Iterable[Group], fencing: FencingView | None = None) -> CheckView:
     groups = tuple(groups)
     levels = [finding.level for group in groups for finding in group.findings]

@@ -4,6 +4,7 @@ import click
 
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import with_cluster
+from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.explain.facts import gather
 from nodemend.cli.explain.machine_facts import gather_behind, gather_machine, parse_machine
 from nodemend.cli.explain.machine_reasoning import explain_machine
@@ -21,11 +22,12 @@ from nodemend.cli.terminal_shell import show
 )
 @output_option
 @cluster_options
-def command(cluster: ClusterOptions, form: Form, target: str, namespace: str) -> None:
+def command(cluster: ClusterOptions, form: Form, target: str, namespace: str) -> int:
     """Say why a node or a Machine is or is not remediated, and what would change that. It changes nothing.
 
     The answer comes from the code that decides, run on what the API server says now. Of a node that has a
-    Machine under a MachineHealthCheck of ours, that is explained too.
+    Machine under a MachineHealthCheck of ours, that is explained too. Exits with 1 when something cannot be
+    read that the answer rests on.
 
     \b
     Examples:
@@ -42,4 +44,7 @@ def command(cluster: ClusterOptions, form: Form, target: str, namespace: str) ->
         facts = await gather(connected, target.removeprefix("node/"))
         return explain_with_machines(facts, await gather_behind(connected, facts))
 
-    show(with_cluster(cluster, act), form, render)
+    view = with_cluster(cluster, act)
+    show(view, form, render)
+    unread = any(one.unread for one in (view, *view.machines))
+    return ExitCode.WRONG if unread else ExitCode.FINE

@@ -1,9 +1,10 @@
 """What an explanation rests on: live objects, and the very code that decides on them."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
@@ -15,7 +16,6 @@ from nodemend.api.group_versions import (
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
     SELF_REMEDIATION,
-    Resource,
 )
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import NodeHealthCheck
@@ -25,8 +25,8 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.cluster import Cluster, must_have
-from nodemend.cli.etcd_hosts import look_for_etcd
-from nodemend.cli.leaders import LeaderView, look_at_leaders
+from nodemend.cli.etcd_hosts import EtcdHosts, look_for_etcd
+from nodemend.cli.leaders import LeaderView, look_at_leaders, unread_leaders
 from nodemend.cli.listed_objects import as_cache
 from nodemend.cli.listed_remedies import look_at_remedies
 from nodemend.cli.remediations import is_open, node_of
@@ -37,7 +37,7 @@ from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.remediating.at_work import AtWork
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.controllers.remediating.switch_guard import SwitchGuard
-from nodemend.decide.facts import Absent, LeaseFacts, Present, Unreadable
+from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
 from nodemend.decide.guard_facts import Sight
 from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.node_health import ConditionSeen
@@ -48,6 +48,8 @@ from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.projection import whole
 
 R = TypeVar("R", Metal3Remediation, SelfRemediation)
+
+_NO_ETCD: Final = EtcdHosts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,15 @@ class ExplainFacts:
     elsewhere: tuple[str, ...]
     leaders: tuple[LeaderView, ...]
     now: datetime
-    etcd_hosts: frozenset[str] = frozenset()
+    etcd_hosts: EtcdHosts = _NO_ETCD
     power_cycle: Metal3Remediation | None = None
     """The one that is open for the node."""
     by_itself: SelfRemediation | None = None
     """Likewise."""
+    unseen: tuple[str, ...] = ()
+    """Which remediations could not be read, as sentences."""
+    unread: tuple[str, ...] = ()
+    """Likewise what else could not be: the answer is without it."""
 
 
 async def gather(cluster: Cluster, name: str) -> ExplainFacts:
@@ -74,7 +80,7 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
     wire = must_have(await cluster.find(NODE, name, NodeWire), f"node {name}")
     # The guard counts all of them, so all of them are read.
     wires = must_have(await cluster.all(NODE, NodeWire), "list of nodes")
-    checks = must_have(await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck), "list of health checks")
+    checks = must_have(await cluster.health_checks(), "list of health checks")
     remediations = must_have(await cluster.all(MANUAL_REMEDIATION, ManualRemediation), "list of remediations")
     policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
@@ -86,29 +92,45 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
         orders=as_cache(whole(REMEDIATION_ORDER, RemediationOrder), await _orders(cluster)),
     )
     node = nodes.project(wire, None)
+    power = await cluster.all(METAL3_REMEDIATION, Metal3Remediation)
+    by_itself = await cluster.all(SELF_REMEDIATION, SelfRemediation)
+    leaders = await look_at_leaders(cluster)
     mine = sorted(
         (found for found in remediations if found.metadata.name == name),
         key=lambda found: (found.status.phase is Phase.SUCCEEDED, found.metadata.namespace),
     )
+    open_ = await _open(cluster, mine[0], view) if mine else None
     return ExplainFacts(
         node=node,
         view=view,
         conditions=conditions_by_writing(node, cluster.now),
-        open_=await _open(cluster, mine[0], view) if mine else None,
+        open_=open_,
         elsewhere=tuple(f"{found.metadata.namespace}/{name}" for found in mine[1:]),
-        leaders=await look_at_leaders(cluster),
+        leaders=leaders,
         now=cluster.now,
         etcd_hosts=await look_for_etcd(cluster),
-        power_cycle=await _open_of(cluster, METAL3_REMEDIATION, Metal3Remediation, name),
-        by_itself=await _open_of(cluster, SELF_REMEDIATION, SelfRemediation, name),
+        power_cycle=_open_of(power, name),
+        by_itself=_open_of(by_itself, name),
+        unseen=tuple(_unread({"Metal3Remediations": power, "SelfRemediations": by_itself})),
+        unread=(*_unread(_around(open_)), *unread_leaders(leaders)),
     )
 
 
-async def _open_of(cluster: Cluster, resource: Resource, kind: type[R], node: str) -> R | None:
-    """Who may not see them, or has none, is told of the others all the same."""
-    found = await cluster.all(resource, kind)
+def _open_of(found: Seen[list[R]], node: str) -> R | None:
     mine = found.value if isinstance(found, Present) else []
     return next((one for one in mine if node_of(one) == node and is_open(one)), None)
+
+
+def _around(open_: ManualFacts | None) -> Mapping[str, object]:
+    if open_ is None:
+        return {}
+    return {"The kubelet's Lease": open_.lease, "The lock on the node": open_.lock}
+
+
+def _unread(looked_at: Mapping[str, object]) -> Iterator[str]:
+    for what, fact in looked_at.items():
+        if isinstance(fact, Unreadable):
+            yield f"{what} cannot be read: {fact.why}."
 
 
 async def _orders(cluster: Cluster) -> list[RemediationOrder]:

@@ -5,11 +5,10 @@ from datetime import datetime
 from typing import Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
-from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.group_versions import NODE, REMEDIATION_POLICY
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.cluster import Cluster, must_have
-from nodemend.cli.etcd_hosts import look_for_etcd
+from nodemend.cli.etcd_hosts import EtcdHosts, look_for_etcd
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.leaders import LeaderView, look_at_leaders
@@ -57,7 +56,7 @@ class Around:
 
     nodes: ObjectCache[NodeRecord]
     policies: ObjectCache[RemediationPolicy]
-    etcd_hosts: frozenset[str]
+    etcd_hosts: EtcdHosts
     leaders: tuple[LeaderView, ...]
     now: datetime
 
@@ -87,7 +86,7 @@ async def gather_machine(cluster: Cluster, asked: MachineName) -> tuple[MachineS
     policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
     nodes = must_have(await cluster.all(NODE, NodeWire), "list of nodes")
-    checks = must_have(await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck), "list of health checks")
+    checks = must_have(await cluster.health_checks(), "list of health checks")
     around = Around(
         nodes=as_cache(node_records(annotations=(keys.EXCLUDE,)), nodes),
         policies=as_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
@@ -159,7 +158,7 @@ def sight_of(listing: MachineListing, fleet: Fleet, remedies: ListedRemedies, ar
 
 def _observed_nodes(around: Around) -> Observations:
     seen = Observations()
-    seen.roll.note_etcd(around.etcd_hosts, around.nodes.get)
+    seen.roll.note_etcd(around.etcd_hosts.nodes, around.nodes.get)
     for node in around.nodes.all():
         remember_written(seen.ages, node.uid, node.conditions, around.now)
         seen.roll.observe(node)

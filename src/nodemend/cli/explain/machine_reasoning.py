@@ -18,7 +18,7 @@ from nodemend.cli.explain.machine_reports import (
 from nodemend.cli.explain.questions import ask_unhealthy
 from nodemend.cli.explain.reasoning import HOW_AGES_COUNT
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
-from nodemend.cli.leaders import LeaderState, LeaderView
+from nodemend.cli.leaders import LeaderState, LeaderView, unread_leaders
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.decide.annotated_machine import Clear
 from nodemend.decide.holds import Hold
@@ -44,6 +44,7 @@ def explain_machine(sight: MachineSight, machine: MachineRecord) -> ExplainView:
         questions=tuple(with_hold(_rows(sight, machine, judged), held, else_at=stands_at)),
         held=held,
         notes=tuple(_notes(sight, judged)),
+        unread=(*sight.unseen, *unread_leaders(sight.around.leaders)),
         next_step=held.next_step if held else _next_step(sight, machine, judged),
     )
 
@@ -135,8 +136,8 @@ def _notes(sight: MachineSight, judged: JudgedMachine | None) -> Iterator[str]:
                 f"The checker has not reported on mhc/{judged.target.check.name} yet: it must run with"
                 " machineHealthChecks.enabled."
             )
-    for unseen in sight.unseen:
-        yield f"{unseen} What they would change is not in this answer."
+    if sight.around.etcd_hosts.unread:
+        yield sight.around.etcd_hosts.note
     for leader in _absent(sight):
         yield f"Nothing of this happens before the {leader.component} runs. {leader.sentence}."
 
@@ -148,6 +149,8 @@ def _absent(sight: MachineSight) -> list[LeaderView]:
 
 def _next_step(sight: MachineSight, machine: MachineRecord, judged: JudgedMachine | None) -> str:
     if _absent(sight):
+        return "kubectl mend check"
+    if sight.unseen:
         return "kubectl mend check"
     if judged is None:
         return _how_to_watch(sight, machine)

@@ -16,8 +16,8 @@ def explain_with_machines(facts: ExplainFacts, sight: MachineSight | Unreadable)
     """That of the Machine alone, where only that is watched. Machines that nobody watches only say why."""
     if isinstance(sight, Unreadable):
         view = explain_node(facts)
-        unknown = f"Whether a Machine is behind it is not known: {sight.why}."
-        return replace(view, notes=(*view.notes, unknown))
+        unknown = f"Whether a Machine is behind it cannot be read: {sight.why}."
+        return replace(view, unread=(*view.unread, unknown))
     # The checker of nodes knows of Machines, and of what is done for them.
     around = replace(facts.view, remedies=sight.view.remedies, machines=sight.behind)
     view = explain_node(replace(facts, view=around))
@@ -41,4 +41,8 @@ def _why_not(machine: ExplainView) -> str:
 
 def _beside(node: ExplainView, machine: ExplainView) -> ExplainView:
     """Without what was said of the node already."""
-    return replace(machine, notes=tuple(note for note in machine.notes if note not in node.notes))
+    return replace(
+        machine,
+        notes=tuple(note for note in machine.notes if note not in node.notes),
+        unread=tuple(one for one in machine.unread if one not in node.unread),
+    )

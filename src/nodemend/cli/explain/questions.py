@@ -162,6 +162,8 @@ def ask_remediating(facts: ExplainFacts, existing: Open | None) -> Question:
     asked = "under remediation"
     open_ = facts.open_.remediation if facts.open_ is not None else facts.power_cycle or facts.by_itself
     if open_ is None:
+        if existing is None and facts.unseen:
+            return Question(key="remediating", asked=asked, answer=Answer.OPEN, because=facts.unseen[0])
         answer = Answer.NO if existing is None else Answer.YES
         return Question(
             key="remediating", asked=asked, answer=answer, because=existing.holder if existing else ""

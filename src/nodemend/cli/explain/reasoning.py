@@ -45,6 +45,7 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
         questions=tuple(with_hold(rows, held, else_at="remediating")),
         held=held,
         notes=(*_recovery_notes(judged), *_notes(facts, held)),
+        unread=(*facts.unseen, *facts.unread),
         next_step=held.next_step if held else _next_step(facts, judged),
     )
 
@@ -131,6 +132,8 @@ def _notes(facts: ExplainFacts, held: HeldView | None) -> Iterator[str]:
         yield f"The remediator last said: {said}"
     if held is not None and held.reason in _OVERRIDABLE:
         yield f"Who may override lets it past this: kubectl mend override {facts.node.name} --reason ..."
+    if facts.etcd_hosts.unread:
+        yield facts.etcd_hosts.note
     if facts.elsewhere:
         yield f"There are other remediations of this node: {spell_list(facts.elsewhere)}."
     for leader in facts.leaders:
@@ -153,6 +156,8 @@ def _recovery_notes(judged: Judged | None) -> Iterator[str]:
 
 def _next_step(facts: ExplainFacts, judged: Judged | None) -> str:
     if any(leader.state not in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in facts.leaders):
+        return "kubectl mend check"
+    if facts.unseen or facts.unread:
         return "kubectl mend check"
     if facts.by_itself is not None and may_need_a_person(facts.by_itself):
         return f"see what it waits for above; kubectl mend probe {facts.node.name} says what could release it"

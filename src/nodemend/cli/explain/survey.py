@@ -21,7 +21,7 @@ def guard_facts(facts: ExplainFacts, target: Target) -> GuardFacts:
     """As the checker would see it, if it had watched since the times that are written in the objects."""
     moment = Moment(NOW_IN_VIEW, facts.now)
     roll = ControlPlaneRoll()
-    roll.note_etcd(facts.etcd_hosts, facts.view.nodes.get)
+    roll.note_etcd(facts.etcd_hosts.nodes, facts.view.nodes.get)
     weather = Weather(stormy_before=stormy(facts.view.policies), now=NOW_IN_VIEW)
     guarding = Guarding(NodeSurroundings(facts.view, roll), weather, last_start=-inf)
     for node in facts.view.nodes.all():

@@ -20,6 +20,8 @@ def render(view: ExplainView) -> Iterator[str]:
     yield ""
     for note in view.notes:
         yield from wrap(note, _WIDTH)
+    for unread in view.unread:
+        yield from wrap(f"Warning: {unread}", _WIDTH)
     yield f"Next: {view.next_step}"
     for machine in view.machines:
         yield ""

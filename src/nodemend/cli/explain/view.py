@@ -41,6 +41,8 @@ class ExplainView:
     held: HeldView | None
     notes: tuple[str, ...]
     next_step: str
+    unread: tuple[str, ...] = ()
+    """What could not be read, as sentences: the answer is without it."""
     machine: str = ""
     """Namespace and name of the Machine that is explained; empty for a node."""
     machines: "tuple[ExplainView, ...]" = ()

@@ -24,7 +24,7 @@ def command(cluster: ClusterOptions, form: Form, node: str) -> int:
     watchdog, its boot gate, its peers, its host. Of what is not possible it says why, and what would change
     that. The answer comes from the code that decides, run on what the API server says now.
 
-    Exits with 1 when there could be no evidence, as far as is known.
+    Exits with 1 when there could be no evidence, as far as is known, or when something cannot be read.
 
     \b
     Example:
@@ -36,4 +36,4 @@ def command(cluster: ClusterOptions, form: Form, node: str) -> int:
 
     view = with_cluster(cluster, act)
     show(view, form, lambda shown: render(shown, width()))
-    return ExitCode.FINE if view.releasable else ExitCode.WRONG
+    return ExitCode.FINE if view.releasable and not view.unread else ExitCode.WRONG

@@ -26,13 +26,14 @@ def probe_view(facts: ProbeFacts) -> ProbeView:
     resets = isinstance(prospect, ByTime | OnlyNewBoot)
     return ProbeView(
         node=facts.case.name,
-        headline=f"If {facts.case.name} fell silent now, {_headline(ways)}.",
+        headline=f"If {facts.case.name} fell silent now, {_headline(facts, ways)}.",
         steps=tuple(_steps(facts, ways, prospect)),
         ways=ways,
         peers=tuple(_peer(name, found) for name, found in sorted(facts.peers.items())) if resets else (),
         needed_peers=tuple(_needed(facts)) if resets else (),
         certificate_left_seconds=agent.certificate_left if agent is not None else None,
         notes=tuple(_notes(facts, ways)),
+        unread=facts.case.spell_unread(PODS, VOLUMES),
         next_step=_next_step(facts, ways, prospect),
     )
 
@@ -41,8 +42,10 @@ def _agent(facts: ProbeFacts) -> AgentSeen | None:
     return facts.agent.value if isinstance(facts.agent, Present) else None
 
 
-def _headline(ways: tuple[Way, ...]) -> str:
+def _headline(facts: ProbeFacts, ways: tuple[Way, ...]) -> str:
     asked = [way for way in ways if way.remedy]
+    if isinstance(facts.case.all_checks, Unreadable):
+        return "nobody can tell from here what would be done: the health checks cannot be read"
     if not asked:
         return "nothing would be done about it: no NodeHealthCheck watches it"
     able = [way for way in asked if way.possible is Possible.YES]
@@ -152,7 +155,6 @@ def _notes(facts: ProbeFacts, ways: tuple[Way, ...]) -> Iterator[str]:
     if isinstance(facts.case.behind, Present):
         yield "Its Machine may be under a MachineHealthCheck as well, which is not looked at here."
     yield "Whether the guard would let it begin is not looked at here."
-    yield from facts.case.spell_unread(PODS, VOLUMES)
 
 
 def _certificate(agent: AgentSeen) -> str:
@@ -165,6 +167,8 @@ def _certificate(agent: AgentSeen) -> str:
 def _next_step(facts: ProbeFacts, ways: tuple[Way, ...], prospect: Prospect | Unreadable) -> str:
     if open_remediation(facts.case) is not None:
         return f"kubectl mend tree {facts.case.name}"
+    if isinstance(facts.case.all_checks, Unreadable):
+        return "kubectl mend check"
     if not any(way.remedy for way in ways):
         return "write a NodeHealthCheck that selects it, if it should be watched"
     if isinstance(prospect, OnlyNewBoot | Nothing) and any(way.kind == _SELF for way in ways):

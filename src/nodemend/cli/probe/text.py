@@ -33,6 +33,8 @@ def render(view: ProbeView, width: int) -> Iterator[str]:
     yield ""
     for note in view.notes:
         yield from fold(note, width)
+    for unread in view.unread:
+        yield from fold(f"Warning: {unread}", width)
     yield from fold(f"Next: {view.next_step}", width)
 
 

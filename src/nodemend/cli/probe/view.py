@@ -55,6 +55,7 @@ class ProbeView:
     certificate_left_seconds: float | None
     """Of the one by which its peers know it; None where it tells of none."""
     notes: tuple[str, ...]
+    unread: tuple[str, ...]
     next_step: str
 
     @property

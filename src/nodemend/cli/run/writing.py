@@ -4,7 +4,7 @@ from typing import Final
 
 from nodemend.api.group_versions import NODE, REMEDIATION_ORDER
 from nodemend.api.remediation_order import RemediationOrder
-from nodemend.cli.cluster import MANAGER, Cluster
+from nodemend.cli.cluster import MANAGER, Cluster, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import gather
 from nodemend.cli.run.judgement import OrderFacts, Refusal, weigh_order
@@ -79,11 +79,7 @@ async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:
         case Refused(reason=Reason.NOT_FOUND) if request.method is Method.DELETE:
             return False
         case Refused(reason=Reason.NOT_FOUND):
-            raise CommandFailure(
-                ExitCode.WRONG,
-                "this cluster has no RemediationOrders; is Nodemend installed?",
-                "kubectl mend check",
-            )
+            raise not_installed()
         case Refused(message=why):
             raise CommandFailure(ExitCode.WRONG, f"the API server refused: {why}. Nothing was ordered.")
         case _:

@@ -31,6 +31,8 @@ class Snapshot:
     etcd_hosts: frozenset[str] = frozenset()
     machine_checks: int = 0
     """How many MachineHealthChecks there are. They are not simulated, and that is said."""
+    unread: tuple[str, ...] = ()
+    """What could not be read, as sentences: the simulation is without it."""
 
 
 def pause_ends(snapshot: Snapshot) -> Iterator[float]:

@@ -124,6 +124,7 @@ def _assumed(snapshot: Snapshot, plan: Plan, given: GivenView) -> Iterator[str]:
     if snapshot.machine_checks:
         left_out = spell_count(snapshot.machine_checks, "MachineHealthCheck is", "MachineHealthChecks are")
         yield f"{left_out} left out: only NodeHealthChecks act here."
+    yield from snapshot.unread
     yield (
         "The API server always answers, and the checker looks at once; in a cluster those who are held are"
         " looked at in turns, some seconds later."

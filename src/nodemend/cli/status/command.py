@@ -3,8 +3,7 @@
 import click
 
 from nodemend.api import keys
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
-from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.group_versions import REMEDIATION_POLICY
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import watch_cluster, with_cluster
@@ -26,9 +25,10 @@ from nodemend.cli.watching import Look
 def command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int:
     """Show on one screen everything that is not simply healthy. It changes nothing.
 
-    Exits with 1 when a controller does not live. With --watch a terminal is drawn anew at each look;
-    elsewhere, and with -o json or yaml, a document is written whenever something has changed. --timeout is
-    then for each look. A cluster that stops answering is said to, and looked at again.
+    Exits with 1 when a controller does not live, or when something cannot be read: of that nothing is said to
+    be well. With --watch a terminal is drawn anew at each look; elsewhere, and with -o json or yaml, a
+    document is written whenever something has changed. --timeout is then for each look. A cluster that stops
+    answering is said to, and looked at again.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int:
     if not watched:
         view = with_cluster(cluster, gather)
         show(view, form, render)
-        return _code(view)
+        return code_of(view)
     last: list[StatusView] = []
 
     def tell(look: Look[StatusView]) -> None:
@@ -46,17 +46,17 @@ def command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int:
         show_look(look, form, render)
 
     watch_cluster(cluster, gather, without_ages, tell)
-    return _code(last[0]) if last else ExitCode.FINE
+    return code_of(last[0]) if last else ExitCode.FINE
 
 
-def _code(view: StatusView) -> ExitCode:
-    return ExitCode.FINE if view.led else ExitCode.WRONG
+def code_of(view: StatusView) -> ExitCode:
+    return ExitCode.FINE if view.led and not view.unread else ExitCode.WRONG
 
 
 async def gather(cluster: Cluster) -> StatusView:
     policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
     leaders = await look_at_leaders(cluster)
-    checks = await cluster.all(NODE_HEALTH_CHECK, NodeHealthCheck)
+    checks = await cluster.health_checks()
     remediations = await list_remediations(cluster)
     machines = await list_machines(cluster)
     return status_view(policy, leaders, checks, remediations, machines, cluster.now)

@@ -42,6 +42,8 @@ def _mode(policy: PolicyView) -> str:
 
 
 def _pause(policy: PolicyView) -> str:
+    if policy.unread:
+        return "cannot be read"
     return f"by {policy.paused_by or 'somebody'}: {policy.pause_reason}" if policy.paused else "no"
 
 
@@ -58,7 +60,7 @@ def _guard(policy: PolicyView) -> str:
 
 def _checks(view: StatusView) -> Iterator[str]:
     if not view.checks and not view.machine_checks:
-        yield "There is no health check."
+        yield "Which nodes are watched could not be read." if view.unread else "There is no health check."
         return
     rows = [("CHECK", "TARGETS", "HEALTHY", "REMEDIATING", "MAY-BEGIN", "WHY-NOT")]
     for check in view.checks:
@@ -78,10 +80,21 @@ def _checks(view: StatusView) -> Iterator[str]:
 
 
 def _nodes(view: StatusView) -> Iterator[str]:
-    if not view.nodes:
-        if view.checks or not view.machine_checks:
-            yield "Every watched node is healthy."
-        return
+    if view.nodes:
+        yield from _node_rows(view)
+    if view.nodes_untold:
+        more = "more " if view.nodes else ""
+        said = spell_count(view.nodes_untold, f"{more}node is", f"{more}nodes are")
+        yield f"{said} not healthy by the counts above; no check has told which."
+    elif view.unread and not view.nodes:
+        yield "Whether the nodes are healthy is not known: not everything could be read."
+    elif view.healthy and view.checks:
+        yield "Every watched node is healthy."
+    elif view.healthy and not view.machine_checks:
+        yield "No node is watched."
+
+
+def _node_rows(view: StatusView) -> Iterator[str]:
     rows = [("NODE", "STATE", "FOR", "CHECK", "WHY")]
     for node in view.nodes:
         age = "-" if node.for_seconds is None else spell_seconds(node.for_seconds)
@@ -107,7 +120,7 @@ def _machines(view: StatusView) -> Iterator[str]:
     if view.machines_untold:
         more = spell_count(view.machines_untold, "Machine is", "Machines are")
         yield f"{more} not healthy by the counts above, with nothing written on them."
-    elif not view.machines:
+    elif not view.machines and not view.unread:
         yield "Every watched Machine is healthy."
 
 
@@ -124,7 +137,7 @@ def _past(view: StatusView) -> Iterator[str]:
 
 
 def _next_step(view: StatusView) -> str:
-    if not view.led:
+    if not view.led or view.unread:
         return "kubectl mend check"
     waiting = [
         node

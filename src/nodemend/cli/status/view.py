@@ -1,6 +1,6 @@
 """What `kubectl mend status` shows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from nodemend.api.conditions import ConditionStatus, find
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.power_cycle import Metal3Remediation, Phase
 from nodemend.api.remediation_policy import STORM, RemediationPolicy
-from nodemend.cli.leaders import LeaderState, LeaderView
+from nodemend.cli.leaders import LeaderState, LeaderView, unread_leaders
 from nodemend.cli.listed_machines import MachineListing
 from nodemend.cli.remediations import Listing, Remediation, is_open, may_need_a_person, node_of
 from nodemend.cli.status.machines import MachineCheckRow, MachineRow, MachinesShown, show_machines
@@ -70,6 +70,8 @@ class NodeRow:
     """The host that is switched off and on, where that is how the node is healed."""
     failed: bool = False
     """Its remediation has given up; `why` says what a person should do."""
+    recovering: bool = False
+    """The row is about what a remediation left to be undone, and not about the node's health."""
     may_need_a_person: bool = False
     """Its remediation may never get on alone; `why` says what a person should do."""
 
@@ -81,6 +83,9 @@ class StatusView:
     checks: tuple[CheckRow, ...]
     nodes: tuple[NodeRow, ...]
     unread: tuple[str, ...]
+    """What could not be read, as sentences. Of that nothing is known, and nothing is said to be well."""
+    nodes_untold: int = 0
+    """So many more nodes are not healthy, by the counts of the guard or of their checks."""
     past: tuple[PastRow, ...] = ()
     """The last few remediations that have ended, the newest first."""
     machine_checks: tuple[MachineCheckRow, ...] = ()
@@ -90,40 +95,58 @@ class StatusView:
 
     @property
     def led(self) -> bool:
-        """Whether every controller lives, as far as can be told."""
+        """Whether every controller lives. Of whom it cannot be told, `unread` says so."""
         return all(leader.state in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in self.leaders)
+
+    @property
+    def healthy(self) -> bool:
+        """Whether every watched node is, as everything says that could tell otherwise."""
+        return not self.nodes and not self.unread and not self.nodes_untold
 
 
 def status_view(
     policy: Seen[RemediationPolicy],
     leaders: Iterable[LeaderView],
-    checks: Seen[list[NodeHealthCheck]],
+    checks: Present[list[NodeHealthCheck]] | Unreadable,
     remediations: Listing,
     machines: MachineListing | Unreadable,
     now: datetime,
 ) -> StatusView:
     known_checks = checks.value if isinstance(checks, Present) else []
-    unread = (
-        ("health checks", checks),
-        ("remediations", remediations.manual),
-        ("power cycles", remediations.power),
-        ("self-fencings", remediations.by_itself),
-        ("Machines", machines),
-    )
     shown = MachinesShown() if isinstance(machines, Unreadable) else show_machines(machines, now)
+    leaders, policy_view = tuple(leaders), _policy(policy, now)
+    nodes = _nodes(known_checks, remediations.visible, now)
     return StatusView(
-        policy=_policy(policy, now),
-        leaders=tuple(leaders),
+        policy=policy_view,
+        leaders=leaders,
         checks=tuple(_check(check) for check in sorted(known_checks, key=lambda one: one.metadata.name)),
-        nodes=_nodes(known_checks, remediations.visible, now),
+        nodes=nodes,
+        nodes_untold=_nodes_untold(policy_view, known_checks, nodes),
         past=past_rows(known_checks, policy.value if isinstance(policy, Present) else None, now),
         machine_checks=shown.checks,
         machines=shown.machines,
         machines_untold=shown.untold,
-        unread=tuple(
-            f"{what} cannot be read: {fact.why}" for what, fact in unread if isinstance(fact, Unreadable)
-        ),
+        unread=(*_unread(policy, checks, remediations, machines), *unread_leaders(leaders)),
     )
+
+
+def _unread(
+    policy: Seen[RemediationPolicy],
+    checks: Seen[list[NodeHealthCheck]],
+    remediations: Listing,
+    machines: MachineListing | Unreadable,
+) -> Iterator[str]:
+    looked_at = (
+        ("The RemediationPolicy", policy),
+        ("Health checks", checks),
+        ("ManualRemediations", remediations.manual),
+        ("Metal3Remediations", remediations.power),
+        ("SelfRemediations", remediations.by_itself),
+        ("Machines", machines),
+    )
+    for what, fact in looked_at:
+        if isinstance(fact, Unreadable):
+            yield f"{what} cannot be read: {fact.why}."
 
 
 def without_ages(view: StatusView) -> StatusView:
@@ -194,6 +217,7 @@ def _nodes(
         NodeRow(
             node=recovery.node,
             state=f"Recovery{recovery.phase}",
+            recovering=True,
             for_seconds=seconds_between(recovery.since, now),
             check=check.metadata.name,
             why=first_sentence(recovery.message),
@@ -202,6 +226,13 @@ def _nodes(
         for recovery in check.status.recoveries
     ]
     return tuple(sorted(rows, key=lambda row: row.node))
+
+
+def _nodes_untold(policy: PolicyView, checks: Sequence[NodeHealthCheck], nodes: Sequence[NodeRow]) -> int:
+    """The checker writes each status at its own moment, and names the worst nodes only: the counts may say
+    more than the rows."""
+    sick = max(policy.unhealthy, sum(check.status.targets - check.status.healthy for check in checks))
+    return max(0, sick - len({row.node for row in nodes if not row.recovering}))
 
 
 def _remediating(remediation: Remediation, now: datetime) -> NodeRow:

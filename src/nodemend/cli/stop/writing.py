@@ -5,7 +5,7 @@ from typing import Final
 
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.remediations import Remediation, node_of, resource_of
-from nodemend.decide.facts import Present
+from nodemend.decide.facts import Absent, Unreadable
 from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
 from nodemend.kube.api_request import Precondition, delete
 
@@ -50,7 +50,9 @@ async def stop(cluster: Cluster, remediation: Remediation, *, dry_run: bool) -> 
             case _:
                 return Told(remediation)
         found = await cluster.find(resource, name, type(remediation), metadata.namespace)
-        if not isinstance(found, Present) or found.value.metadata.uid != uid:
+        if isinstance(found, Unreadable):
+            return NotStopped(node, f"it changed, and cannot be read: {found.why}")
+        if isinstance(found, Absent) or found.value.metadata.uid != uid:
             return Gone()
         remediation = found.value
     return NotStopped(node, "it kept changing under our hands; try again")

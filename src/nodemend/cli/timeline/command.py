@@ -7,6 +7,7 @@ import click
 
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import with_cluster
+from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.options import (
     ClusterOptions,
     Form,
@@ -46,12 +47,14 @@ _STANDARD_OUTPUT: Final = "-"
 @cluster_options
 def command(
     cluster: ClusterOptions, form: Form, node: str, since: float, svg: TextIO | None, *, utc: bool
-) -> None:
+) -> int:
     """Tell what happened to a node, when, and on which evidence. It changes nothing.
 
     From events, conditions, the status of remediations, the history of checks and the kubelet's Lease. Each
     line names its sources, and has the time that they wrote, by their own clocks. Kubernetes forgets events,
     by default after an hour; what objects tell of themselves lasts longer.
+
+    Exits with 1 when something cannot be read.
 
     \b
     Examples:
@@ -67,6 +70,11 @@ def command(
     if svg is not None:
         svg.write(draw(view, zone))
         if svg.name == _STANDARD_OUTPUT:
-            return
+            return _code(view)
         write_note(f"drawn: {svg.name}")
     show(view, form, lambda told: render(told, width(), zone))
+    return _code(view)
+
+
+def _code(view: TimelineView) -> ExitCode:
+    return ExitCode.WRONG if view.unread else ExitCode.FINE

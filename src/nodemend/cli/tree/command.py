@@ -4,6 +4,7 @@ import click
 
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.cluster_shell import with_cluster
+from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.node_case import gather_case
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
 from nodemend.cli.terminal_shell import show, width
@@ -16,12 +17,12 @@ from nodemend.cli.tree.view import TreeView
 @click.argument("node")
 @output_option
 @cluster_options
-def command(cluster: ClusterOptions, form: Form, node: str) -> None:
+def command(cluster: ClusterOptions, form: Form, node: str) -> int:
     """Show everything that concerns the healing of one node, as a tree. It changes nothing.
 
     The node, its kubelet's last sign of life and our taint; its Machine and its host; the checks that watch
     it; its remediations with their evidence and their lock; the pods and volumes that wait for the release.
-    What is not installed is left out, and what you may not see is said so.
+    What is not installed is left out. Of what cannot be read that is said, and then it exits with 1.
 
     \b
     Examples:
@@ -32,4 +33,6 @@ def command(cluster: ClusterOptions, form: Form, node: str) -> None:
     async def act(connected: Cluster) -> TreeView:
         return tree_view(await gather_case(connected, node.removeprefix("node/")))
 
-    show(with_cluster(cluster, act), form, lambda view: render(view, width()))
+    view = with_cluster(cluster, act)
+    show(view, form, lambda shown: render(shown, width()))
+    return ExitCode.WRONG if view.incomplete else ExitCode.FINE

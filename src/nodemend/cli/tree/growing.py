@@ -24,6 +24,7 @@ def tree_view(case: NodeCase) -> TreeView:
         node=case.name,
         root=node_branch(case, children),
         unread=case.spell_unread(*(() if _is_waited_for(case) else (PODS, VOLUMES))),
+        incomplete=bool(case.spell_unread(PODS, *(() if _is_waited_for(case) else (VOLUMES,)))),
         next_step=_next_step(case),
     )
 

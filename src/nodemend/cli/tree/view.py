@@ -32,4 +32,6 @@ class TreeView:
     node: str
     root: Branch
     unread: tuple[str, ...]
+    incomplete: bool
+    """More than pods is unread. Pods are told of by the remediation, too, and few may see them."""
     next_step: str

@@ -56,8 +56,8 @@ def cluster(**changes: Any) -> Any:
         ),
         (
             {"served": Unreadable("no")},
-            WARN,
-            "the kinds of nodemend.io/v1alpha1 were not looked at: no",
+            FAIL,
+            "the kinds of nodemend.io/v1alpha1 cannot be read: no",
         ),
         (
             {"policies": Unreadable("no")},
@@ -94,7 +94,6 @@ def test_rights_are_told_and_a_caller_who_sees_nothing_is_warned() -> None:
         (leader("checker", LeaderState.SILENT), FAIL),
         (leader("checker", LeaderState.NOBODY), FAIL),
         (leader("checker", LeaderState.NEVER), FAIL),
-        (leader("checker", LeaderState.UNKNOWN), WARN),
         (replace(leader("checker"), clock_differs=True), WARN),
     ],
 )
@@ -104,11 +103,22 @@ def test_a_controller_that_does_not_live_is_a_failure(view: LeaderView, level: L
     assert found == [(level, view.sentence)]
 
 
+@pytest.mark.attack("U2")
+def test_what_cannot_be_read_is_a_failure() -> None:
+    unknown = replace(leader("checker", LeaderState.UNKNOWN), why="no")
+
+    assert troubles(assess(facts(leaders=(unknown, leader("remediator"))))) == [
+        (FAIL, "whether the checker lives cannot be read: no")
+    ]
+    assert (FAIL, "the RemediationPolicy cannot be read: no") in troubles(
+        assess(facts(policy=Unreadable("no")))
+    )
+
+
 @pytest.mark.parametrize(
     ("policy", "text"),
     [
         (Absent(), "there is no RemediationPolicy: nothing is remediated, only told"),
-        (Unreadable("no"), "the RemediationPolicy was not looked at: no"),
         (Present(RemediationPolicy()), "mode DryRun: nothing is remediated, only told"),
         (
             Present(

@@ -56,7 +56,7 @@ def test_a_template_that_does_not_exist_is_a_failure() -> None:
         (FAIL, "nhc/workers: its template default/call does not exist, so nothing can be remediated")
     ]
     assert troubles(assess(facts(templates={CALL: Unreadable("no")}))) == [
-        (WARN, "nhc/workers: its template default/call was not looked at: no")
+        (FAIL, "nhc/workers: its template default/call cannot be read: no")
     ]
 
 
@@ -71,10 +71,10 @@ def test_a_kind_of_remedy_that_is_not_served_is_a_failure() -> None:
 
 def test_what_cannot_be_read_is_said_to_be_unread() -> None:
     assert troubles(assess(facts(checks=Unreadable("forbidden")))) == [
-        (WARN, "the NodeHealthChecks were not looked at: forbidden")
+        (FAIL, "the NodeHealthChecks cannot be read: forbidden")
     ]
     unread = troubles(assess(facts(nodes=Unreadable("forbidden"))))
-    assert (WARN, "the nodes were not looked at: forbidden") in unread
+    assert (FAIL, "the nodes cannot be read: forbidden") in unread
 
 
 def test_the_selectors_are_those_that_the_checker_goes_by() -> None:

@@ -242,7 +242,7 @@ def test_a_gate_is_not_opened_by_hand_before_the_taint_is_off() -> None:
 
 def test_leases_that_may_not_be_seen_are_not_taken_for_none() -> None:
     assert wrong(fencing_facts(agents=Unreadable("forbidden"))) == [
-        (WARN, "the agents' Leases in nodemend-agents were not looked at: forbidden")
+        (FAIL, "the agents' Leases in nodemend-agents cannot be read: forbidden")
     ]
     assert assess(fencing_facts(nodes=Absent())).fencing is None
 

@@ -79,11 +79,11 @@ def test_a_lock_whose_holder_is_gone_is_told() -> None:
 
 def test_what_cannot_be_read_is_said_to_be_unread() -> None:
     assert troubles(assess(facts(remediations=Unreadable("no")))) == [
-        (WARN, "the remediations were not looked at: no")
+        (FAIL, "the remediations cannot be read: no")
     ]
     assert troubles(assess(facts(remediations=Absent()))) == [
-        (WARN, "the remediations were not looked at: their kind is not served")
+        (FAIL, "the remediations cannot be read: their kind is not served")
     ]
     assert troubles(assess(facts(locks=Unreadable("no")))) == [
-        (WARN, "the locks on nodes were not looked at: no")
+        (FAIL, "the locks on nodes cannot be read: no")
     ]

@@ -11,6 +11,7 @@ from nodemend.api import keys
 from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.cli.etcd_hosts import EtcdHosts
 from nodemend.cli.explain.machine_facts import Around, MachineSight, sight_of
 from nodemend.cli.listed_machines import MachineListing, fleet_of
 from nodemend.cli.listed_objects import NOW_IN_VIEW, as_cache
@@ -142,7 +143,7 @@ def see(world: Machines) -> MachineSight:
     around = Around(
         nodes=nodes,
         policies=as_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
-        etcd_hosts=frozenset(),
+        etcd_hosts=EtcdHosts(),
         leaders=(),
         now=NOON,
     )

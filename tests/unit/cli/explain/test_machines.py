@@ -105,7 +105,7 @@ def test_without_the_right_to_see_remediations_the_rest_is_told(new_world: NewWo
 
     assert view.health == "Healthy"
     assert answers(view)["remediating"] is Answer.OPEN
-    assert any("Metal3Remediation objects cannot be read" in note for note in view.notes)
+    assert any("Metal3Remediation objects cannot be read" in one for one in view.unread)
 
 
 def test_a_node_is_explained_by_its_machine_where_only_that_is_watched(new_world: NewWorld) -> None:

@@ -66,7 +66,7 @@ def test_leases_that_may_not_be_seen_leave_it_open(world: FencingWorld) -> None:
     view = SimulatedCaller(world.world, hidden=("leases",)).run(look)
 
     assert chances(view) == {"E2": Possible.UNKNOWN, "E4": Possible.UNKNOWN, "E5": Possible.YES}
-    assert any("cannot be read" in note for note in view.notes)
+    assert any("cannot be read" in one for one in view.unread)
 
 
 def test_a_node_that_is_not_there_is_said_so(world: FencingWorld) -> None:

@@ -21,7 +21,7 @@ FAILED = a_power_cycle(Phase.FAILED, message=str(explain(NobodyReplaces("nobody 
 
 def view_of(listing: Listing) -> StatusView:
     leaders = (leader("checker"), leader("remediator"))
-    return status_view(Absent(), leaders, Absent(), listing, MachineListing(), at(391.0))
+    return status_view(Absent(), leaders, Present([]), listing, MachineListing(), at(391.0))
 
 
 def shown(*cycles: Metal3Remediation) -> StatusView:
@@ -77,5 +77,5 @@ def test_manual_ones_are_shown_also_where_power_cycles_cannot_be_seen_or_are_not
     absent = view_of(Listing(waits))
 
     assert hidden.nodes == absent.nodes
-    assert (hidden.unread, absent.unread) == (("power cycles cannot be read: forbidden",), ())
+    assert (hidden.unread, absent.unread) == (("Metal3Remediations cannot be read: forbidden.",), ())
     assert replace(hidden, unread=()) == absent

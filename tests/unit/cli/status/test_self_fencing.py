@@ -15,7 +15,7 @@ from tests.unit.cli.node_cases import NODE, at, by_itself, condition
 
 def view_of(listing: Listing) -> StatusView:
     leaders = (leader("checker"), leader("remediator"))
-    return status_view(Absent(), leaders, Absent(), listing, MachineListing(), at(391.0))
+    return status_view(Absent(), leaders, Present([]), listing, MachineListing(), at(391.0))
 
 
 def held(reason: FencingHold) -> SelfRemediation:
@@ -55,5 +55,5 @@ def test_one_that_only_a_new_boot_can_release_says_all_and_comes_first() -> None
 def test_those_that_cannot_be_seen_are_told_and_those_that_are_not_installed_are_not() -> None:
     hidden = view_of(Listing(by_itself=Unreadable("forbidden")))
 
-    assert hidden.unread == ("self-fencings cannot be read: forbidden",)
+    assert hidden.unread == ("SelfRemediations cannot be read: forbidden.",)
     assert view_of(Listing()).unread == ()

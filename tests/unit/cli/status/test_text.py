@@ -92,8 +92,10 @@ def test_what_does_not_act_says_so() -> None:
     assert "Mode      DryRun, as there is no RemediationPolicy: nothing is remediated, only told" in shown
     assert "Mode      cannot be read: forbidden" in shown
     assert "Paused    by somebody: swap" in shown
-    assert "There is no health check." in shown
+    assert "There is no health check." not in shown
+    assert "Which nodes are watched could not be read." in shown
     assert "Warning: nodes cannot be read: no" in shown
+    assert "There is no health check." in list(render(replace(BUSY, checks=())))
 
 
 def test_a_storm_and_what_follows_it() -> None:

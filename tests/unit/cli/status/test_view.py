@@ -115,12 +115,14 @@ def test_mode_and_pause_are_those_of_the_policy() -> None:
 def test_what_cannot_be_read_is_told() -> None:
     view = status_view(Present(ACTING), LEADERS, Unreadable("no"), Listing(), MachineListing(), NOW)
 
-    assert view.unread == ("health checks cannot be read: no",)
+    assert view.unread == ("Health checks cannot be read: no.",)
 
 
 def test_a_controller_that_does_not_live_makes_the_status_bad() -> None:
     for state in LeaderState:
-        view = status_view(Absent(), (leader("checker", state),), Absent(), Listing(), MachineListing(), NOW)
+        view = status_view(
+            Absent(), (leader("checker", state),), Present([]), Listing(), MachineListing(), NOW
+        )
         assert view.led == (state in (LeaderState.ALIVE, LeaderState.UNKNOWN))
 
 
@@ -187,6 +189,7 @@ def test_a_recovery_has_a_row_of_its_own_beside_what_the_node_is() -> None:
         NodeRow(
             node="edge-12",
             state="RecoveryFailed",
+            recovering=True,
             for_seconds=1800.0,
             check="workers",
             why="It says that it has failed.",
