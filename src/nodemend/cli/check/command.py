@@ -1,16 +1,17 @@
 """`kubectl mend check`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
-from nodemend.cli.check.assess import assess
-from nodemend.cli.check.gather import gather
-from nodemend.cli.check.text import render
-from nodemend.cli.check.view import CheckView, only_of
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, wide_output_option
-from nodemend.cli.terminal_shell import show
+
+if TYPE_CHECKING:
+    from nodemend.cli.check.view import CheckView
+    from nodemend.cli.cluster import Cluster
 
 
 @click.command("check")
@@ -32,6 +33,11 @@ def command(cluster: ClusterOptions, form: Form, nodes: tuple[str, ...]) -> int:
       kubectl mend check edge-07 edge-08
       kubectl mend check -o wide
     """
+    from nodemend.cli.check.text import render
+    from nodemend.cli.check.view import only_of
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.terminal_shell import show
+
     named = tuple(name.removeprefix("node/") for name in nodes)
     view = only_of(with_cluster(cluster, _check), named)
     show(view, form, lambda shown: render(shown, by_node=bool(named) or form is Form.WIDE))
@@ -39,4 +45,7 @@ def command(cluster: ClusterOptions, form: Form, nodes: tuple[str, ...]) -> int:
 
 
 async def _check(cluster: Cluster) -> CheckView:
+    from nodemend.cli.check.assess import assess
+    from nodemend.cli.check.gather import gather
+
     return assess(await gather(cluster))

@@ -1,14 +1,12 @@
 """`kubectl mend confirm`."""
 
+from __future__ import annotations
+
 from datetime import UTC
+from typing import TYPE_CHECKING
 
 import click
 
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
-from nodemend.cli.confirm.text import render_confirmed, render_preview, render_withdrawn
-from nodemend.cli.confirm.view import ConfirmedView, ConfirmView, WithdrawnView
-from nodemend.cli.confirm.writing import confirm, prepare, withdraw
 from nodemend.cli.options import (
     ClusterOptions,
     Form,
@@ -17,8 +15,10 @@ from nodemend.cli.options import (
     output_option,
     utc_option,
 )
-from nodemend.cli.terminal_shell import show, write_lines
-from nodemend.cli.typed_name import ask_for_name
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.confirm.view import ConfirmView, WithdrawnView
 
 
 @click.command("confirm")
@@ -56,6 +56,13 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
       kubectl mend confirm edge-07 --reason "unplugged it, I stand beside it"
       kubectl mend confirm edge-07 --withdraw
     """
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.confirm.text import render_confirmed, render_preview, render_withdrawn
+    from nodemend.cli.confirm.view import ConfirmedView
+    from nodemend.cli.confirm.writing import confirm, prepare
+    from nodemend.cli.terminal_shell import show, write_lines
+    from nodemend.cli.typed_name import ask_for_name
+
     node = node.removeprefix("node/")
     if withdrawn:
         _refuse_both(reason, i_typed)
@@ -77,6 +84,9 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
 
 
 def _withdraw(cluster: ClusterOptions, node: str, namespace: str, *, dry_run: bool) -> WithdrawnView:
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.confirm.writing import withdraw
+
     return with_cluster(cluster, lambda connected: withdraw(connected, node, namespace, dry_run=dry_run))
 
 

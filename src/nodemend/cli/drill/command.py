@@ -1,18 +1,18 @@
 """`kubectl mend drill`."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
-from nodemend.cli.drill.running import Drill, prepare
-from nodemend.cli.drill.text import render_drilled, render_preview
-from nodemend.cli.drill.view import DrilledView, DrillView, Outcome
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option, parse_timeout
-from nodemend.cli.terminal_shell import show, width, write_lines, write_note
-from nodemend.cli.typed_name import ask_for_name
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.drill.view import DrilledView, DrillView
 
 
 @click.command("drill")
@@ -52,6 +52,13 @@ def command(
       kubectl mend drill edge-07
       kubectl mend drill edge-07 --yes-reset edge-07 -o json
     """
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.drill.running import Drill, prepare
+    from nodemend.cli.drill.text import render_drilled, render_preview
+    from nodemend.cli.drill.view import Outcome
+    from nodemend.cli.terminal_shell import show, width, write_lines, write_note
+    from nodemend.cli.typed_name import ask_for_name
+
     node = node.removeprefix("node/")
 
     async def look(connected: Cluster) -> DrillView:

@@ -1,18 +1,17 @@
 """`kubectl mend explain`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import ExitCode
-from nodemend.cli.explain.facts import gather
-from nodemend.cli.explain.machine_facts import gather_behind, gather_machine, parse_machine
-from nodemend.cli.explain.machine_reasoning import explain_machine
-from nodemend.cli.explain.nodes_and_machines import explain_with_machines
-from nodemend.cli.explain.text import render
-from nodemend.cli.explain.view import ExplainView
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
-from nodemend.cli.terminal_shell import show
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.explain.view import ExplainView
 
 
 @click.command("explain")
@@ -34,6 +33,14 @@ def command(cluster: ClusterOptions, form: Form, target: str, namespace: str) ->
       kubectl mend explain edge-07
       kubectl mend explain machine/workers-7xk2p -n capi-system
     """
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.explain.facts import gather
+    from nodemend.cli.explain.machine_facts import gather_behind, gather_machine, parse_machine
+    from nodemend.cli.explain.machine_reasoning import explain_machine
+    from nodemend.cli.explain.nodes_and_machines import explain_with_machines
+    from nodemend.cli.explain.text import render
+    from nodemend.cli.terminal_shell import show
+
     asked = parse_machine(target, namespace)
     if asked is None and namespace:
         raise click.UsageError("-n is for machine/NAME: a node has no namespace.")

@@ -12,7 +12,8 @@ from nodemend.cli.etcd_hosts import EtcdHosts, look_for_etcd
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import ExplainFacts
 from nodemend.cli.leaders import LeaderView, look_at_leaders
-from nodemend.cli.listed_machines import MachineListing, fleet_of, list_machines, observed
+from nodemend.cli.listed_fleet import fleet_of, observed
+from nodemend.cli.listed_machines import MachineListing, list_machines
 from nodemend.cli.listed_objects import as_cache
 from nodemend.cli.listed_remedies import ListedRemedies, asked_by_nodes, look_at_visible_remedies
 from nodemend.cli.words import spell_list

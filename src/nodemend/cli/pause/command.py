@@ -1,21 +1,20 @@
 """`kubectl mend pause`."""
 
+from __future__ import annotations
+
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import click
 
 from nodemend.api import keys
-from nodemend.api.pause import Pause
 from nodemend.api.quantities import parse_duration
-from nodemend.api.timestamps import print_time
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
-from nodemend.cli.pause.text import render_paused
-from nodemend.cli.pause.view import PausedView, paused_view
-from nodemend.cli.pause.writing import set_pause
-from nodemend.cli.remediations import Remediation, open_remediations
-from nodemend.cli.terminal_shell import show
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.pause.view import PausedView
+    from nodemend.cli.remediations import Remediation
 
 
 @click.command("pause")
@@ -45,6 +44,15 @@ def command(
       kubectl mend pause --for 2h --reason "core switch swap, CHG-4411"
       kubectl mend pause --check workers --for 1h --reason "new kernel on the workers"
     """
+    from nodemend.api.pause import Pause
+    from nodemend.api.timestamps import print_time
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.pause.text import render_paused
+    from nodemend.cli.pause.view import paused_view
+    from nodemend.cli.pause.writing import set_pause
+    from nodemend.cli.remediations import open_remediations
+    from nodemend.cli.terminal_shell import show
+
     check = check.removeprefix("nhc/")
     if not reason.strip():
         raise click.UsageError("Say with --reason why, for whoever finds it paused.")

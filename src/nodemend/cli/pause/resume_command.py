@@ -1,14 +1,16 @@
 """`kubectl mend resume`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
-from nodemend.cli.pause.text import render_resumed
-from nodemend.cli.pause.view import ResumedView, resumed_view
-from nodemend.cli.pause.writing import clear_pause
-from nodemend.cli.terminal_shell import show
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.pause.view import ResumedView
 
 
 @click.command("resume")
@@ -24,6 +26,12 @@ def command(cluster: ClusterOptions, form: Form, check: str, *, dry_run: bool) -
       kubectl mend resume
       kubectl mend resume --check workers
     """
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.pause.text import render_resumed
+    from nodemend.cli.pause.view import resumed_view
+    from nodemend.cli.pause.writing import clear_pause
+    from nodemend.cli.terminal_shell import show
+
     check = check.removeprefix("nhc/")
 
     async def act(connected: Cluster) -> ResumedView:

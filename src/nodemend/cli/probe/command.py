@@ -1,16 +1,17 @@
 """`kubectl mend probe`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
-from nodemend.cli.probe.facts import gather
-from nodemend.cli.probe.judging import probe_view
-from nodemend.cli.probe.text import render
-from nodemend.cli.probe.view import ProbeView
-from nodemend.cli.terminal_shell import show, width
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.probe.view import ProbeView
 
 
 @click.command("probe")
@@ -30,6 +31,12 @@ def command(cluster: ClusterOptions, form: Form, node: str) -> int:
     Example:
       kubectl mend probe edge-07
     """
+
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.probe.facts import gather
+    from nodemend.cli.probe.judging import probe_view
+    from nodemend.cli.probe.text import render
+    from nodemend.cli.terminal_shell import show, width
 
     async def act(connected: Cluster) -> ProbeView:
         return probe_view(await gather(connected, node.removeprefix("node/")))

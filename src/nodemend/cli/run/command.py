@@ -1,9 +1,10 @@
 """`kubectl mend run`."""
 
+from __future__ import annotations
+
 import click
 
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
-from nodemend.cli.run.ordering import Wish, fulfil
 
 
 @click.command("run")
@@ -34,6 +35,8 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
       kubectl mend run edge-07 --reason "its disk is failing, CHG-4411"
       kubectl mend run edge-07 --withdraw
     """
+    from nodemend.cli.run.ordering import Wish, fulfil
+
     fulfil(
         cluster,
         form,

@@ -1,9 +1,10 @@
 """`kubectl mend override`."""
 
+from __future__ import annotations
+
 import click
 
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
-from nodemend.cli.run.ordering import Wish, fulfil
 
 
 @click.command("override")
@@ -36,6 +37,8 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
       kubectl mend override edge-07 --reason "the switch of rack 7 is mended, this one is really dead"
       kubectl mend override edge-07 --withdraw
     """
+    from nodemend.cli.run.ordering import Wish, fulfil
+
     fulfil(
         cluster,
         form,

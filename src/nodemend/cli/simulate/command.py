@@ -1,26 +1,22 @@
 """`kubectl mend simulate`."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime, tzinfo
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option, utc_option
-from nodemend.cli.simulate.diff import Side, compare
-from nodemend.cli.simulate.diff_text import render_diff
-from nodemend.cli.simulate.documents import DocumentsError
-from nodemend.cli.simulate.engine import simulate
 from nodemend.cli.simulate.options import Inputs, simulate_options
-from nodemend.cli.simulate.picking import NobodyError
-from nodemend.cli.simulate.plan import Plan
-from nodemend.cli.simulate.snapshot import Snapshot
-from nodemend.cli.simulate.snapshot_file import read_snapshot
-from nodemend.cli.simulate.telling import tell
-from nodemend.cli.simulate.text import render
-from nodemend.cli.simulate.trial import as_if_acting, refuse_bad_limits, with_file
-from nodemend.cli.terminal_shell import show
-from nodemend.cli.words import spell_seconds
+
+if TYPE_CHECKING:
+    from nodemend.cli.simulate.diff import Side
+    from nodemend.cli.simulate.plan import Plan
+    from nodemend.cli.simulate.snapshot import Snapshot
+
 
 IN_FORCE = "what is in force"
 
@@ -47,6 +43,11 @@ def command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, 
       kubectl get nodes,nodehealthchecks,remediationpolicies -o json | kubectl mend simulate --snapshot -
       kubectl mend simulate --fail '*:30%@2m..10m' --diff stricter.yaml
     """
+    from nodemend.cli.simulate.diff import compare
+    from nodemend.cli.simulate.diff_text import render_diff
+    from nodemend.cli.simulate.text import render
+    from nodemend.cli.terminal_shell import show
+
     _refuse_odd(inputs, plan)
     start = _snapshot(cluster, inputs.snapshot)
     first = _side(start, inputs.policy, plan, inputs)
@@ -58,6 +59,8 @@ def command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, 
 
 
 def _refuse_odd(inputs: Inputs, plan: Plan) -> None:
+    from nodemend.cli.words import spell_seconds
+
     if [inputs.snapshot, inputs.policy, inputs.diff].count("-") > 1:
         raise click.UsageError("Only one file can come from standard input.")
     for invention in (*plan.fails, *plan.heals):
@@ -69,20 +72,30 @@ def _refuse_odd(inputs: Inputs, plan: Plan) -> None:
 
 
 def _snapshot(cluster: ClusterOptions, file: str | None) -> Snapshot:
+    from nodemend.cli.simulate.documents import DocumentsError
+    from nodemend.cli.simulate.snapshot_file import read_snapshot
+
     if file is not None:
         try:
             return read_snapshot(_read(file), _name(file), datetime.now(UTC))
         except DocumentsError as error:
             raise CommandFailure(ExitCode.USAGE, f"{_name(file)} {error}.") from error
     # A file needs none of what talks to a cluster, and that is half of a start.
-    from nodemend.cli.cluster_shell import with_cluster  # noqa: PLC0415
-    from nodemend.cli.simulate.snapshot_cluster import take_snapshot  # noqa: PLC0415
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.simulate.snapshot_cluster import take_snapshot
 
     return with_cluster(cluster, take_snapshot)
 
 
 def _side(start: Snapshot, file: str | None, plan: Plan, inputs: Inputs) -> Side:
     """One simulation, under the rules of the snapshot or of a file."""
+    from nodemend.cli.simulate.diff import Side
+    from nodemend.cli.simulate.documents import DocumentsError
+    from nodemend.cli.simulate.engine import simulate
+    from nodemend.cli.simulate.picking import NobodyError
+    from nodemend.cli.simulate.telling import tell
+    from nodemend.cli.simulate.trial import as_if_acting, refuse_bad_limits, with_file
+
     name = _name(file) if file is not None else IN_FORCE
     try:
         snapshot = with_file(start, _read(file)) if file is not None else start

@@ -1,5 +1,6 @@
 """The flags of `kubectl mend simulate`."""
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce, wraps
@@ -8,8 +9,6 @@ from typing import Any, Final, TypeVar
 import click
 
 from nodemend.api.quantities import parse_duration
-from nodemend.cli.simulate.invention import SILENT, parse_choice, parse_invention, parse_symptom
-from nodemend.cli.simulate.plan import Plan
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -39,6 +38,15 @@ def _parsed(parse: Callable[[str], T]) -> Callable[..., T | tuple[T, ...]]:
     return callback
 
 
+def _by_invention(parser: str) -> Callable[[str], object]:
+    """By the function of this name. Its module is loaded once there is something to parse."""
+
+    def parse(written: str) -> object:
+        return getattr(importlib.import_module("nodemend.cli.simulate.invention"), parser)(written)
+
+    return parse
+
+
 def _seconds(written: str) -> int:
     seconds = int(parse_duration(written).total_seconds())
     if seconds < 1:
@@ -59,7 +67,7 @@ _OPTIONS: Final = (
         "fails",
         multiple=True,
         metavar="WHICH[:HOWMANY]@WHEN",
-        callback=_parsed(parse_invention),
+        callback=_parsed(_by_invention("parse_invention")),
         help="Let nodes fail: edge-07@2m, edge-*:3@2m..10m, zone=a:40%@5m.",
     ),
     click.option(
@@ -67,7 +75,7 @@ _OPTIONS: Final = (
         "heals",
         multiple=True,
         metavar="WHICH[:HOWMANY]@WHEN",
-        callback=_parsed(parse_invention),
+        callback=_parsed(_by_invention("parse_invention")),
         help="Let failing nodes heal without a remediation, written likewise.",
     ),
     click.option(
@@ -81,10 +89,10 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--symptom",
-        default=str(SILENT),
+        default="Ready=Unknown",
         show_default=True,
         metavar="TYPE=STATUS",
-        callback=_parsed(parse_symptom),
+        callback=_parsed(_by_invention("parse_symptom")),
         help="The condition that failing nodes show.",
     ),
     click.option(
@@ -99,7 +107,7 @@ _OPTIONS: Final = (
         "--stays-sick",
         multiple=True,
         metavar="WHICH[:HOWMANY]",
-        callback=_parsed(parse_choice),
+        callback=_parsed(_by_invention("parse_choice")),
         help="Nodes that no remediation heals, such as edge-07 or zone=a:2.",
     ),
     click.option(
@@ -123,6 +131,8 @@ def simulate_options(function: F) -> Callable[..., Any]:
 
     @wraps(function)
     def call(**said: Any) -> object:
+        from nodemend.cli.simulate.plan import Plan  # noqa: PLC0415 - declaring a command loads nothing
+
         inputs = Inputs(**{name: said.pop(name) for name in ("snapshot", "policy", "diff", "act")})
         names = ("fails", "heals", "stays_sick", "symptom", "lasts", "remediation_takes")
         plan = Plan(**{name: said.pop(name) for name in names})

@@ -1,21 +1,19 @@
 """`kubectl mend status`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
 from nodemend.api import keys
-from nodemend.api.group_versions import REMEDIATION_POLICY
-from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import watch_cluster, with_cluster
 from nodemend.cli.exit_codes import ExitCode
-from nodemend.cli.leaders import look_at_leaders
-from nodemend.cli.listed_machines import list_machines
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
-from nodemend.cli.remediations import list_remediations
-from nodemend.cli.status.text import render
-from nodemend.cli.status.view import StatusView, status_view, without_ages
-from nodemend.cli.terminal_shell import show, show_look
-from nodemend.cli.watching import Look
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.status.view import StatusView
+    from nodemend.cli.watching import Look
 
 
 @click.command("status")
@@ -35,6 +33,11 @@ def command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int:
       kubectl mend status
       kubectl mend status --watch
     """
+    from nodemend.cli.cluster_shell import watch_cluster, with_cluster
+    from nodemend.cli.status.text import render
+    from nodemend.cli.status.view import without_ages
+    from nodemend.cli.terminal_shell import show, show_look
+
     if not watched:
         view = with_cluster(cluster, gather)
         show(view, form, render)
@@ -54,6 +57,13 @@ def code_of(view: StatusView) -> ExitCode:
 
 
 async def gather(cluster: Cluster) -> StatusView:
+    from nodemend.api.group_versions import REMEDIATION_POLICY
+    from nodemend.api.remediation_policy import RemediationPolicy
+    from nodemend.cli.leaders import look_at_leaders
+    from nodemend.cli.listed_machines import list_machines
+    from nodemend.cli.remediations import list_remediations
+    from nodemend.cli.status.view import status_view
+
     policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
     leaders = await look_at_leaders(cluster)
     checks = await cluster.health_checks()

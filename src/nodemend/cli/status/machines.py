@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
-from nodemend.cli.listed_machines import MachineListing, fleet_of
+from nodemend.cli.listed_fleet import fleet_of
+from nodemend.cli.listed_machines import MachineListing
+from nodemend.cli.status.machine_rows import MachineCheckRow, MachineRow, MachinesShown
 from nodemend.cli.words import first_sentence
 from nodemend.cli.written_ages import written_age
 from nodemend.controllers.checking.overlaps import CONDITION
@@ -16,40 +17,6 @@ from nodemend.controllers.machine_health_check.report import ALLOWED
 from nodemend.decide.machine_marks import NO_TEMPLATE
 from nodemend.kube.machine_check_record import MachineCheckRecord
 from nodemend.kube.machine_record import CHECKED, EXTERNAL, OWNER, MachineWire
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineRow:
-    """One Machine on which something is written that is not simply healthy, and since when."""
-
-    machine: str
-    node: str
-    state: str
-    for_seconds: float | None
-    check: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineCheckRow:
-    """One check of ours to serve. `remediating` is None where nothing is written on Machines."""
-
-    name: str
-    targets: int
-    healthy: int
-    remediating: int | None
-    allowed: bool | None
-    why: str
-    overlap: str = ""
-    """Which Machines that it selects are another check's."""
-
-
-@dataclass(frozen=True, slots=True)
-class MachinesShown:
-    checks: tuple[MachineCheckRow, ...] = ()
-    machines: tuple[MachineRow, ...] = ()
-    untold: int = 0
-    """So many more are not healthy by the counts of their checks, and nothing is written on them."""
 
 
 def show_machines(listing: MachineListing, now: datetime) -> MachinesShown:

@@ -12,7 +12,7 @@ from nodemend.api.remediation_policy import STORM, RemediationPolicy
 from nodemend.cli.leaders import LeaderState, LeaderView, unread_leaders
 from nodemend.cli.listed_machines import MachineListing
 from nodemend.cli.remediations import Listing, Remediation, is_open, may_need_a_person, node_of
-from nodemend.cli.status.machines import MachineCheckRow, MachineRow, MachinesShown, show_machines
+from nodemend.cli.status.machine_rows import MachineCheckRow, MachineRow, MachinesShown
 from nodemend.cli.status.past import PastRow, past_rows, seconds_between
 from nodemend.cli.words import first_sentence
 from nodemend.cli.written_ages import age_of
@@ -113,7 +113,7 @@ def status_view(
     now: datetime,
 ) -> StatusView:
     known_checks = checks.value if isinstance(checks, Present) else []
-    shown = MachinesShown() if isinstance(machines, Unreadable) else show_machines(machines, now)
+    shown = _machines(machines, now)
     leaders, policy_view = tuple(leaders), _policy(policy, now)
     nodes = _nodes(known_checks, remediations.visible, now)
     return StatusView(
@@ -147,6 +147,15 @@ def _unread(
     for what, fact in looked_at:
         if isinstance(fact, Unreadable):
             yield f"{what} cannot be read: {fact.why}."
+
+
+def _machines(machines: MachineListing | Unreadable, now: datetime) -> MachinesShown:
+    if isinstance(machines, Unreadable) or not machines.checks:
+        return MachinesShown()
+    # Most clusters have none, and what judges them is half of a start.
+    from nodemend.cli.status.machines import show_machines  # noqa: PLC0415
+
+    return show_machines(machines, now)
 
 
 def without_ages(view: StatusView) -> StatusView:

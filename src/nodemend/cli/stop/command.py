@@ -1,22 +1,19 @@
 """`kubectl mend stop`."""
 
-from typing import Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from nodemend.api.pause import Pause
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
-from nodemend.cli.pause.writing import set_pause
-from nodemend.cli.remediations import Remediation, find_open, node_of, open_remediations
-from nodemend.cli.stop.text import render
-from nodemend.cli.stop.view import Failed, StopView, stopped_view
-from nodemend.cli.stop.writing import NotStopped, Told, stop
-from nodemend.cli.terminal_shell import ask, show
-from nodemend.cli.words import spell_names
-from nodemend.decide.explanation import spell_count
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.remediations import Remediation
+    from nodemend.cli.stop.view import StopView
+
 
 _DEFAULT_REASON: Final = "kubectl mend stop --all"
 
@@ -50,6 +47,12 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
       kubectl mend stop edge-07
       kubectl mend stop --all --yes
     """
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.stop.text import render
+    from nodemend.cli.stop.view import Failed, StopView, stopped_view
+    from nodemend.cli.stop.writing import NotStopped, Told, stop
+    from nodemend.cli.terminal_shell import show
+
     if everything == (node is not None):
         raise click.UsageError("Name a node, or say --all.")
     name = (node or "").removeprefix("node/")
@@ -79,18 +82,28 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
 
 async def _pause(cluster: Cluster, reason: str, *, dry_run: bool) -> str:
     """Why the cluster is paused now: a pause that stood before keeps its reason."""
+    from nodemend.api.pause import Pause
+    from nodemend.cli.pause.writing import set_pause
+
     pause = Pause(reason=reason, by=await cluster.caller())
     change = await set_pause(cluster, pause, keep=True, dry_run=dry_run)
     return change.before.reason if change.before else reason
 
 
 async def _choose(cluster: Cluster, node: str, namespace: str) -> list[Remediation]:
+    from nodemend.cli.remediations import find_open, open_remediations
+
     if node:
         return [await find_open(cluster, node, namespace)]
     return await open_remediations(cluster, namespace)
 
 
 def _ask(chosen: list[Remediation], *, everything: bool) -> None:
+    from nodemend.cli.remediations import node_of
+    from nodemend.cli.terminal_shell import ask
+    from nodemend.cli.words import spell_names
+    from nodemend.decide.explanation import spell_count
+
     named = spell_names([node_of(found) for found in chosen])
     what = f"{spell_count(len(chosen), 'remediation')}" + (f" ({named})" if named else "")
     before = "Pause the whole cluster and stop" if everything else "Stop"

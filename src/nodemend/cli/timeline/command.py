@@ -1,12 +1,12 @@
 """`kubectl mend timeline`."""
 
+from __future__ import annotations
+
 from datetime import UTC, timedelta
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.options import (
     ClusterOptions,
@@ -16,12 +16,11 @@ from nodemend.cli.options import (
     parse_timeout,
     utc_option,
 )
-from nodemend.cli.terminal_shell import show, width, write_note
-from nodemend.cli.timeline.facts import gather
-from nodemend.cli.timeline.picture import draw
-from nodemend.cli.timeline.telling import timeline_view
-from nodemend.cli.timeline.text import render
-from nodemend.cli.timeline.view import TimelineView
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.timeline.view import TimelineView
+
 
 _STANDARD_OUTPUT: Final = "-"
 
@@ -61,6 +60,13 @@ def command(
       kubectl mend timeline edge-07
       kubectl mend timeline edge-07 --since 2h --svg edge-07.svg
     """
+
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.terminal_shell import show, width, write_note
+    from nodemend.cli.timeline.facts import gather
+    from nodemend.cli.timeline.picture import draw
+    from nodemend.cli.timeline.telling import timeline_view
+    from nodemend.cli.timeline.text import render
 
     async def act(connected: Cluster) -> TimelineView:
         facts = await gather(connected, node.removeprefix("node/"))

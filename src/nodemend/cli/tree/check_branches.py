@@ -5,7 +5,7 @@ from typing import Final
 
 from nodemend.api.conditions import ConditionStatus, find
 from nodemend.api.node_health_check import NodeHealthCheck, TargetReport
-from nodemend.cli.listed_machines import fleet_of
+from nodemend.cli.listed_fleet import fleet_of
 from nodemend.cli.node_case import NodeCase
 from nodemend.cli.status.machines import show_machines
 from nodemend.cli.tree.view import Branch

@@ -1,16 +1,17 @@
 """`kubectl mend tree`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import ExitCode
-from nodemend.cli.node_case import gather_case
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
-from nodemend.cli.terminal_shell import show, width
-from nodemend.cli.tree.growing import tree_view
-from nodemend.cli.tree.text import render
-from nodemend.cli.tree.view import TreeView
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.tree.view import TreeView
 
 
 @click.command("tree")
@@ -29,6 +30,12 @@ def command(cluster: ClusterOptions, form: Form, node: str) -> int:
       kubectl mend tree edge-07
       kubectl mend tree edge-07 -o json
     """
+
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.node_case import gather_case
+    from nodemend.cli.terminal_shell import show, width
+    from nodemend.cli.tree.growing import tree_view
+    from nodemend.cli.tree.text import render
 
     async def act(connected: Cluster) -> TreeView:
         return tree_view(await gather_case(connected, node.removeprefix("node/")))

@@ -1,22 +1,19 @@
 """`kubectl mend wind-down`."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from nodemend.cli.cluster import Cluster
-from nodemend.cli.cluster_shell import with_cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option, parse_timeout
-from nodemend.cli.remediations import node_of
-from nodemend.cli.terminal_shell import ask, show, write_note
-from nodemend.cli.wind_down.facts import OpenFacts
-from nodemend.cli.wind_down.gather import look_at_open
-from nodemend.cli.wind_down.text import render, render_broken_off
-from nodemend.cli.wind_down.view import WindDownView, wind_down_view
-from nodemend.cli.wind_down.waiting import Course, WindDown
-from nodemend.cli.words import spell_names
-from nodemend.decide.explanation import spell_count
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.wind_down.facts import OpenFacts
+    from nodemend.cli.wind_down.view import WindDownView
 
 
 @click.command("wind-down")
@@ -45,6 +42,13 @@ def command(cluster: ClusterOptions, form: Form, wait: float, *, yes: bool) -> i
       kubectl mend wind-down
       kubectl mend wind-down --wait 1h --yes
     """
+    from nodemend.cli.cluster_shell import with_cluster
+    from nodemend.cli.terminal_shell import show, write_note
+    from nodemend.cli.wind_down.gather import look_at_open
+    from nodemend.cli.wind_down.text import render, render_broken_off
+    from nodemend.cli.wind_down.view import wind_down_view
+    from nodemend.cli.wind_down.waiting import Course, WindDown
+
     if not yes:
         _ask(with_cluster(cluster, look_at_open))
     course = Course()
@@ -66,6 +70,11 @@ def command(cluster: ClusterOptions, form: Form, wait: float, *, yes: bool) -> i
 
 
 def _ask(facts: OpenFacts) -> None:
+    from nodemend.cli.remediations import node_of
+    from nodemend.cli.terminal_shell import ask
+    from nodemend.cli.words import spell_names
+    from nodemend.decide.explanation import spell_count
+
     nodes = sorted(node_of(found) for found in facts.remediations)
     what = spell_count(len(nodes), "remediation") + (f" ({spell_names(nodes)})" if nodes else "")
     ask(f"Pause the whole cluster and end {what}, for Nodemend to be uninstalled?")

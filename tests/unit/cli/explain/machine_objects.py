@@ -13,7 +13,8 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.cli.etcd_hosts import EtcdHosts
 from nodemend.cli.explain.machine_facts import Around, MachineSight, sight_of
-from nodemend.cli.listed_machines import MachineListing, fleet_of
+from nodemend.cli.listed_fleet import fleet_of
+from nodemend.cli.listed_machines import MachineListing
 from nodemend.cli.listed_objects import NOW_IN_VIEW, as_cache
 from nodemend.cli.listed_remedies import ListedRemedies
 from nodemend.controllers.checking.remedies import Asked, NotServed, Remedies, RemedyKind

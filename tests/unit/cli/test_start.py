@@ -1,0 +1,47 @@
+"""What a command costs before it does anything. What is not imported costs no time, on whatever machine."""
+
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+from nodemend.cli.main import COMMANDS
+
+_HELP_OF_EACH: Final = """
+import contextlib, io, sys
+from nodemend.cli.main import COMMANDS, main
+for name in COMMANDS:
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        assert main([name, "--help"]) == 0
+    assert f"kubectl mend {name}" in shown.getvalue(), name
+heavy = {"aiohttp", "asyncio", "msgspec", "rich", "yaml", "ssl"} & set(sys.modules)
+inner = ("nodemend.controllers", "nodemend.decide", "nodemend.kube")
+ours = {name for name in sys.modules if name.startswith(inner)}
+print(sorted(heavy | ours))
+"""
+
+
+@pytest.mark.attack("U11")
+def test_declaring_every_command_loads_nothing_that_it_needs_only_when_called() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", _HELP_OF_EACH], capture_output=True, text=True, check=True, timeout=120
+    )
+
+    assert len(COMMANDS) > 15
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.attack("U11")
+def test_a_status_of_nodes_loads_nothing_of_machines() -> None:
+    script = (
+        "import sys; import nodemend.cli.cluster_shell, nodemend.cli.status.text, nodemend.cli.leaders;"
+        "import nodemend.cli.listed_machines, nodemend.cli.terminal_shell, nodemend.cli.status.command;"
+        "print(sorted(name for name in sys.modules if name.startswith('nodemend.controllers')))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
+
+    assert "machine_health_check.fleet" not in run.stdout
+    assert "checking.guarding" not in run.stdout
