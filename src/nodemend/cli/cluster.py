@@ -108,7 +108,7 @@ class Cluster:
                 raise CommandFailure(
                     ExitCode.NO_ANSWER,
                     f"the cluster did not say whether it took the change: {why}.",
-                    "look with kubectl mend status before you try again.",
+                    "before you try again: kubectl mend status",
                 )
             case _:
                 assert_never(outcome)

@@ -25,7 +25,7 @@ _MEANINGS = {
 
 
 class CommandFailure(Exception):  # noqa: N818 - the end of a command, not an error in the program
-    """Ends a command: what went wrong, and what to do about it. Both are sentences for a person."""
+    """Ends a command: what went wrong, and what to do about it, as `next_steps` reads it."""
 
     def __init__(self, code: ExitCode, message: str, next_step: str = "") -> None:
         super().__init__(message)

@@ -1,12 +1,20 @@
 """The entry point of `kubectl mend`. What a command needs is imported when it is called, and not before."""
 
 import importlib
+import json
+import os
+import shutil
+import sys
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from nodemend import __version__
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.cli.next_steps import split_step, step_lines
+from nodemend.cli.options import VIEW_VERSION
+from nodemend.cli.words import fit
 from nodemend.telemetry.printable import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -34,6 +42,7 @@ COMMANDS: Final = {
     "version": ("nodemend.cli.version", "Print the version of this program."),
     "completion": ("nodemend.cli.completion", "Print a script that completes these commands in a shell."),
 }
+_DATA: Final = ("json", "yaml")
 COMPLETE_VARIABLE: Final = "_KUBECTL_MEND_COMPLETE"
 _EXIT_CODES: Final = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {code.meaning}" for code in ExitCode)
 
@@ -70,28 +79,61 @@ cli = Commands(
     "mend",
     help="Heals the nodes of a cluster, and releases their workloads only on evidence.",
     epilog=_EXIT_CODES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
+click.version_option(__version__, prog_name="kubectl mend")(cli)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command. Returns its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         ended = cli.main(
             args=arguments, prog_name="kubectl mend", complete_var=COMPLETE_VARIABLE, standalone_mode=False
         )
     except click.ClickException as error:
-        told = StringIO()
-        error.show(file=told)
-        click.echo(printable_lines(told.getvalue()), err=True, nl=False)
+        if _asks_for_data(arguments):
+            _tell_as_data(CommandFailure(ExitCode.USAGE, error.format_message()))
+        else:
+            told = StringIO()
+            error.show(file=told)
+            click.echo(printable_lines(told.getvalue()), err=True, nl=False)
         return ExitCode.USAGE
     except click.Abort:
         click.echo("Aborted.", err=True)
         return ExitCode.WRONG
     except CommandFailure as failure:
-        # A message may repeat what others wrote into the cluster.
-        click.echo(f"kubectl mend: {printable(failure.message)}", err=True)
-        if failure.next_step:
-            click.echo(f"Next: {printable(failure.next_step)}", err=True)
+        _tell_as_data(failure) if _asks_for_data(arguments) else _tell(failure)
         return failure.code
     return int(ended or ExitCode.FINE)
+
+
+def _asks_for_data(arguments: list[str]) -> bool:
+    """Whether a program reads this. What is wrong with the arguments may be the rest of them."""
+    said = " ".join(arguments)
+    return any(f"{flag}{form}" in said for flag in ("-o ", "-o", "--output ", "--output=") for form in _DATA)
+
+
+def _tell_as_data(failure: CommandFailure) -> None:
+    step = split_step(failure.next_step)
+    document = {
+        "apiVersion": VIEW_VERSION,
+        "kind": "Failure",
+        "code": int(failure.code),
+        "message": failure.message,
+        "advice": step.advice,
+        "nextStep": step.command,
+    }
+    # JSON is YAML, too, and escapes whatever does not simply print.
+    click.echo(json.dumps(document, indent=2), err=True)
+
+
+def _tell(failure: CommandFailure) -> None:
+    # A message may repeat what others wrote into the cluster.
+    lines = [f"kubectl mend: {failure.message}"]
+    if failure.next_step:
+        lines += step_lines(split_step(failure.next_step))
+    columns = shutil.get_terminal_size().columns
+    folded = sys.stderr.isatty() or bool(os.environ.get("COLUMNS"))
+    for line in map(printable, lines):
+        click.echo("\n".join(fit(line, columns)) if folded else line, err=True)

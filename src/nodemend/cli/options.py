@@ -4,12 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from nodemend.api import keys
 from nodemend.api.quantities import parse_duration
+
+VIEW_VERSION: Final = "cli.nodemend.io/v1alpha1"
+"""Of what commands write as JSON or YAML: a field that is renamed or goes makes it another."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -14,7 +14,7 @@ import click
 from nodemend.cli.options import Form
 from nodemend.cli.view import as_document, as_line
 from nodemend.cli.watching import LOOK_EVERY, Look
-from nodemend.cli.words import spell_moment, spell_seconds
+from nodemend.cli.words import fit, spell_moment, spell_seconds
 from nodemend.telemetry.printable import printable
 
 V = TypeVar("V")
@@ -64,8 +64,13 @@ def show_look(look: Look[V], form: Form, render: Callable[[V], Iterable[str]]) -
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Each on a line of its own. A line break within one came from the cluster, and is shown as an escape."""
+    """Each on a line of its own. A line break within one came from the cluster, and is shown as an escape.
+
+    What is wider than the terminal is folded at words. Where nobody looks at one, lines stay whole.
+    """
     safe = [printable(line, _LONGEST_LINE) for line in lines]
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        safe = [part for line in safe for part in fit(line, width())]
     if _is_painted():
         _write_painted(safe)
     else:

@@ -5,6 +5,7 @@ import platform
 import click
 
 from nodemend import __version__
+from nodemend.cli.options import VIEW_VERSION
 
 
 @click.command("version")
@@ -19,8 +20,10 @@ def command(output: str) -> None:
     python = platform.python_version()
     match output:
         case "json":
-            click.echo(f'{{"version": "{__version__}", "python": "{python}"}}')
+            head = f'"apiVersion": "{VIEW_VERSION}", "kind": "Version"'
+            click.echo(f'{{{head}, "version": "{__version__}", "python": "{python}"}}')
         case "yaml":
-            click.echo(f"version: {__version__}\npython: {python}")
+            head = f"apiVersion: {VIEW_VERSION}\nkind: Version"
+            click.echo(f"{head}\nversion: {__version__}\npython: {python}")
         case _:
             click.echo(f"kubectl mend {__version__} (Python {python})")

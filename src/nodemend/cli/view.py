@@ -8,13 +8,13 @@ from math import isfinite
 
 import msgspec
 
-from nodemend.cli.options import Form
+from nodemend.cli.options import VIEW_VERSION, Form
 from nodemend.telemetry.printable import printable_json
 
 
 def as_document(view: object, form: Form) -> str:
     """A view as JSON or YAML, its fields in camelCase as everywhere in Kubernetes."""
-    plain = as_plain(view)
+    plain = _typed(view)
     if form is Form.YAML:
         return _as_yaml(plain)
     return printable_json(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
@@ -22,7 +22,15 @@ def as_document(view: object, form: Form) -> str:
 
 def as_line(view: object) -> str:
     """A view as JSON on one line, for a stream of them."""
-    return printable_json(msgspec.json.encode(as_plain(view)).decode())
+    return printable_json(msgspec.json.encode(_typed(view)).decode())
+
+
+def _typed(view: object) -> object:
+    """With what kind of view it is, and in which version."""
+    plain = as_plain(view)
+    if not isinstance(plain, dict) or not dataclasses.is_dataclass(view):
+        return plain
+    return {"apiVersion": VIEW_VERSION, "kind": type(view).__name__.removesuffix("View"), **plain}
 
 
 def _as_yaml(plain: object) -> str:

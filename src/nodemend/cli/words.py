@@ -1,8 +1,15 @@
 """How we put numbers, times and names into words."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from textwrap import wrap
+from typing import Final
+
+_COMMAND: Final = re.compile(r"(Next|  [a-z][a-z ,]*): +kubectl ")
+_GAP: Final = re.compile(r"(?<=\S)   +(?=\S)")
+_NARROWEST: Final = 30
+"""Columns that a folded column has at least."""
 
 
 def spell_seconds(seconds: float) -> str:
@@ -44,6 +51,19 @@ def first_sentence(text: str) -> str:
 def fold(text: str, width: int, hanging: str = "") -> list[str]:
     """In lines of at most so many letters. A name is broken only where it is longer than a line."""
     return wrap(text, width, subsequent_indent=hanging, break_on_hyphens=False)
+
+
+def fit(line: str, width: int) -> list[str]:
+    """A line of ours in lines of at most so many letters: its last column stays one, if there is room for it.
+
+    A command to paste is left whole: a terminal's own line break is none where it is copied.
+    """
+    if len(line) <= width or _COMMAND.match(line):
+        return [line]
+    columns = [found.end() for found in _GAP.finditer(line)]
+    indent = len(line) - len(line.lstrip())
+    hanging = columns[-1] if columns and columns[-1] <= width - _NARROWEST else indent + 4
+    return wrap(line, width, subsequent_indent=" " * min(hanging, width // 2), break_on_hyphens=False)
 
 
 def align(rows: Sequence[Sequence[str]], gap: str = "   ") -> list[str]:

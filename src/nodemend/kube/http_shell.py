@@ -5,6 +5,7 @@ what became of a request is for the caller to judge, and it can only judge what 
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -267,5 +268,13 @@ def read_retry_after(text: str, server_time: float | None) -> float | None:
 
 
 def _explain(error: BaseException) -> str:
+    """For a person: what the library says of a connection names objects of this program."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        why = str(error.certificate_error)[:_LONGEST_REASON]
+        return f"{error.host}:{error.port} shows a certificate that is not trusted: {why}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        number = error.os_error.errno or 0
+        why = os.strerror(number) if number > 0 else str(error.os_error.strerror or error.os_error)
+        return f"no connection to {error.host}:{error.port}: {why[:_LONGEST_REASON]}"
     text = str(error)[:_LONGEST_REASON]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -50,8 +50,10 @@ PLAIN = {
 
 def test_fields_are_named_as_kubernetes_names_them() -> None:
     assert as_plain(VIEW) == PLAIN
-    assert json.loads(as_document(VIEW, Form.JSON)) == PLAIN
-    assert yaml.safe_load(as_document(VIEW, Form.YAML)) == PLAIN
+    typed = {"apiVersion": "cli.nodemend.io/v1alpha1", "kind": "Outer", **PLAIN}
+    assert json.loads(as_document(VIEW, Form.JSON)) == typed
+    assert json.loads(as_line(VIEW)) == typed
+    assert yaml.safe_load(as_document(VIEW, Form.YAML)) == typed
 
 
 def test_what_json_has_no_number_for_is_null() -> None:

@@ -28,12 +28,8 @@ def render(view: CheckView, *, by_node: bool = False) -> Iterator[str]:
         f"{view.fine} fine",
     )
     yield f"{', '.join(counts)}. Nothing was changed."
-    yield f"Next: {_next_step(view)}"
-
-
-def _next_step(view: CheckView) -> str:
-    for count, what in ((view.failures, "failure"), (view.warnings, "warning")):
-        if count:
-            above = f"the {what}" if count == 1 else f"the {count} {what}s"
-            return f"see to {above} above, then run kubectl mend check again"
-    return "kubectl mend status"
+    if view.failures or view.warnings:
+        yield "See to what is above, and then verify it again."
+        yield "Next: kubectl mend check"
+    else:
+        yield "Next: kubectl mend status"

@@ -62,9 +62,10 @@ def _next(view: DrilledView) -> Iterator[str]:
     node = view.drill.node
     match view.outcome:
         case Outcome.WITHIN | Outcome.LATE:
-            yield f"Next: on {node}, in /etc/nodemend/host.env: NODEMEND_DRILL={view.setting}"
+            yield f"To keep this: on {node}, in /etc/nodemend/host.env: NODEMEND_DRILL={view.setting}"
         case Outcome.NOT_BY_WATCHDOG:
-            yield "Next: look at what its agent and feeder log, then drill again"
+            yield "Look at what its agent and feeder log, and drill it again."
         case Outcome.NO_RECORD:
-            yield "Next: is its feeder as new as its agent, and /var/lib/nodemend on a disk?"
-    yield f"and, to let pods start there again: kubectl uncordon {node}"
+            yield "Is its feeder as new as its agent, and /var/lib/nodemend on a disk?"
+    yield "To let pods start there again:"
+    yield f"Next: kubectl uncordon {node}"

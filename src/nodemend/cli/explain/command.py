@@ -39,7 +39,7 @@ def command(cluster: ClusterOptions, form: Form, target: str, namespace: str) ->
     from nodemend.cli.explain.machine_reasoning import explain_machine
     from nodemend.cli.explain.nodes_and_machines import explain_with_machines
     from nodemend.cli.explain.text import render
-    from nodemend.cli.terminal_shell import show
+    from nodemend.cli.terminal_shell import show, width
 
     asked = parse_machine(target, namespace)
     if asked is None and namespace:
@@ -52,6 +52,6 @@ def command(cluster: ClusterOptions, form: Form, target: str, namespace: str) ->
         return explain_with_machines(facts, await gather_behind(connected, facts))
 
     view = with_cluster(cluster, act)
-    show(view, form, render)
+    show(view, form, lambda shown: render(shown, width()))
     unread = any(one.unread for one in (view, *view.machines))
     return ExitCode.WRONG if unread else ExitCode.FINE

@@ -19,6 +19,7 @@ from nodemend.cli.explain.questions import ask_unhealthy
 from nodemend.cli.explain.reasoning import HOW_AGES_COUNT
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState, LeaderView, unread_leaders
+from nodemend.cli.next_steps import split_step
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.decide.annotated_machine import Clear
 from nodemend.decide.holds import Hold
@@ -36,6 +37,8 @@ def explain_machine(sight: MachineSight, machine: MachineRecord) -> ExplainView:
     verdict, held = _verdict(sight, machine, judged)
     # What a check reports holds all of its Machines; what else has no row of its own holds this one.
     stands_at = "allowed" if judged is not None and not judged.seen_here else "remediating"
+    status = "kubectl mend status"
+    step = split_step(held.next_step, status) if held else split_step(_next_step(sight, machine, judged))
     return ExplainView(
         node=machine.node,
         machine=machine.key,
@@ -45,7 +48,8 @@ def explain_machine(sight: MachineSight, machine: MachineRecord) -> ExplainView:
         held=held,
         notes=tuple(_notes(sight, judged)),
         unread=(*sight.unseen, *unread_leaders(sight.around.leaders)),
-        next_step=held.next_step if held else _next_step(sight, machine, judged),
+        advice=step.advice,
+        next_step=step.command,
     )
 
 
@@ -155,10 +159,10 @@ def _next_step(sight: MachineSight, machine: MachineRecord, judged: JudgedMachin
     if judged is None:
         return _how_to_watch(sight, machine)
     if not judged.seen_here and machine.node:
-        return f"kubectl get node {machine.node}, with a kubeconfig of its own cluster."
+        return f"kubectl get node {machine.node}, with a kubeconfig of its own cluster"
     if isinstance(judged.health, Healthy) and judged.request == Leave():
-        return "nothing."
-    return "nothing for you to do; look again in a while."
+        return "nothing"
+    return "nothing; it goes on without you"
 
 
 def _how_to_watch(sight: MachineSight, machine: MachineRecord) -> str:

@@ -16,6 +16,7 @@ from nodemend.cli.explain.self_fencing_questions import ask_of_self_fencing
 from nodemend.cli.explain.step_words import spell_step
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
+from nodemend.cli.next_steps import split_step
 from nodemend.cli.remediations import may_need_a_person
 from nodemend.cli.words import first_sentence, spell_list
 from nodemend.controllers.node_health_check import gather
@@ -38,6 +39,8 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
     judged = judge_node(facts)
     rows = list(_rows(facts, judged))
     verdict, held = _verdict(facts, judged)
+    tree = f"kubectl mend tree {facts.node.name}"
+    step = split_step(held.next_step, tree) if held else split_step(_next_step(facts, judged))
     return ExplainView(
         node=facts.node.name,
         health=type(judged.health).__name__ if judged else "Unwatched",
@@ -46,7 +49,8 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
         held=held,
         notes=(*_recovery_notes(judged), *_notes(facts, held)),
         unread=(*facts.unseen, *facts.unread),
-        next_step=held.next_step if held else _next_step(facts, judged),
+        advice=step.advice,
+        next_step=step.command,
     )
 
 
@@ -160,15 +164,15 @@ def _next_step(facts: ExplainFacts, judged: Judged | None) -> str:
     if facts.unseen or facts.unread:
         return "kubectl mend check"
     if facts.by_itself is not None and may_need_a_person(facts.by_itself):
-        return f"see what it waits for above; kubectl mend probe {facts.node.name} says what could release it"
+        return f"See what it waits for above. What could release it: kubectl mend probe {facts.node.name}"
     if judged is None:
         return "write a NodeHealthCheck that selects it, if it should be watched."
     recovery = _recovery_of(judged)
     if recovery is not None and recovery.phase in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE):
         return "switch on by hand what is still off, then delete the object of its recovery."
     if isinstance(judged.health, Healthy) and facts.open_ is None:
-        return "nothing."
-    return "nothing for you to do; look again in a while."
+        return "nothing"
+    return "nothing; it goes on without you"
 
 
 def _is_over(remediation: ManualRemediation) -> bool:

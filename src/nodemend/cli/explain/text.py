@@ -1,16 +1,17 @@
 """`kubectl mend explain` for a person."""
 
 from collections.abc import Iterator
-from textwrap import wrap
 from typing import Final
 
 from nodemend.cli.explain.view import ExplainView
-from nodemend.cli.words import align
+from nodemend.cli.next_steps import Step, step_lines
+from nodemend.cli.words import align, fold
 
-_WIDTH: Final = 100
+_WIDEST: Final = 100
 
 
-def render(view: ExplainView) -> Iterator[str]:
+def render(view: ExplainView, width: int = _WIDEST) -> Iterator[str]:
+    room = min(width, _WIDEST)
     yield view.headline
     yield ""
     rows = [("#", "QUESTION", "ANSWER", "BECAUSE")]
@@ -19,10 +20,10 @@ def render(view: ExplainView) -> Iterator[str]:
     yield from align(rows)
     yield ""
     for note in view.notes:
-        yield from wrap(note, _WIDTH)
+        yield from fold(note, room)
     for unread in view.unread:
-        yield from wrap(f"Warning: {unread}", _WIDTH)
-    yield f"Next: {view.next_step}"
+        yield from fold(f"Warning: {unread}", room)
+    yield from step_lines(Step(view.advice, view.next_step))
     for machine in view.machines:
         yield ""
-        yield from render(machine)
+        yield from render(machine, width)

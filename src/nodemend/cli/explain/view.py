@@ -41,6 +41,9 @@ class ExplainView:
     held: HeldView | None
     notes: tuple[str, ...]
     next_step: str
+    """One command to paste, or `nothing`."""
+    advice: str = ""
+    """What else there is to do, or to wait for, as a sentence."""
     unread: tuple[str, ...] = ()
     """What could not be read, as sentences: the answer is without it."""
     machine: str = ""

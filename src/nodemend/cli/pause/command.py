@@ -42,7 +42,7 @@ def command(
     \b
     Examples:
       kubectl mend pause --for 2h --reason "core switch swap, CHG-4411"
-      kubectl mend pause --check workers --for 1h --reason "new kernel on the workers"
+      kubectl mend pause --check workers --for 1h --reason "new kernel"
     """
     from nodemend.api.pause import Pause
     from nodemend.api.timestamps import print_time

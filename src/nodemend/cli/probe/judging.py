@@ -8,6 +8,7 @@ from nodemend.api.keys import AGENT_NAMESPACE
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.quantities import parse_duration
 from nodemend.cli.agents import AgentSeen, AgentState, spell_certificate
+from nodemend.cli.next_steps import split_step
 from nodemend.cli.node_case import PODS, VOLUMES, open_remediation
 from nodemend.cli.probe.facts import ProbeFacts
 from nodemend.cli.probe.view import PeerRow, Possible, ProbeView, Way
@@ -24,6 +25,7 @@ _SELF: Final = "SelfRemediation"
 def probe_view(facts: ProbeFacts) -> ProbeView:
     ways, prospect, agent = ways_of(facts), prospect_of(facts), _agent(facts)
     resets = isinstance(prospect, ByTime | OnlyNewBoot)
+    step = split_step(_next_step(facts, ways, prospect))
     return ProbeView(
         node=facts.case.name,
         headline=f"If {facts.case.name} fell silent now, {_headline(facts, ways)}.",
@@ -34,7 +36,8 @@ def probe_view(facts: ProbeFacts) -> ProbeView:
         certificate_left_seconds=agent.certificate_left if agent is not None else None,
         notes=tuple(_notes(facts, ways)),
         unread=facts.case.spell_unread(PODS, VOLUMES),
-        next_step=_next_step(facts, ways, prospect),
+        advice=step.advice,
+        next_step=step.command,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nodemend.cli.agents import AgentState
+from nodemend.cli.next_steps import Step, step_lines
 from nodemend.cli.probe.view import PeerRow, Possible, ProbeView, Way
 from nodemend.cli.words import align, fold, spell_seconds
 
@@ -35,7 +36,7 @@ def render(view: ProbeView, width: int) -> Iterator[str]:
         yield from fold(note, width)
     for unread in view.unread:
         yield from fold(f"Warning: {unread}", width)
-    yield from fold(f"Next: {view.next_step}", width)
+    yield from step_lines(Step(view.advice, view.next_step))
 
 
 def _way(way: Way) -> tuple[str, str, str, str, str]:

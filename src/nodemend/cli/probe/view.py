@@ -57,6 +57,8 @@ class ProbeView:
     notes: tuple[str, ...]
     unread: tuple[str, ...]
     next_step: str
+    """One command to paste, or `nothing`."""
+    advice: str = ""
 
     @property
     def releasable(self) -> bool:

@@ -56,15 +56,17 @@ def weigh_order(facts: OrderFacts, *, past_guard: bool) -> Sensible | Refusal:
 
 
 def _refuse_caller(facts: OrderFacts, *, past_guard: bool) -> Refusal | None:
+    if past_guard and not (facts.may_run and facts.may_override):
+        # That role alone is enough: who may override may order, too.
+        return Refusal(
+            f"{facts.caller} may not override the guard.",
+            "ask for the ClusterRole nodemend-overrider, which has the verbs create and override on"
+            " remediationorders.",
+        )
     if not facts.may_run:
         return Refusal(
             f"{facts.caller} may not order remediations.",
             "ask for the ClusterRole nodemend-operator, which may create remediationorders.",
-        )
-    if past_guard and not facts.may_override:
-        return Refusal(
-            f"{facts.caller} may not override the guard.",
-            "ask for the ClusterRole nodemend-overrider, which has the verb override on remediationorders.",
         )
     return None
 

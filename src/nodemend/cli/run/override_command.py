@@ -34,7 +34,7 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
 
     \b
     Examples:
-      kubectl mend override edge-07 --reason "the switch of rack 7 is mended, this one is really dead"
+      kubectl mend override edge-07 --reason "rack 7 is back, this one is dead"
       kubectl mend override edge-07 --withdraw
     """
     from nodemend.cli.run.ordering import Wish, fulfil

@@ -40,7 +40,8 @@ def command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, 
     Examples:
       kubectl mend simulate --fail edge-07@0s --act
       kubectl mend simulate --fail zone=a:60%@2m --heal zone=a@20m --for 2h
-      kubectl get nodes,nodehealthchecks,remediationpolicies -o json | kubectl mend simulate --snapshot -
+      kubectl get nodes,nodehealthchecks,remediationpolicies -o json > now.json
+      kubectl mend simulate --snapshot now.json --fail edge-07@0s
       kubectl mend simulate --fail '*:30%@2m..10m' --diff stricter.yaml
     """
     from nodemend.cli.simulate.diff import compare

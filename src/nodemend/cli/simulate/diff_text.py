@@ -25,7 +25,8 @@ def render_diff(view: DiffView) -> Iterator[str]:
         yield from align(rows)
     yield ""
     yield from render_assumed(view.assumed)
-    yield "Next: see one of them whole: --policy FILE without --diff."
+    yield "To see one of them whole: --policy FILE without --diff."
+    yield "Next: nothing"
 
 
 def _headline(view: DiffView) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import Mode
+from nodemend.cli.next_steps import split_step
 from nodemend.cli.simulate.given import given_view
 from nodemend.cli.simulate.invention import SILENT
 from nodemend.cli.simulate.plan import Plan
@@ -28,6 +29,7 @@ def tell(snapshot: Snapshot, plan: Plan, story: Story) -> SimulateView:
     given = given_view(snapshot, story.watched)
     held = tuple(_held(story, plan.lasts))
     totals = _totals(story, held, plan.lasts)
+    step = split_step(_next_step(given, totals, held, plan))
     return SimulateView(
         given=given,
         for_seconds=plan.lasts,
@@ -46,7 +48,8 @@ def tell(snapshot: Snapshot, plan: Plan, story: Story) -> SimulateView:
         remediations=tuple(_remediations(story)),
         held=held,
         assumed=tuple(_assumed(snapshot, plan, given)),
-        next_step=_next_step(given, totals, held, plan),
+        advice=step.advice,
+        next_step=step.command,
     )
 
 
@@ -142,10 +145,10 @@ def _next_step(given: GivenView, totals: TotalsView, held: tuple[HeldView, ...],
     if totals.failed and not totals.unhealthy:
         return f"no check calls {plan.symptom} unhealthy within that time; see --symptom and --for."
     if given.rules.mode != Mode.ACT or given.rules.paused:
-        return "add --act to see what would be done in earnest."
+        return "to see what would be done in earnest, add --act"
     if still := [one for one in held if one.still]:
         most = max(still, key=lambda one: len(one.still))
         return f"{spell_count(len(most.still), 'node is', 'nodes are')} still held. {most.next_step}"
     if not plan.fails:
-        return "invent a failure, such as --fail '*:30%@2m'."
+        return "invent a failure: kubectl mend simulate --fail '*:30%@2m'"
     return "compare with another policy: --diff FILE."

@@ -6,6 +6,7 @@ from textwrap import wrap
 from typing import Final
 
 from nodemend.api.remediation_policy import Mode
+from nodemend.cli.next_steps import Step, step_lines
 from nodemend.cli.simulate.timeline import SLICES, fold, spell_line, spell_what
 from nodemend.cli.simulate.view import GivenView, HeldView, RulesView, SimulateView, TotalsView
 from nodemend.cli.words import align, spell_list, spell_moment, spell_seconds
@@ -34,7 +35,7 @@ def render(view: SimulateView, zone: tzinfo | None = None) -> Iterator[str]:
         yield from _held(view.held)
     yield ""
     yield from render_assumed(view.assumed)
-    yield f"Next: {view.next_step}"
+    yield from step_lines(Step(view.advice, view.next_step))
 
 
 def render_assumed(assumed: Iterable[str]) -> Iterator[str]:

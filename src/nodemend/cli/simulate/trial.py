@@ -14,6 +14,7 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
 from nodemend.cli.simulate.documents import Document, DocumentsError, read_documents
+from nodemend.cli.simulate.file_rules import broken_rules
 from nodemend.cli.simulate.snapshot import Snapshot, asked_by, guess_kind
 from nodemend.cli.simulate.snapshot_file import decode
 from nodemend.decide.limits import parse_gate
@@ -29,6 +30,7 @@ def with_file(snapshot: Snapshot, content: bytes) -> Snapshot:
     """
     documents = [found for found in read_documents(content) if found.kind in _OURS]
     for document in documents:
+        _refuse_wrong_version(document)
         _refuse_unknown(document)
     checks = [decode(one, NodeHealthCheck) for one in documents if one.kind == NODE_HEALTH_CHECK.kind]
     policies = [decode(one, RemediationPolicy) for one in documents if one.kind == REMEDIATION_POLICY.kind]
@@ -36,6 +38,8 @@ def with_file(snapshot: Snapshot, content: bytes) -> Snapshot:
         raise DocumentsError("has neither a RemediationPolicy nor a NodeHealthCheck in it")
     if len(policies) > 1:
         raise DocumentsError("has more than one RemediationPolicy, and a cluster has one")
+    for document in documents:
+        _refuse_broken_rules(document)
     tried = _with_checks(snapshot, checks) if checks else snapshot
     return _with_policy(tried, policies[0]) if policies else tried
 
@@ -78,6 +82,23 @@ def refuse_bad_limits(snapshot: Snapshot) -> None:
             parse_gate(limit)
         except ValueError as error:
             raise DocumentsError(f"cannot be tried: {error}") from error
+
+
+def _refuse_wrong_version(document: Document) -> None:
+    custom = _OURS[document.kind]
+    group, _, version = document.api_version.rpartition("/")
+    if group != custom.resource.group or version not in (custom.resource.version, *custom.also_served):
+        raise DocumentsError(f"has a {document}, which is no {custom.resource.api_version}")
+
+
+def _refuse_broken_rules(document: Document) -> None:
+    """What the API server would refuse must not be tried as if it were in force."""
+    custom, written = _OURS[document.kind], msgspec.json.decode(document.raw)
+    broken = next(broken_rules(written, schema_of_kind(custom.type)), None)
+    if broken is None and not (written.get("metadata") or {}).get("name"):
+        broken = "metadata.name must not be empty"
+    if broken is not None:
+        raise DocumentsError(f"has a {document.kind} that the API server would refuse: {broken}")
 
 
 def _refuse_unknown(document: Document) -> None:

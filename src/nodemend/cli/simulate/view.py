@@ -101,3 +101,5 @@ class SimulateView:
     held: tuple[HeldView, ...]
     assumed: tuple[str, ...]
     next_step: str
+    """One command to paste, or `nothing`."""
+    advice: str = ""

@@ -151,4 +151,4 @@ def _next_step(view: StatusView) -> str:
         return f"kubectl mend explain machine/{name} -n {namespace}"
     if view.policy.paused:
         return "kubectl mend resume"
-    return "nothing; kubectl mend check verifies more"
+    return "nothing"

@@ -2,6 +2,7 @@
 
 from nodemend.api import manual_remediation, power_cycle
 from nodemend.cli.agents import read_agent
+from nodemend.cli.next_steps import split_step
 from nodemend.cli.node_case import PODS, VOLUMES, NodeCase, is_ready, open_remediation
 from nodemend.cli.remediations import may_need_a_person
 from nodemend.cli.tree.agent_branch import agent_branches
@@ -20,12 +21,14 @@ def tree_view(case: NodeCase) -> TreeView:
         *check_branches(case),
         *remediation_branches(case),
     )
+    step = split_step(_next_step(case))
     return TreeView(
         node=case.name,
         root=node_branch(case, children),
         unread=case.spell_unread(*(() if _is_waited_for(case) else (PODS, VOLUMES))),
         incomplete=bool(case.spell_unread(PODS, *(() if _is_waited_for(case) else (VOLUMES,)))),
-        next_step=_next_step(case),
+        advice=step.advice,
+        next_step=step.command,
     )
 
 
@@ -48,9 +51,9 @@ def _next_step(case: NodeCase) -> str:
         case manual_remediation.Phase.AWAITING_WORD:
             return f'once it is down: kubectl mend confirm {case.name} --reason "..."'
         case power_cycle.Phase.FAILED:
-            return f"repair the machine; kubectl mend stop {case.name} ends this, and lets it be tried again"
+            return f"repair the machine; to have it tried again after that: kubectl mend stop {case.name}"
         case None if is_ready(case):
-            return f"nothing; kubectl mend timeline {case.name} tells what has happened"
+            return "nothing"
         case None:
             return f"kubectl mend explain {case.name}"
         case _:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from nodemend.cli.next_steps import Step, step_lines
 from nodemend.cli.tree.view import Branch, TreeView
 from nodemend.cli.words import fold, spell_seconds
 
@@ -24,8 +25,8 @@ def render(view: TreeView, width: int) -> Iterator[str]:
             yield head
             yield from (f"{below}  {line}" for line in fold(said, max(width - len(below) - 2, _NARROWEST)))
     for unread in view.unread:
-        yield f"Warning: {unread}"
-    yield f"Next: {view.next_step}"
+        yield from fold(f"Warning: {unread}", width)
+    yield from step_lines(Step(view.advice, view.next_step))
 
 
 def _rows(branch: Branch, first: str, rest: str) -> Iterator[tuple[str, str, str]]:

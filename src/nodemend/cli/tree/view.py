@@ -35,3 +35,5 @@ class TreeView:
     incomplete: bool
     """More than pods is unread. Pods are told of by the remediation, too, and few may see them."""
     next_step: str
+    """One command to paste, or `nothing`."""
+    advice: str = ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from nodemend.cli.next_steps import split_step, step_lines
 from nodemend.cli.wind_down.view import LeftView, WindDownView
 from nodemend.cli.words import spell_names
 from nodemend.decide.explanation import spell_count
@@ -26,7 +27,7 @@ def render(view: WindDownView) -> Iterator[str]:
         yield from _list(others)
     if view.pause_reason:
         yield "  undo:  kubectl mend resume; then what is still unhealthy is remediated anew"
-    yield f"Next: {_next_step(view)}"
+    yield from step_lines(split_step(_next_step(view)))
 
 
 def render_broken_off(paused_for: str | None, ending: int) -> str:
@@ -51,5 +52,5 @@ def _list(left: list[LeftView]) -> Iterator[str]:
 
 def _next_step(view: WindDownView) -> str:
     if view.done:
-        return "uninstall Nodemend (helm uninstall), or resume"
-    return "see to what is listed above, then run kubectl mend wind-down again"
+        return "nothing; Nodemend can be uninstalled now (helm uninstall)"
+    return "see to what is listed above, and then: kubectl mend wind-down"

@@ -25,7 +25,8 @@ def test_groups_lines_hints_and_what_to_do_next() -> None:
         "          kubectl taint node edge-07 x-\n"
         "\n"
         "1 failure, 1 warning, 1 fine. Nothing was changed.\n"
-        "Next: see to the failure above, then run kubectl mend check again"
+        "See to what is above, and then verify it again.\n"
+        "Next: kubectl mend check"
     )
 
 
@@ -36,6 +37,8 @@ def test_where_all_is_fine_the_status_is_next() -> None:
 def test_several_warnings_are_several() -> None:
     twice = Group(name="x", findings=(warn("a"), warn("b")))
 
-    assert list(render(check_view((twice,))))[-1] == (
-        "Next: see to the 2 warnings above, then run kubectl mend check again"
-    )
+    assert list(render(check_view((twice,))))[-3:] == [
+        "0 failures, 2 warnings, 0 fine. Nothing was changed.",
+        "See to what is above, and then verify it again.",
+        "Next: kubectl mend check",
+    ]

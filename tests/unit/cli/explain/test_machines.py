@@ -51,7 +51,7 @@ def test_the_way_of_a_failure_is_told_as_the_checker_goes_it(new_world: NewWorld
     world.run(40)
     asked = explained(world)
 
-    assert (healthy.health, healthy.next_step) == ("Healthy", "nothing.")
+    assert (healthy.health, healthy.next_step) == ("Healthy", "nothing")
     assert suspect.headline == "Machine default/m1 is suspect. It counts as unhealthy in 29s."
     assert world.marks("m1")["OwnerRemediated"] == ("False", "WaitingForRemediation")
     assert asked.headline == "Machine default/m1 is unhealthy. It is under remediation."

@@ -52,7 +52,7 @@ def test_a_healthy_node_needs_nothing() -> None:
         world.run(60.0)
         view = explained(caller)
 
-    assert (view.health, view.headline, view.next_step) == ("Healthy", "node-1 is healthy.", "nothing.")
+    assert (view.health, view.headline, view.next_step) == ("Healthy", "node-1 is healthy.", "nothing")
     assert answers(view) == {
         "watched": Answer.YES,
         "unhealthy": Answer.NO,
@@ -180,7 +180,7 @@ def test_a_storm_is_explained_with_its_numbers_and_settles_before_anything_begin
         "node-1 is unhealthy, and its remediation is held."
         " Too many are unhealthy in the cluster: 2 of 3, and the limit is 40%."
     )
-    assert raging.next_step == "It goes on when at most 1 are, or when maxUnhealthy is raised."
+    assert raging.advice == "It goes on when at most 1 are, or when maxUnhealthy is raised."
     assert answers(raging)["allowed"] is Answer.HOLD
     assert settling.held is not None
     assert settling.held.reason == "Settling"

@@ -57,9 +57,8 @@ def test_where_only_a_new_boot_can_show_it_a_person_is_told_where_to_look() -> N
         "and only a new boot can show that it has: a virtual machine can be paused. "
         "Switch it off yourself if it does not come back. It goes on when the node reports a new boot."
     )
-    assert view.next_step == (
-        f"see what it waits for above; kubectl mend probe {SICK} says what could release it"
-    )
+    assert view.advice == "See what it waits for above. What could release it:"
+    assert view.next_step == f"kubectl mend probe {SICK}"
 
 
 def test_who_may_not_see_them_is_told_of_the_others_all_the_same() -> None:

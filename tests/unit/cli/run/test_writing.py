@@ -180,3 +180,14 @@ def test_an_order_that_is_given_is_followed() -> None:
     [remediation] = story.world.admin_api.list(MANUAL_REMEDIATION)
     assert remediation["metadata"]["annotations"]["nodemend.io/ordered-by"] == "anna"
     story.world.close()
+
+
+@pytest.mark.attack("U9")
+@pytest.mark.parametrize("verbs", [(), ("get", "list"), ("get", "list", "create")])
+def test_who_may_not_override_is_told_the_role_that_may(story: Story, verbs: tuple[str, ...]) -> None:
+    eve = SimulatedCaller(story.world, "eve", verbs=verbs)
+    with pytest.raises(CommandFailure, match="may not override the guard") as refused:
+        eve.run(lambda cluster: prepare(cluster, SICK, WHY, past_guard=True))
+
+    assert "nodemend-overrider" in refused.value.next_step
+    assert "nodemend-operator" not in refused.value.next_step

@@ -1,10 +1,17 @@
 """Another policy in the place of the one in force."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 import yaml
 
-from nodemend.api.remediation_policy import Mode
+from nodemend.api.crd_schema import schema_of_kind
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import Mode, RemediationPolicy
+from nodemend.api.wire import Wire
 from nodemend.cli.simulate.documents import DocumentsError
+from nodemend.cli.simulate.file_rules import predicate_of
 from nodemend.cli.simulate.snapshot import Snapshot
 from nodemend.cli.simulate.trial import as_if_acting, refuse_bad_limits, with_file
 from tests.unit.cli.simulate.clusters import Object, check, edge_cluster, node, policy, remedy
@@ -78,5 +85,49 @@ def test_a_file_that_would_not_mean_what_its_author_thinks_is_refused(
 )
 def test_a_limit_that_is_none_is_refused(written: Object) -> None:
     with pytest.raises(ValueError, match="is no limit"):
-        refuse_bad_limits(tried(written))
+        refuse_bad_limits(a_snapshot([node("n1"), written]))
     refuse_bad_limits(a_snapshot(edge_cluster()))
+    with pytest.raises(DocumentsError, match="maxUnhealthy must be a count such as 3"):
+        tried(written)
+
+
+READY = {"type": "Ready", "status": "Unknown", "period": "5m"}
+
+
+@pytest.mark.attack("U9")
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        (check("c", thresholds=[{**READY, "status": "True"}]), r"thresholds\[0\] must be Unknown or False"),
+        (check("c", thresholds=[{**READY, "period": "10s"}]), r"thresholds\[0\] must be at least 40s"),
+        (check("c", remedies=[remedy("NodeFence"), remedy("NodeFence")]), "must be of a kind of its own"),
+        (check("c", remedies=[remedy("NodeFence", timeout="30s")]), "must be at least 1m"),
+        (check("c", selector={"matchLabels": {"-a": "b"}}), "each key must be a label key"),
+        (check("c", selector={"matchExpressions": [{"key": "a", "operator": "In"}]}), "at least one value"),
+        (check("c", maxUnhealthy="[1-3]"), "must be a count such as 3"),
+        (policy(settleTime="0s"), "must be a duration longer than zero"),
+        (policy(failureDomains={"key": "a b"}), "must be a label key"),
+        ({**policy(), "metadata": {"name": "mine"}}, "metadata.name must be cluster"),
+        ({**check("c"), "metadata": {}}, "metadata.name must not be empty"),
+        ({**check("c"), "apiVersion": "nodemend.io/v9"}, "is no nodemend.io/v1alpha1"),
+        ({**check("c"), "apiVersion": "remediation.medik8s.io/v1alpha1"}, "is no nodemend.io/v1alpha1"),
+    ],
+)
+def test_what_the_api_server_refuses_is_not_tried(written: Object, why: str) -> None:
+    with pytest.raises(DocumentsError, match=why):
+        tried(written)
+
+
+@pytest.mark.parametrize("kind", [NodeHealthCheck, RemediationPolicy])
+def test_every_rule_of_the_kinds_that_a_file_may_have_is_known(kind: type[Wire]) -> None:
+    def rules(schema: Any) -> Iterator[Any]:
+        if isinstance(schema, dict):
+            yield from schema.get("x-kubernetes-validations", ())
+            for part in schema.values():
+                yield from rules(part)
+
+    schema = schema_of_kind(kind)
+    found = [*schema.get("x-kubernetes-validations", ()), *rules(schema["properties"]["spec"])]
+    assert len(found) >= 7
+    for rule in found:
+        predicate_of(rule)

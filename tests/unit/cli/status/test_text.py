@@ -74,7 +74,7 @@ def test_what_to_do_next_is_what_matters_most() -> None:
     assert last(replace(BUSY, leaders=(leader("checker", LeaderState.SILENT),))) == "Next: kubectl mend check"
     assert last(replace(BUSY, nodes=BUSY.nodes[:1])) == "Next: kubectl mend explain edge-03"
     assert last(replace(healthy, policy=paused)) == "Next: kubectl mend resume"
-    assert last(healthy) == "Next: nothing; kubectl mend check verifies more"
+    assert last(healthy) == "Next: nothing"
 
 
 def test_what_does_not_act_says_so() -> None:

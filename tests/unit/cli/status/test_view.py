@@ -136,7 +136,7 @@ def test_a_cluster_that_works_is_healthy_on_one_screen() -> None:
     assert lines[2] == "Guard     open: 0 of 3 nodes not healthy; it closes at 2"
     assert lines[-2:] == [
         "Every watched node is healthy.",
-        "Next: nothing; kubectl mend check verifies more",
+        "Next: nothing",
     ]
 
 

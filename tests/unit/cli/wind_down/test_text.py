@@ -22,7 +22,8 @@ def test_nothing_is_left() -> None:
         "ended 2 remediations: edge-07, edge-08\n"
         "Nothing of ours is left on any node or host.\n"
         "  undo:  kubectl mend resume; then what is still unhealthy is remediated anew\n"
-        "Next: uninstall Nodemend (helm uninstall), or resume"
+        "Nodemend can be uninstalled now (helm uninstall).\n"
+        "Next: nothing"
     )
 
 
@@ -38,7 +39,8 @@ def test_what_is_in_the_way_stands_before_what_is_not() -> None:
         "    because: its remediation is gone; it keeps nobody from anything\n"
         "    to do:   none; it goes with the namespace nodemend-system\n"
         "  undo:  kubectl mend resume; then what is still unhealthy is remediated anew\n"
-        "Next: see to what is listed above, then run kubectl mend wind-down again"
+        "See to what is listed above, and then:\n"
+        "Next: kubectl mend wind-down"
     )
 
 

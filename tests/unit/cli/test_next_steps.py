@@ -1,0 +1,76 @@
+"""Every `Next:` line is one command that can be pasted, or says that there is nothing to do."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from nodemend.cli.next_steps import NOTHING, Step, split_step, step_lines
+from nodemend.decide.hold_explanations import explain
+from nodemend.decide.holds import NoWord
+
+SOURCES: Final = Path(__file__).parents[3] / "src/nodemend/cli"
+GOLDEN: Final = sorted(Path(__file__).parent.glob("*/golden/**/*.txt"))
+
+
+def is_command(step: str) -> bool:
+    return step == NOTHING or (step.startswith("kubectl ") and bool(shlex.split(step)))
+
+
+@pytest.mark.attack("U11")
+def test_every_next_line_of_every_answer_that_was_read() -> None:
+    lines = [line for file in GOLDEN for line in file.read_text().splitlines() if line.startswith("Next: ")]
+
+    assert len(lines) > 60
+    assert [line for line in lines if not is_command(line.removeprefix("Next: "))] == []
+
+
+@pytest.mark.attack("U11")
+def test_every_next_line_that_is_written_as_it_is() -> None:
+    """In the sources: what stands after `Next: ` is a command, or comes from a step that was split."""
+    written = [
+        found
+        for file in SOURCES.rglob("*.py")
+        for found in re.findall(r"[\"']Next: (.*?)[\"']", file.read_text())
+    ]
+    own = {"{step.command}", "{_next_step(view)}", "{view.next_step}", NOTHING}
+
+    assert written
+    assert [one for one in written if not one.startswith("kubectl ") and one not in own] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "step"),
+    [
+        ("nothing.", Step("", NOTHING)),
+        ("kubectl mend check", Step("", "kubectl mend check")),
+        ("try again.", Step("Try again.", NOTHING)),
+        (
+            'once it is down: kubectl mend confirm a --reason "x; y, z"',
+            Step("Once it is down:", 'kubectl mend confirm a --reason "x; y, z"'),
+        ),
+        (
+            "kubectl mend tree a; kubectl mend stop a when it is back",
+            Step("kubectl mend stop a when it is back.", "kubectl mend tree a"),
+        ),
+        (
+            "Switch it off, then run `kubectl mend confirm a --reason ...`.",
+            Step(
+                "Switch it off, then run `kubectl mend confirm a --reason ...`.",
+                "kubectl mend confirm a --reason ...",
+            ),
+        ),
+        ("nothing; it goes on without you", Step("It goes on without you.", NOTHING)),
+    ],
+)
+def test_the_command_is_found_in_the_text(said: str, step: Step) -> None:
+    assert split_step(said) == step
+
+
+def test_a_text_without_a_command_ends_with_the_one_that_is_given() -> None:
+    step = split_step("It goes on in 30 s.", "kubectl mend tree a")
+
+    assert list(step_lines(step)) == ["It goes on in 30 s.", "Next: kubectl mend tree a"]
+    assert is_command(split_step(explain(NoWord("edge-07")).next_step).command)
