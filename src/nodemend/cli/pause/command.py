@@ -28,16 +28,27 @@ if TYPE_CHECKING:
 @click.option(
     "--check", default="", metavar="NAME", help="Pause this NodeHealthCheck alone, not the whole cluster."
 )
+@click.option(
+    "--replace", is_flag=True, help="End the pause that stands; else the later end holds, and both reasons."
+)
 @dry_run_option
 @output_option
 @cluster_options
-def command(
-    cluster: ClusterOptions, form: Form, reason: str, duration: str | None, check: str, *, dry_run: bool
+def command(  # noqa: PLR0913 - one parameter a flag, as click has it
+    cluster: ClusterOptions,
+    form: Form,
+    reason: str,
+    duration: str | None,
+    check: str,
+    *,
+    replace: bool,
+    dry_run: bool,
 ) -> None:
     """Stop new actions at once: in the whole cluster, or for the nodes of one check.
 
     In a paused cluster what has begun reaches its next safe point and waits there. A paused check begins
-    nothing new; what it has begun goes on.
+    nothing new; what it has begun goes on. There is room for one pause: a second one says which stood, keeps
+    its reason beside the new one, and ends no earlier.
 
     \b
     Examples:
@@ -62,9 +73,9 @@ def command(
         by = await connected.caller()
         until = print_time(connected.now + lasts) if lasts is not None else None
         pause = Pause(reason=reason.strip(), by=by, until=until)
-        change = await set_pause(connected, pause, check=check, dry_run=dry_run)
+        change = await set_pause(connected, pause, check=check, replace=replace, dry_run=dry_run)
         going_on = [one for one in await open_remediations(connected) if not check or _is_of(check, one)]
-        return paused_view(pause, change, going_on, check=check, dry_run=dry_run)
+        return paused_view(change.after or pause, change, going_on, check=check, dry_run=dry_run)
 
     show(with_cluster(cluster, act), form, render_paused)
 

@@ -12,7 +12,12 @@ def render_paused(view: PausedView) -> Iterator[str]:
     what = f" nhc/{view.check}" if view.check else ""
     yield f"{'dry run: ' if view.dry_run else ''}paused{what}{until} by {view.by}: {view.reason}"
     if view.before_reason:
-        yield f"It was paused already, by {view.before_by or 'somebody'}: {view.before_reason}"
+        ended = f"until {view.before_until}" if view.before_until else "without an end"
+        yield f"It was paused already, {ended}, by {view.before_by or 'somebody'}: {view.before_reason}"
+        if view.before_reason in view.reason:
+            yield "There is one pause: it ends at the later end, and resume ends it for both."
+        else:
+            yield "That pause is replaced."
     if view.created_policy:
         yield "There was no RemediationPolicy; this one is in mode DryRun, as without one."
     if view.check:

@@ -29,6 +29,8 @@ class PausedView:
     """When it ends by itself; empty when somebody must end it."""
     before_by: str
     before_reason: str
+    before_until: str
+    """Of the pause that stood; empty where there was none, or without an end."""
     created_policy: bool
     going_on: tuple[GoingOn, ...]
     dry_run: bool
@@ -60,6 +62,7 @@ def paused_view(
         until=pause.until or "",
         before_by=change.before.by if change.before else "",
         before_reason=change.before.reason if change.before else "",
+        before_until=(change.before.until or "") if change.before else "",
         created_policy=change.created,
         going_on=tuple(
             GoingOn(

@@ -9,20 +9,29 @@ from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.cli.cluster import MANAGER, Cluster, must_have
+from nodemend.api.timestamps import written_moment
+from nodemend.cli.cluster import MANAGER, Cluster, must_have, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.controllers.pauses import in_force
 from nodemend.decide.facts import Absent, Present, Unreadable
 from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
 from nodemend.kube.api_request import Precondition, Request, create, merge_patch
 
 _MOST_TRIES: Final = 5
+_LONGEST_REASON: Final = 1024
+"""As the API has it."""
+_BEFORE: Final = "before that"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What stood there before. `created` when there was no policy, so that it is now one with DryRun."""
+    """What stood there before, and what stands there now. A pause that was over is none.
+
+    `created` when there was no policy, so that it is now one with DryRun.
+    """
 
     before: Pause | None
+    after: Pause | None = None
     created: bool = False
 
 
@@ -36,19 +45,40 @@ class _Holder:
 
 
 async def set_pause(
-    cluster: Cluster, pause: Pause, *, check: str = "", keep: bool = False, dry_run: bool
+    cluster: Cluster,
+    pause: Pause,
+    *,
+    check: str = "",
+    keep: bool = False,
+    replace: bool = False,
+    dry_run: bool,
 ) -> Change:
-    """Pause the cluster, or one check. A pause that stands is replaced; with `keep` it is left alone, unless
-    it would end by itself."""
+    """Pause the cluster, or one check. With a pause that stands it becomes one: the later end holds, and both
+    reasons are kept. With `replace` the new one stands alone; with `keep` one without an end is left as it
+    is."""
     for _ in range(_MOST_TRIES):
         holder = await _holder(cluster, check)
-        before = holder.pause if holder is not None else None
+        before = in_force(holder.pause, cluster.now) if holder is not None else None
         if keep and before is not None and before.until is None:
-            return Change(before)
-        request = _create(pause) if holder is None else _patch(holder, pause)
+            return Change(before, before)
+        after = pause if before is None or replace else merged_pause(pause, before)
+        request = _create(after) if holder is None else _patch(holder, after)
         if await _took(cluster, request, dry_run=dry_run):
-            return Change(before, created=holder is None)
+            return Change(before, after, created=holder is None)
     raise _too_busy(check)
+
+
+def merged_pause(pause: Pause, before: Pause) -> Pause:
+    """There is room for one pause: whoever resumes must see whose they end, and none ends early."""
+    reason, earlier = pause.reason, before.reason
+    if earlier == reason or earlier.startswith(f"{reason}; {_BEFORE} "):
+        reason = earlier
+    elif earlier:
+        reason = f"{reason}; {_BEFORE} {before.by or 'somebody'}: {earlier}"
+    # An end that cannot be read is none: such a pause goes on.
+    ends = [(moment, one.until) for one in (pause, before) if (moment := written_moment(one.until))]
+    until = max(ends)[1] if len(ends) == 2 else None
+    return pause.but(reason=reason[:_LONGEST_REASON], until=until)
 
 
 async def clear_pause(cluster: Cluster, *, check: str = "", dry_run: bool) -> Change:
@@ -56,9 +86,9 @@ async def clear_pause(cluster: Cluster, *, check: str = "", dry_run: bool) -> Ch
     for _ in range(_MOST_TRIES):
         holder = await _holder(cluster, check)
         if holder is None or holder.pause is None:
-            return Change(None)
+            return Change(None, None)
         if await _took(cluster, _patch(holder, None), dry_run=dry_run):
-            return Change(holder.pause)
+            return Change(holder.pause, None)
     raise _too_busy(check)
 
 
@@ -84,11 +114,7 @@ async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:
         case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS):
             return False
         case Refused(reason=Reason.NOT_FOUND):
-            raise CommandFailure(
-                ExitCode.WRONG,
-                "this cluster has no RemediationPolicies; is Nodemend installed?",
-                "kubectl mend check",
-            )
+            raise not_installed()
         case Refused(message=why):
             raise CommandFailure(ExitCode.WRONG, f"the API server refused: {why}. Nothing was changed.")
         case _:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nodemend.api.manual_remediation import Phase
-from nodemend.cli.status.view import NodeRow, PolicyView, StatusView
+from nodemend.cli.status.view import NodeRow, PolicyView, StatusView, spell_pause
 from nodemend.cli.words import align, spell_seconds
 from nodemend.decide.explanation import spell_count
 
@@ -14,6 +14,9 @@ _SAID: Final = {True: "yes", False: "no", None: "unknown"}
 def render(view: StatusView) -> Iterator[str]:
     yield f"Mode      {_mode(view.policy)}"
     yield f"Paused    {_pause(view.policy)}"
+    for check in view.checks:
+        if check.paused:
+            yield f"{'':<10}nhc/{check.name}: {check.paused}"
     if view.policy.mode:
         yield f"Guard     {_guard(view.policy)}"
     for number, leader in enumerate(view.leaders):
@@ -44,7 +47,9 @@ def _mode(policy: PolicyView) -> str:
 def _pause(policy: PolicyView) -> str:
     if policy.unread:
         return "cannot be read"
-    return f"by {policy.paused_by or 'somebody'}: {policy.pause_reason}" if policy.paused else "no"
+    if not policy.paused:
+        return "no"
+    return spell_pause(policy.paused_by, policy.pause_reason, policy.pause_until)
 
 
 def _guard(policy: PolicyView) -> str:

@@ -18,6 +18,7 @@ from nodemend.cli.words import first_sentence
 from nodemend.cli.written_ages import age_of
 from nodemend.controllers.checking.overlaps import CONDITION
 from nodemend.controllers.fresh_reads import policy_facts
+from nodemend.controllers.pauses import in_force
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.storm_guard import closes_at, most_at_once
 
@@ -31,6 +32,8 @@ class PolicyView:
     paused: bool
     paused_by: str = ""
     pause_reason: str = ""
+    pause_until: str = ""
+    """When it ends by itself; empty when somebody must end it."""
     targets: int = 0
     unhealthy: int = 0
     closes_at: int = 0
@@ -50,6 +53,8 @@ class CheckRow:
     remediating: int
     allowed: bool | None
     why: str
+    paused: str = ""
+    """Until when, by whom and why; empty where it is not paused."""
     overlap: str = ""
     """Which nodes that it selects are another check's."""
 
@@ -119,7 +124,7 @@ def status_view(
     return StatusView(
         policy=policy_view,
         leaders=leaders,
-        checks=tuple(_check(check) for check in sorted(known_checks, key=lambda one: one.metadata.name)),
+        checks=tuple(_check(check, now) for check in sorted(known_checks, key=lambda one: one.metadata.name)),
         nodes=nodes,
         nodes_untold=_nodes_untold(policy_view, known_checks, nodes),
         past=past_rows(known_checks, policy.value if isinstance(policy, Present) else None, now),
@@ -180,6 +185,7 @@ def _policy(policy: Seen[RemediationPolicy], now: datetime) -> PolicyView:
                 paused=facts.pause is not None,
                 paused_by=facts.pause.by if facts.pause else "",
                 pause_reason=facts.pause.reason if facts.pause else "",
+                pause_until=(found.spec.pause.until or "") if facts.pause and found.spec.pause else "",
                 targets=status.targets,
                 unhealthy=status.unhealthy,
                 closes_at=closes_at(facts, status.targets),
@@ -191,7 +197,12 @@ def _policy(policy: Seen[RemediationPolicy], now: datetime) -> PolicyView:
             return PolicyView(mode="", max_concurrent=0, paused=False, unread=why)
 
 
-def _check(check: NodeHealthCheck) -> CheckRow:
+def spell_pause(by: str, reason: str, until: str) -> str:
+    return f"{f'until {until}' if until else 'until somebody resumes'}, by {by or 'somebody'}: {reason}"
+
+
+def _check(check: NodeHealthCheck, now: datetime) -> CheckRow:
+    pause = in_force(check.spec.pause, now)
     said, overlap = (find(check.status.conditions, type_) for type_ in ("RemediationAllowed", CONDITION))
     return CheckRow(
         name=check.metadata.name,
@@ -200,6 +211,7 @@ def _check(check: NodeHealthCheck) -> CheckRow:
         remediating=check.status.remediating,
         allowed=None if said is None else said.status is ConditionStatus.TRUE,
         why="the checker has not reported yet" if said is None else first_sentence(said.message),
+        paused=spell_pause(pause.by, pause.reason, pause.until or "") if pause is not None else "",
         overlap=overlap.message if overlap is not None and overlap.status is ConditionStatus.TRUE else "",
     )
 

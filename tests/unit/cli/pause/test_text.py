@@ -48,7 +48,7 @@ def test_what_stood_before_is_told() -> None:
 
     assert shown[:2] == [
         "dry run: paused by anna: switch swap",
-        "It was paused already, by somebody: power test",
+        "It was paused already, without an end, by somebody: power test",
     ]
     assert "That is what would be. Nothing was changed." in shown
     made = list(render_paused(paused_view(SWAP, Change(None, created=True), [], dry_run=False)))

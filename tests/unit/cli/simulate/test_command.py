@@ -97,7 +97,7 @@ def test_a_check_that_is_only_tried_is_enough(capsys: pytest.CaptureFixture[str]
         (["--policy", "there-is-none.yaml"], ExitCode.USAGE, "there-is-none.yaml"),
         (["--policy", "misspelt.yaml"], ExitCode.USAGE, "misspelt.yaml has a RemediationPolicy with a field"),
         (["--policy", "nodes.yaml"], ExitCode.USAGE, "nodes.yaml has neither a RemediationPolicy"),
-        (["--diff", "no_limit.yaml"], ExitCode.USAGE, "'many' is no limit"),
+        (["--diff", "no_limit.yaml"], ExitCode.USAGE, "must be a count such as 3"),
         (["--policy", "-", "--diff", "-"], ExitCode.USAGE, "Only one file"),
         (["--snapshot", "misspelt.yaml"], ExitCode.USAGE, "misspelt.yaml has no nodes in it"),
         (["--snapshot", "unwatched.json"], ExitCode.WRONG, "unwatched.json has no NodeHealthCheck"),

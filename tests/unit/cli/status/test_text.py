@@ -7,7 +7,7 @@ import pytest
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.status.past import PastRow
 from nodemend.cli.status.text import render
-from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView
+from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, spell_pause
 from tests.unit.cli.check.sound_facts import leader
 
 BUSY = StatusView(
@@ -91,7 +91,7 @@ def test_what_does_not_act_says_so() -> None:
     assert "Mode      DryRun: nothing is remediated, only told" in shown
     assert "Mode      DryRun, as there is no RemediationPolicy: nothing is remediated, only told" in shown
     assert "Mode      cannot be read: forbidden" in shown
-    assert "Paused    by somebody: swap" in shown
+    assert "Paused    until somebody resumes, by somebody: swap" in shown
     assert "There is no health check." not in shown
     assert "Which nodes are watched could not be read." in shown
     assert "Warning: nodes cannot be read: no" in shown
@@ -137,3 +137,16 @@ def test_a_check_whose_nodes_another_has_is_told_below_the_checks() -> None:
     lines = list(render(replace(BUSY, checks=(control_plane, replace(workers, overlap=told)))))
     at = next(number for number, line in enumerate(lines) if line.startswith("workers"))
     assert lines[at + 1] == f"Warning: nhc/workers: {told}"
+
+
+@pytest.mark.attack("U9")
+def test_the_end_of_a_pause_is_shown_of_the_cluster_and_of_each_check() -> None:
+    until = "2026-01-31T14:00:00Z"
+    policy = replace(BUSY.policy, paused=True, paused_by="anna", pause_reason="swap", pause_until=until)
+    paused = replace(BUSY.checks[0], paused=spell_pause("berta", "new kernel", ""))
+    lines = list(render(replace(BUSY, policy=policy, checks=(paused, BUSY.checks[1]))))
+
+    assert lines[1:3] == [
+        f"Paused    until {until}, by anna: swap",
+        "          nhc/control-plane: until somebody resumes, by berta: new kernel",
+    ]
