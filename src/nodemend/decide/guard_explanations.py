@@ -168,11 +168,11 @@ def _explain_others(
 ) -> Explanation:
     """What is under way already."""
     match reason:
-        case TooManyAtOnce(others, limit, domain):
+        case TooManyAtOnce(others, limit, domain, setting):
             where = f" in {domain}" if domain else ""
             return Explanation(
                 f"Other nodes under remediation{where}: {others}, and the limit is {limit}.",
-                "It goes on when one of them is done, or when maxConcurrent is raised.",
+                f"It goes on when one of them is done, or when {setting} is raised.",
             )
         case Pacing(remaining):
             return Explanation(

@@ -29,11 +29,15 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class TooManyAtOnce:
-    """Under remediation already; `domain` is empty when the whole cluster is meant."""
+    """Under remediation already; `domain` is empty when the whole cluster is meant.
+
+    `setting` is the one of the policy that makes the limit what it is.
+    """
 
     others: int
     limit: int
     domain: str = ""
+    setting: str = "maxConcurrent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,15 @@ def most_at_once(policy: PolicyFacts, total: int) -> int:
     return max(1, min(policy.max_concurrent, share)) if total else policy.max_concurrent
 
 
+def setting_at_once(policy: PolicyFacts, total: int) -> str:
+    """Which setting makes that limit: to raise the other one would change nothing."""
+    share = policy.max_concurrent_percent * total // 100
+    # Where both are one at most, only both together allow more.
+    if total and max(share, 1) == max(policy.max_concurrent, 1):
+        return "maxConcurrent and maxConcurrentPercent"
+    return "maxConcurrentPercent" if total and share < policy.max_concurrent else "maxConcurrent"
+
+
 def closes_at(policy: PolicyFacts, total: int) -> int:
     """So many unhealthy of so many in all are a storm of the whole cluster."""
     return limits.closes_at(policy.max_unhealthy, total, Reading.SPARES_ONE)
@@ -117,7 +126,8 @@ def _crowded(others: Seen[int], policy: PolicyFacts, total: int) -> HoldReason |
             return None
         case Present(count):
             most = most_at_once(policy, total)
-            return TooManyAtOnce(count, most) if count >= most else None
+            setting = setting_at_once(policy, total)
+            return TooManyAtOnce(count, most, setting=setting) if count >= most else None
 
 
 def _ask_policy(_facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
@@ -191,7 +201,8 @@ def _ask_room(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
     domains, here = policy.domains, facts.of_domain
     if crowded is None and domains is not None and here is not None:
         at_work, most = here.census.remediating, domains.max_concurrent
-        return TooManyAtOnce(at_work, most, here.name) if at_work >= most else None
+        setting = "failureDomains.maxConcurrent"
+        return TooManyAtOnce(at_work, most, here.name, setting) if at_work >= most else None
     return crowded
 
 

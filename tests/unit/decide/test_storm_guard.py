@@ -12,7 +12,15 @@ from nodemend.decide.facts import Absent, DomainLimits, MachineWishes, PolicyFac
 from nodemend.decide.guard_facts import Blind, Census, CheckFacts, ControlPlane, Domain, GuardFacts, Sight
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.limits import Between, Count, Percent, Reading
-from nodemend.decide.storm_guard import Go, brake, closes_at, guard, most_at_once, reasons
+from nodemend.decide.storm_guard import (
+    Go,
+    brake,
+    closes_at,
+    guard,
+    most_at_once,
+    reasons,
+    setting_at_once,
+)
 from tests.unit.decide.worlds import allowing
 
 PAUSE = Pause(reason="switch swap", by="anna")
@@ -178,7 +186,11 @@ def a_policy(**changes: Any) -> dict[str, Any]:
         ),
         ("it is the only one", {"control_plane": ControlPlane(1, 0, "")}, guard_holds.QuorumAtRisk(0, 1)),
         ("a tenth of twenty is two: one is open", {"others": Present(1)}, None),
-        ("a tenth of twenty is two: two are", {"others": Present(2)}, guard_holds.TooManyAtOnce(2, 2)),
+        (
+            "a tenth of twenty is two: two are",
+            {"others": Present(2)},
+            guard_holds.TooManyAtOnce(2, 2, setting="maxConcurrentPercent"),
+        ),
         (
             "the others cannot be read",
             {"others": Unreadable("500")},
@@ -187,7 +199,7 @@ def a_policy(**changes: Any) -> dict[str, Any]:
         (
             "the domain is busy",
             {"of_domain": Domain("zone-a", Census(10, 3, 2))},
-            guard_holds.TooManyAtOnce(2, 2, "zone-a"),
+            guard_holds.TooManyAtOnce(2, 2, "zone-a", "failureDomains.maxConcurrent"),
         ),
         ("the domain has room for one", {"of_domain": Domain("zone-a", Census(10, 3, 1))}, None),
         ("another has just begun", {"since_last_start": 9.0}, guard_holds.Pacing(1.0)),
@@ -231,3 +243,16 @@ def test_reasons_that_are_passed_hold_nothing_up_and_the_next_speaks() -> None:
     assert guard(busy, (storm, guard_holds.Settling, guard_holds.Pacing)) == Hold(
         guard_holds.QuorumAtRisk(1, 3)
     )
+
+
+@pytest.mark.parametrize("total", [1, 3, 9, 10, 19, 20, 21, 100])
+@pytest.mark.parametrize("percent", [1, 10, 50])
+@pytest.mark.parametrize("count", [1, 2, 10])
+def test_the_setting_that_is_named_is_the_one_to_raise(total: int, percent: int, count: int) -> None:
+    policy = replace(ACTING, max_concurrent=count, max_concurrent_percent=percent)
+    most, named = most_at_once(policy, total), setting_at_once(policy, total)
+    by_count = most_at_once(replace(policy, max_concurrent=count + 1), total)
+    by_share = most_at_once(replace(policy, max_concurrent_percent=percent + 200), total)
+
+    assert (by_count > most) == (named == "maxConcurrent")
+    assert (by_share > most) == (named == "maxConcurrentPercent")
