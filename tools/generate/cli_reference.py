@@ -17,6 +17,7 @@ from generate.guard_reference import guard_page
 from generate.power_table import power_table_page
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.main import COMMANDS, cli
+from nodemend.cli.options import VIEW_VERSION
 from nodemend.settings.agent_settings import SETTINGS as AGENT_SETTINGS
 from nodemend.settings.controller_settings import SETTINGS
 from nodemend.settings.setting import Setting
@@ -46,6 +47,13 @@ def _cli() -> Iterator[str]:
     yield from (f"| {code.value} | {code.meaning} |" for code in ExitCode)
     yield ""
     yield "Colour is only decoration, and absent with `NO_COLOR` or without a terminal."
+    yield ""
+    yield (
+        "What cannot be read is said, and is never taken for well: commands that look exit with 1 then. With"
+        f" `-o json` or `yaml` each document has the apiVersion `{VIEW_VERSION}` and its kind; a failure is a"
+        " document of kind `Failure` on standard error. The last line, `Next:`, is one command to paste, or"
+        " `nothing`. Lines are folded at words to the terminal, or to `COLUMNS`; in a pipe they stay whole."
+    )
     context = click.Context(cli, info_name="kubectl mend")
     for name in COMMANDS:
         command = cli.get_command(context, name)

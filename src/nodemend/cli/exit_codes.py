@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
 
 _MEANINGS = {
     ExitCode.FINE: "fine",
-    ExitCode.WRONG: "something is wrong, or was refused; the output says what",
+    ExitCode.WRONG: "something is wrong, cannot be read, or was refused; the output says what",
     ExitCode.USAGE: "wrong usage",
     ExitCode.NO_ANSWER: "no answer from the cluster",
     ExitCode.TIMED_OUT: "timed out (--timeout)",

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import Final
 
 _COMMAND: Final = re.compile(r"(Next|  [a-z][a-z ,]*): +kubectl ")
+_ENDS_WITH_COMMAND: Final = re.compile(r"(?<=: )kubectl (?!.*: kubectl ).*$")
 _GAP: Final = re.compile(r"(?<=\S)   +(?=\S)")
 _NARROWEST: Final = 30
 """Columns that a folded column has at least."""
@@ -56,10 +57,14 @@ def fold(text: str, width: int, hanging: str = "") -> list[str]:
 def fit(line: str, width: int) -> list[str]:
     """A line of ours in lines of at most so many letters: its last column stays one, if there is room for it.
 
-    A command to paste is left whole: a terminal's own line break is none where it is copied.
+    A command to paste is left whole: a terminal's own line break is none where it is copied. One that ends a
+    sentence stands below it.
     """
     if len(line) <= width or _COMMAND.match(line):
         return [line]
+    if found := _ENDS_WITH_COMMAND.search(line):
+        head = line[: found.start()].rstrip()
+        return [*fit(head, width), f"{' ' * (len(line) - len(line.lstrip()) + 4)}{found[0]}"]
     columns = [found.end() for found in _GAP.finditer(line)]
     indent = len(line) - len(line.lstrip())
     hanging = columns[-1] if columns and columns[-1] <= width - _NARROWEST else indent + 4

@@ -57,10 +57,8 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
         raise click.UsageError("Name a node, or say --all.")
     name = (node or "").removeprefix("node/")
     if not yes and not dry_run:
-        _ask(
-            with_cluster(cluster, lambda connected: _choose(connected, name, namespace)),
-            everything=everything,
-        )
+        found = with_cluster(cluster, lambda connected: _choose(connected, name, namespace))
+        _ask(found, everything=everything)
 
     async def act(connected: Cluster) -> StopView:
         # First the pause: what is deleted must not be asked for anew at once.
@@ -81,13 +79,13 @@ def command(  # noqa: PLR0913 - one parameter a flag, as click has it
 
 
 async def _pause(cluster: Cluster, reason: str, *, dry_run: bool) -> str:
-    """Why the cluster is paused now: a pause that stood before keeps its reason."""
+    """Why the cluster is paused now: a pause that stood before keeps its reason beside this one."""
     from nodemend.api.pause import Pause
     from nodemend.cli.pause.writing import set_pause
 
     pause = Pause(reason=reason, by=await cluster.caller())
     change = await set_pause(cluster, pause, keep=True, dry_run=dry_run)
-    return change.before.reason if change.before else reason
+    return change.after.reason if change.after else reason
 
 
 async def _choose(cluster: Cluster, node: str, namespace: str) -> list[Remediation]:
