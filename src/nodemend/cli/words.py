@@ -6,9 +6,10 @@ from datetime import datetime, tzinfo
 from textwrap import wrap
 from typing import Final
 
-_COMMAND: Final = re.compile(r"(Next|  [a-z][a-z ,]*): +kubectl ")
+_COMMAND: Final = re.compile(r"(Next: +| +[a-z][a-z ,]*: +| +)kubectl ")
 _ENDS_WITH_COMMAND: Final = re.compile(r"(?<=: )kubectl (?!.*: kubectl ).*$")
-_GAP: Final = re.compile(r"(?<=\S)   +(?=\S)")
+_GAP: Final = re.compile(r"(?<=\S)  +(?=\S)")
+_LABEL: Final = re.compile(r" *[A-Za-z][\w -]{0,24}: ")
 _NARROWEST: Final = 30
 """Columns that a folded column has at least."""
 
@@ -67,7 +68,8 @@ def fit(line: str, width: int) -> list[str]:
         return [*fit(head, width), f"{' ' * (len(line) - len(line.lstrip()) + 4)}{found[0]}"]
     columns = [found.end() for found in _GAP.finditer(line)]
     indent = len(line) - len(line.lstrip())
-    hanging = columns[-1] if columns and columns[-1] <= width - _NARROWEST else indent + 4
+    below = indent + (4 if columns or _LABEL.match(line) else 0)
+    hanging = columns[-1] if columns and columns[-1] <= width - _NARROWEST else below
     return wrap(line, width, subsequent_indent=" " * min(hanging, width // 2), break_on_hyphens=False)
 
 

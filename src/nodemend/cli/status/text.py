@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nodemend.api.manual_remediation import Phase
+from nodemend.cli.leaders import LeaderState
 from nodemend.cli.status.view import NodeRow, PolicyView, StatusView, spell_pause
 from nodemend.cli.words import align, spell_seconds
 from nodemend.decide.explanation import spell_count
@@ -20,7 +21,9 @@ def render(view: StatusView) -> Iterator[str]:
     if view.policy.mode:
         yield f"Guard     {_guard(view.policy)}"
     for number, leader in enumerate(view.leaders):
-        yield f"{'Leaders' if number == 0 else '':<10}{leader.sentence}"
+        unknown = leader.state is LeaderState.UNKNOWN
+        said = f"{leader.component}: cannot be read" if unknown else leader.sentence
+        yield f"{'Leaders' if number == 0 else '':<10}{said}"
     yield ""
     yield from _checks(view)
     yield ""
@@ -34,7 +37,7 @@ def render(view: StatusView) -> Iterator[str]:
 
 def _mode(policy: PolicyView) -> str:
     if policy.unread:
-        return f"cannot be read: {policy.unread}"
+        return "cannot be read"
     match policy.mode:
         case "Act":
             return f"Act: at most {spell_count(policy.max_concurrent, 'node')} under remediation at once"

@@ -90,7 +90,7 @@ def test_what_does_not_act_says_so() -> None:
 
     assert "Mode      DryRun: nothing is remediated, only told" in shown
     assert "Mode      DryRun, as there is no RemediationPolicy: nothing is remediated, only told" in shown
-    assert "Mode      cannot be read: forbidden" in shown
+    assert "Mode      cannot be read\nPaused    cannot be read" in shown
     assert "Paused    until somebody resumes, by somebody: swap" in shown
     assert "There is no health check." not in shown
     assert "Which nodes are watched could not be read." in shown
