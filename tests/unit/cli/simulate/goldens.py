@@ -4,12 +4,14 @@
 """
 
 import io
+import os
 import shlex
 import shutil
 import tempfile
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 from nodemend.cli.exit_codes import ExitCode
 from nodemend.cli.main import main
@@ -23,7 +25,13 @@ _PROMPT: Final = "$ kubectl mend "
 def answer(golden: Path) -> str:
     """The command of a golden file, and what it says now."""
     command = golden.read_text().splitlines()[0]
-    with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()) as said:
+    with (
+        patch.dict(os.environ),
+        tempfile.TemporaryDirectory() as folder,
+        chdir(folder),
+        redirect_stdout(io.StringIO()) as said,
+    ):
+        os.environ.pop("COLUMNS", None)  # The answers are those of a pipe: no line is folded.
         Path("cluster.json").write_bytes(as_list(edge_cluster()))
         for file in FOLDER.glob("*.yaml"):
             shutil.copy(file, folder)
