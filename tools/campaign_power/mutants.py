@@ -50,7 +50,8 @@ def read_mutants() -> list[Mutant]:
 
 def chosen(only: str) -> list[Mutant]:
     """By area, or by a part of the name; all of them for nothing."""
-    return [one for one in read_mutants() if only in (one.area, "") or only in one.name]
+    mutants = read_mutants()
+    return [one for one in mutants if one.area == only] or [one for one in mutants if only in one.name]
 
 
 @contextmanager
