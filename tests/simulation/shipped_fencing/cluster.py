@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from nodemend.api import keys
-from nodemend.api.group_versions import NODE, SELF_REMEDIATION_TEMPLATE
+from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION_TEMPLATE
 from nodemend.decide.renewal_pace import USUAL_PACE
 from nodemend.decide.time_proof import USUALLY
 from nodemend.testing.api_server.admission import User
@@ -114,6 +114,14 @@ class Cluster:
     @property
     def remediators(self) -> list[Replica]:
         return [one for one in self.world.replicas if one.name.startswith("remediator")]
+
+    @property
+    def leader(self) -> Replica:
+        """The remediator that holds the Lease, if it still runs; else the first."""
+        lease = self.api.get(LEASE, "nodemend-remediator", keys.SYSTEM_NAMESPACE)
+        holder = lease["spec"].get("holderIdentity") if lease else ""
+        found = self.remediators
+        return next((one for one in found if one.process.name == holder), found[0])
 
     def run(self, seconds: float) -> None:
         self.world.run(self.scheduler.now + seconds)

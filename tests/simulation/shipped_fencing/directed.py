@@ -173,9 +173,14 @@ class LongestLife(Directed):
         """Leaders come and go while they count."""
         cluster, chance = self.cluster, self.chance
         ends = cluster.scheduler.now + WATCHED_FOR + 40.0
+        if chance.random() < 0.5:
+            # Early, for a new leader has to see for itself that the kubelet is silent.
+            cluster.run(chance.uniform(0.5, 3.0))
+            cluster.counts["fault: leader killed as it began to count"] += 1
+            cluster.leader.process.crash()
         while cluster.scheduler.now < ends and not cluster.invariants.waits:
             cluster.run(chance.uniform(8.0, 45.0))
-            replica = chance.choice(cluster.remediators)
+            replica = cluster.leader if chance.random() < 0.8 else chance.choice(cluster.remediators)
             fault = chance.choice((self._pause, self._kill, self._cut))
             cluster.counts[f"fault: leader {fault.__name__.strip('_')}"] += 1
             fault(replica)
