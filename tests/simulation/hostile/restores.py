@@ -19,10 +19,12 @@ from nodemend.api.group_versions import (
     SELF_REMEDIATION,
     Resource,
 )
+from nodemend.kube.api_request import Selection
 from nodemend.testing.api_server.storage import Snapshot
 from nodemend.testing.cluster.world import FOREIGN_TAINT
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
+from tests.simulation.hostile.versions import LATER, UNKNOWN
 
 EVERY: Final = 15.0
 BACK: Final = (5.0, 30.0, 90.0, 300.0)
@@ -101,6 +103,9 @@ class Restores:
             for one in api.list(kind) if self._serves(kind) else ():
                 if _is_by_hand(one, kind):
                     api.delete(kind, one["metadata"]["name"], one["metadata"]["namespace"])
+        for lock in api.list(LEASE, Selection(namespace=keys.SYSTEM_NAMESPACE)):
+            if lock["metadata"].get("annotations", {}).get(keys.HOLDER) in (LATER, UNKNOWN):
+                api.delete(LEASE, lock["metadata"]["name"], keys.SYSTEM_NAMESPACE)
         for host in api.list(BARE_METAL_HOST) if self._serves(BARE_METAL_HOST) else ():
             self._clean_host(host)
         self._restored()

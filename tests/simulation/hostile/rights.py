@@ -11,7 +11,7 @@ from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import Account
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
-from tests.simulation.hostile.versions import unlock
+from tests.simulation.hostile.versions import UNKNOWN, unlock
 
 READS: Final[tuple[str, ...]] = (
     "nodes",
@@ -70,7 +70,7 @@ def _miss_policy(around: Around) -> None:
         return
     rules, kind.rules = kind.rules, ()
     uid, token = node["metadata"]["uid"], around.token(Kind.RIGHTS)
-    who = around.chance.choice(("", "ManualRemediation", f"ManualRemediation default/{token}", "x y/z"))
+    who = around.chance.choice(("", "ManualRemediation", f"ManualRemediation default/{token}", UNKNOWN))
     metadata = {"name": f"node-{uid}", "annotations": {keys.HOLDER: who, "example.com/token": token}}
     checker = Direct(Account(around.server, User(CHECKER)))
     around.note(f"without its policy the checker locks {node['metadata']['name']} as {who!r}")

@@ -8,6 +8,8 @@ from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
 LATER: Final = "FutureRemediation nodemend-system/to-come"
+UNKNOWN: Final = "x y/z"
+"""A holder of a kind that may be to come as well: its lock is never swept."""
 FIELDS: Final = ("hardwareID", "message", "podsLeft", "attachmentsLeft", "conditions")
 """Of a status, which the first version did not write."""
 LEADERS: Final = ("nodemend-remediator", "nodemend-checker")
