@@ -1,6 +1,7 @@
 """How we put numbers, times and names into words."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from textwrap import wrap
@@ -8,6 +9,7 @@ from typing import Final
 
 _COMMAND: Final = re.compile(r"(Next: +| +[a-z][a-z ,]*: +| +)kubectl ")
 _ENDS_WITH_COMMAND: Final = re.compile(r"(?<=: )kubectl (?!.*: kubectl ).*$")
+_ACTS_IN_QUOTES: Final = re.compile(r"[\"$`!\\]")
 _GAP: Final = re.compile(r"(?<=\S)  +(?=\S)")
 _LABEL: Final = re.compile(r" *[A-Za-z][\w -]{0,24}: ")
 _NARROWEST: Final = 30
@@ -53,6 +55,11 @@ def first_sentence(text: str) -> str:
 def fold(text: str, width: int, hanging: str = "") -> list[str]:
     """In lines of at most so many letters. A name is broken only where it is longer than a line."""
     return wrap(text, width, subsequent_indent=hanging, break_on_hyphens=False)
+
+
+def quoted(text: str) -> str:
+    """As one word of a command that somebody pastes: what others wrote must not run there."""
+    return shlex.quote(text) if _ACTS_IN_QUOTES.search(text) else f'"{text}"'
 
 
 def fit(line: str, width: int) -> list[str]:

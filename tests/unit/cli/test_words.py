@@ -1,5 +1,6 @@
 """Numbers, times and names in words."""
 
+import shlex
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -8,6 +9,7 @@ from nodemend.cli.words import (
     align,
     first_sentence,
     fold,
+    quoted,
     spell_list,
     spell_moment,
     spell_names,
@@ -88,3 +90,11 @@ def test_lines_break_between_words_and_never_within_a_name() -> None:
         "of edge-07",
     ]
     assert fold("x" * 30, 25) == ["x" * 25, "x" * 5]
+
+
+@pytest.mark.parametrize(
+    "text", ["swap", 'say "x"', "$(reboot)", "`reboot`", "it's", "a\\b", "!!", "'; reboot; '"]
+)
+def test_what_others_wrote_is_one_word_of_a_command(text: str) -> None:
+    assert shlex.split(f"kubectl mend pause --reason {quoted(text)}")[-1] == text
+    assert quoted("switch swap") == '"switch swap"'

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 from nodemend.cli.confirm.view import ConfirmedView, ConfirmView, WithdrawnView
-from nodemend.cli.words import spell_moment, spell_seconds
+from nodemend.cli.words import quoted, spell_moment, spell_seconds
 from nodemend.decide.explanation import spell_count
 
 _MOST_NAMES = 40
@@ -38,7 +38,7 @@ def render_confirmed(view: ConfirmedView) -> Iterator[str]:
     if view.dry_run:
         yield f"dry run: the API server would take the word of {word.by} that {word.node} is down."
         yield "Nothing was changed."
-        yield f'Next: kubectl mend confirm {word.node} --reason "{word.reason}"'
+        yield f"Next: kubectl mend confirm {word.node} --reason {quoted(word.reason)}"
         return
     yield f"recorded: {word.by} vouches that {word.node} is down: {word.reason}"
     yield "The remediator weighs it against the node's last sign of life, and then releases the workloads."

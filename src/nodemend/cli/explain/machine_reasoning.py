@@ -19,7 +19,7 @@ from nodemend.cli.explain.questions import ask_unhealthy
 from nodemend.cli.explain.reasoning import HOW_AGES_COUNT
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState, LeaderView, unread_leaders
-from nodemend.cli.next_steps import split_step
+from nodemend.cli.next_steps import Step, split_step
 from nodemend.controllers.checking.remedies import NotServed
 from nodemend.decide.annotated_machine import Clear
 from nodemend.decide.holds import Hold
@@ -38,7 +38,13 @@ def explain_machine(sight: MachineSight, machine: MachineRecord) -> ExplainView:
     # What a check reports holds all of its Machines; what else has no row of its own holds this one.
     stands_at = "allowed" if judged is not None and not judged.seen_here else "remediating"
     status = "kubectl mend status"
-    step = split_step(held.next_step, status) if held else split_step(_next_step(sight, machine, judged))
+    if held is None:
+        step = split_step(_next_step(sight, machine, judged))
+    elif judged is not None and told_elsewhere(judged) is not None:
+        # A condition may repeat what others wrote: no command is taken from it.
+        step = Step(held.next_step, status)
+    else:
+        step = split_step(held.next_step, status)
     return ExplainView(
         node=machine.node,
         machine=machine.key,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from nodemend.cli.pause.view import PausedView, ResumedView
-from nodemend.cli.words import align
+from nodemend.cli.words import align, quoted
 from nodemend.decide.explanation import spell_count
 
 
@@ -43,7 +43,7 @@ def render_resumed(view: ResumedView) -> Iterator[str]:
     yield f"{'dry run: ' if view.dry_run else ''}resumed{what}; it {paused}"
     yield "Remediations begin and go on again, as far as the mode allows."
     yield from _nothing_changed(dry_run=view.dry_run)
-    yield f'  undo:  kubectl mend pause{_flag(view.check)} --reason "{view.reason}"'
+    yield f"  undo:  kubectl mend pause{_flag(view.check)} --reason {quoted(view.reason)}"
     yield "Next: kubectl mend status"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from nodemend.cli.run.view import OrderedView, OrderView, TakenBackView
-from nodemend.cli.words import spell_seconds
+from nodemend.cli.words import quoted, spell_seconds
 
 
 def render_preview(view: OrderView) -> Iterator[str]:
@@ -24,7 +24,7 @@ def render_ordered(view: OrderedView) -> Iterator[str]:
     if view.dry_run:
         yield f"dry run: the API server would take the order of {order.by} to remediate {order.node} now."
         yield "Nothing was changed."
-        yield f'Next: kubectl mend {verb} {order.node} --reason "{order.reason}"'
+        yield f"Next: kubectl mend {verb} {order.node} --reason {quoted(order.reason)}"
         return
     past = ", past the guard" if order.past_guard else ""
     yield f"ordered by {order.by}: the remediation of {order.node}, now{past}: {order.reason}"
