@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.simulation.campaigning import play_all
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.run import WORLDS, Run, play
+from tests.simulation.hostile.run import PLAYS, WORLDS, Run, play
 
 REPLAY: Final = "python -m tests.simulation.hostile --replay {seed}"
 FULL: Final = 5_000
@@ -37,7 +37,8 @@ def main() -> int:
     options = parser.parse_args()
     only = tuple(Kind[name] for name in options.only.split(",")) if options.only else ()
     if options.replay:
-        return _replay(int(options.replay.rpartition(":")[2]), only)
+        world, _, seed = options.replay.rpartition(":")
+        return _replay(world, int(seed), only)
     began = time.monotonic()
     seeds = range(options.first, options.first + options.seeds)
     runs = play_all(
@@ -46,8 +47,9 @@ def main() -> int:
     return _report(runs, time.monotonic() - began)
 
 
-def _replay(seed: int, only: tuple[Kind, ...]) -> int:
-    run = play(seed, keep_trace=True, only=only)
+def _replay(world: str, seed: int, only: tuple[Kind, ...]) -> int:
+    """Every seed can be played in every world; without one, in that where the campaign plays it."""
+    run = PLAYS[world or WORLDS[seed % len(WORLDS)]](seed, keep_trace=True, only=only)
     print("\n".join(run.lines))
     print(f"{run.world}:{seed}: {run.broken or 'all invariants hold'}, {run.releases} releases")
     return 1 if run.broken else 0
