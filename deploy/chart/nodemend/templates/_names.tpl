@@ -59,9 +59,8 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 {{- end -}}
 
-{{/* What people need to see of Machines, where their checks are served: rules of a role. */}}
+{{/* What people need to see of Machines: rules of a role. `status` counts Machines that it may not list as unread. */}}
 {{- define "nodemend.seeMachines" -}}
-{{- if .Values.machineHealthChecks.enabled -}}
 - apiGroups: [cluster.x-k8s.io, machine.openshift.io]
   resources: [machines, machinehealthchecks]
   verbs: [get, list, watch]
@@ -73,7 +72,6 @@ app.kubernetes.io/component: {{ index . 1 }}
   resources: [customresourcedefinitions]
   resourceNames: [machinehealthchecks.cluster.x-k8s.io]
   verbs: [get]
-{{- end -}}
 {{- end }}
 
 {{/* What people need to see for `kubectl mend tree` and `timeline` besides: rules of a role. Pods are not among it: what
