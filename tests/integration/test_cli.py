@@ -56,10 +56,12 @@ class Mend:
 
 
 def run(*arguments: str, typed: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    """As in a pipe: no line is folded, however wide the terminal of the tests is."""
+    inherited = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     return subprocess.run(
         [PROGRAM, *arguments],
         input=typed,
-        env={**os.environ, **env},
+        env={**inherited, **env},
         capture_output=True,
         text=True,
         check=False,
