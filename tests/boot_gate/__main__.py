@@ -7,6 +7,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -15,7 +16,7 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from generate.outputs import CRDS, HOST
 from tests.agent_room.room import furnish
-from tests.boot_gate.cases import CASES, Site
+from tests.boot_gate.cases import CASES, Site, api_away
 from tests.boot_gate.machine import StuckError
 from tests.unit.agent.certificates import Authority
 
@@ -31,19 +32,27 @@ def main() -> int:
         clients = Authority(folder, "clients")
         trusts = (f"--client-ca-file={folder / f'{clients.name}.crt'}",)
         settings = Settings(controller_manager=False, scheduler=False, flags={"kube-apiserver": trusts})
-        with ControlPlane(settings) as plane:
-            install(plane)
-            for case in cases:
-                name = case.__name__.replace("_", "-")
-                began = time.monotonic()
-                try:
-                    case(Site(plane, clients, folder / name, name))
-                    told = "ok"
-                except (StuckError, TimeoutError) as error:
-                    stuck, told = stuck + 1, f"STUCK: {error}"
-                print(f"{name:28} {time.monotonic() - began:5.1f} s  {told}", flush=True)
+        # An API server that was restarted may go on serving a group whose kinds are deleted: it gets its own.
+        for restarts in (False, True):
+            chosen = [one for one in cases if (one is api_away) == restarts]
+            if not chosen:
+                continue
+            with ControlPlane(settings) as plane:
+                install(plane)
+                stuck += sum(not play(case, plane, clients, folder) for case in chosen)
     print(f"boot-gate: {len(cases)} cases, {stuck} stuck")
     return 1 if stuck else 0
+
+
+def play(case: Callable[[Site], None], plane: ControlPlane, clients: Authority, folder: Path) -> bool:
+    """Whether nobody was stuck."""
+    name, began, told = case.__name__.replace("_", "-"), time.monotonic(), "ok"
+    try:
+        case(Site(plane, clients, folder / name, name))
+    except (StuckError, TimeoutError) as error:
+        told = f"STUCK: {error}"
+    print(f"{name:28} {time.monotonic() - began:5.1f} s  {told}", flush=True)
+    return told == "ok"
 
 
 def install(plane: ControlPlane) -> None:

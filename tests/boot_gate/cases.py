@@ -202,7 +202,7 @@ def api_away(site: Site) -> None:
 
 
 def uninstalled_by_force(site: Site) -> None:
-    """No rights, no kinds, and a marker that nobody will take off. The last case: the others need these."""
+    """No rights, no kinds, and a marker that nobody will take off. Others need these: it goes last."""
     site.join()
     site.put_lease({}, marker="earlier")
     for kind in ("roles", "rolebindings"):
@@ -228,6 +228,6 @@ CASES: Final[tuple[Callable[[Site], None], ...]] = (
     uninstalled_in_order,
     killed_and_gone,
     marked,
-    api_away,
     uninstalled_by_force,
+    api_away,
 )
