@@ -202,7 +202,7 @@ def api_away(site: Site) -> None:
 
 
 def uninstalled_by_force(site: Site) -> None:
-    """No rights, no kinds, and a marker that nobody will take off. Others need these: it goes last."""
+    """No rights, no kinds, and a marker that nobody will take off."""
     site.join()
     site.put_lease({}, marker="earlier")
     for kind in ("roles", "rolebindings"):
@@ -231,3 +231,5 @@ CASES: Final[tuple[Callable[[Site], None], ...]] = (
     uninstalled_by_force,
     api_away,
 )
+APART: Final[tuple[Callable[[Site], None], ...]] = (uninstalled_by_force, api_away)
+"""They restart or strip their API server."""
