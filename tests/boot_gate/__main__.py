@@ -16,7 +16,7 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from generate.outputs import CRDS, HOST
 from tests.agent_room.room import furnish
-from tests.boot_gate.cases import APART, CASES, Site
+from tests.boot_gate.cases import CASES, Site
 from tests.boot_gate.machine import StuckError
 from tests.unit.agent.certificates import Authority
 
@@ -26,20 +26,14 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", help="their names; all of them by default")
     wanted = parser.parse_args().cases
     cases = [one for one in CASES if not wanted or one.__name__ in wanted]
-    stuck = 0
     with tempfile.TemporaryDirectory(prefix="boot-gate-") as scratch:
         folder = Path(scratch)
         clients = Authority(folder, "clients")
         trusts = (f"--client-ca-file={folder / f'{clients.name}.crt'}",)
         settings = Settings(controller_manager=False, scheduler=False, flags={"kube-apiserver": trusts})
-        # Both change their API server: each has one of its own.
-        for alone in (None, *APART):
-            chosen = [one for one in cases if one is alone or (alone is None and one not in APART)]
-            if not chosen:
-                continue
-            with ControlPlane(settings) as plane:
-                install(plane)
-                stuck += sum(not play(case, plane, clients, folder) for case in chosen)
+        with ControlPlane(settings) as plane:
+            install(plane)
+            stuck = sum(not play(case, plane, clients, folder) for case in cases)
     print(f"boot-gate: {len(cases)} cases, {stuck} stuck")
     return 1 if stuck else 0
 
