@@ -257,6 +257,7 @@ class HowEnded(StrEnum):
     ESCALATED = "Escalated"
     WITHDRAWN = "Withdrawn"
     GONE = "Gone"
+    CONTRADICTED = "Contradicted"
 
 
 class PastRemediation(Wire):
@@ -270,7 +271,9 @@ class PastRemediation(Wire):
         str,
         about(
             "Healed; Escalated, for the next remedy; Withdrawn, as no check asked for it any more or somebody"
-            " deleted it; or Gone, with its node. A recovery that succeeded has Recovered.",
+            " deleted it; or Gone, with its node. A recovery that succeeded has Recovered."
+            " Contradicted, however it ended: the node's old boot ran after the release, so its workloads"
+            " may have run twice.",
             max_length=63,
         ),
     ]

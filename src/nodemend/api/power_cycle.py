@@ -32,6 +32,8 @@ class Phase(StrEnum):
     POWER_OFF = "power-off"
     RELEASE = "release"
     POWER_ON = "power-on"
+    CONTRADICTED = "contradicted"
+    """Its workloads are released, and the boot that was switched off runs: they may run twice."""
     BACKING_OFF = "backing-off"
     DELETING_MACHINE = "deleting-machine"
     SUCCEEDED = "succeeded"
@@ -141,7 +143,11 @@ class Metal3RemediationStatus(Wire):
     attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
     conditions: Annotated[
         tuple[Condition, ...],
-        about("Processing, Fenced, WorkloadReleased, Succeeded.", max_length=16, keys=("type",)),
+        about(
+            "Processing, Fenced, WorkloadReleased, Succeeded, EvidenceContradicted.",
+            max_length=16,
+            keys=("type",),
+        ),
     ] = ()
 
 

@@ -138,7 +138,8 @@ class MachineRemediation(Wire):
         str,
         about(
             "Healed; Gone, with its Machine, as when that is replaced; or Withdrawn, while it was still"
-            " unhealthy; empty before it has ended.",
+            " unhealthy; Contradicted, however it ended: the node's old boot ran after the release; empty"
+            " before it has ended.",
             max_length=63,
         ),
     ] = ""

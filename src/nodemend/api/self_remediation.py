@@ -23,6 +23,8 @@ class Phase(StrEnum):
     FENCING = "Fencing"
     RELEASING = "Releasing"
     RECOVERING = "Recovering"
+    CONTRADICTED = "Contradicted"
+    """Its workloads are released, and the boot that was vouched to be over runs: they may run twice."""
     SUCCEEDED = "Succeeded"
 
 
@@ -115,7 +117,11 @@ class SelfRemediationStatus(Wire):
     attachments_left: Annotated[int, about("Volumes still attached to the node.", ge=0)] = 0
     conditions: Annotated[
         tuple[Condition, ...],
-        about("Processing, Fenced, WorkloadReleased, Succeeded.", max_length=16, keys=("type",)),
+        about(
+            "Processing, Fenced, WorkloadReleased, Succeeded, EvidenceContradicted.",
+            max_length=16,
+            keys=("type",),
+        ),
     ] = ()
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar, assert_never
 
 from nodemend.api import power_cycle, self_remediation
-from nodemend.api.conditions import find
+from nodemend.api.conditions import ConditionStatus, find
 from nodemend.api.group_versions import (
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
@@ -17,6 +17,7 @@ from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.cluster import Cluster, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.words import spell_list
+from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.fencing_holds import NoAgent, NothingResets, NoTimeProof, ProofContradicted
 from nodemend.kube.api_request import EVERYTHING, Selection
@@ -111,11 +112,19 @@ def is_open(remediation: Remediation) -> bool:
 
 
 def may_need_a_person(remediation: Remediation) -> bool:
-    """Whether a self-fencing is held by what it may never get past alone. Of the others their phase tells."""
+    """Whether it is held by what it may never get past alone. Of power cycles their phase tells that, too."""
+    if is_open(remediation) and says_contradicted(remediation):
+        return True
     if not isinstance(remediation, SelfRemediation) or not is_open(remediation):
         return False
     said = find(remediation.status.conditions, "Processing")
     return said is not None and said.reason in _MAY_NEED_A_PERSON
+
+
+def says_contradicted(remediation: Remediation) -> bool:
+    """Its node's old boot ran after the release had begun: workloads may run twice."""
+    said = find(remediation.status.conditions, EVIDENCE_CONTRADICTED)
+    return said is not None and said.status is ConditionStatus.TRUE
 
 
 def _only(found: list[R], node: str, namespace: str) -> R:

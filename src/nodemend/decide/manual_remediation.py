@@ -37,6 +37,7 @@ from nodemend.decide.remediation_life import (
     is_out_of_service,
     take_lock,
     void,
+    was_contradicted,
 )
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
@@ -96,7 +97,7 @@ def _pursue(facts: ManualFacts, node: NodeFacts) -> Step:
     if status.released:
         return _recover(facts, node)
     if status.evidence is not None and node.boot_id not in ("", status.evidence.boot_id):
-        return after_new_boot(node, status.hardware_id)
+        return after_new_boot(facts, node, status.hardware_id)
     if status.evidence is not None and is_out_of_service(node):
         contradicted = _contradicted(facts, node, status.evidence)
         against = WordContradicted(status.evidence.by, node.boot_id)
@@ -139,6 +140,9 @@ def _await_word(facts: ManualFacts, lease: LeaseFacts, believed: Believed | Hold
 def _release(
     facts: ManualFacts, node: NodeFacts, recorded: Evidence, believed: Believed | HoldReason
 ) -> Step:
+    if was_contradicted(facts):
+        # Taken back after the release had begun. Silence since then does not make it true.
+        return void(facts, node, WordContradicted(recorded.by, node.boot_id))
     # Who has recorded evidence is counted by the others. If those held it up, two could wait for one another.
     gate = open_gate(node, recorded, believed, brake(facts.policy), facts.epoch)
     if isinstance(gate, ReleaseTicket):

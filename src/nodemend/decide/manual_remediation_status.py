@@ -1,6 +1,7 @@
 """What a ManualRemediation's status says after each step."""
 
 from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
+from nodemend.decide.contradiction import is_contradiction, tell_contradiction
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation_steps import ReportSilence
@@ -37,8 +38,20 @@ def after(
     changed = _changed(status, step, epoch).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    said = _conditions(changed, _why(step))
+    said = (*_conditions(changed, _why(step)), *_contradicted(step))
     return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
+
+
+def _contradicted(step: StatusStep) -> tuple[Said, ...]:
+    match step:
+        case Hold(reason):
+            return tell_contradiction(reason)
+        case ForgetEvidence(reason, contradicted):
+            return tell_contradiction(reason, marked=contradicted)
+        case MarkReleased(contradicted=True):
+            return tell_contradiction(None, marked=True)
+        case _:
+            return ()
 
 
 def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
@@ -77,7 +90,9 @@ def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> M
             message = "The Node is gone." if node_gone else "The node is back on a new boot."
             return status.but(phase=Phase.SUCCEEDED, message=message)
         case Hold(reason):
-            return status.but(message=str(explain(reason)))
+            twice = status.released and is_contradiction(reason)
+            phase = Phase.CONTRADICTED if twice else status.phase
+            return status.but(phase=phase, message=str(explain(reason)))
 
 
 def _why(step: StatusStep) -> str:

@@ -1,6 +1,5 @@
 """The ends of a Metal3Remediation that is no longer wanted, or that did not help."""
 
-from dataclasses import replace
 from typing import Final
 
 from nodemend.api.node_deletion import ReleaseBy
@@ -27,7 +26,6 @@ from nodemend.decide.remediation_life import (
     clear_out,
     drop_lock_then,
     is_marked,
-    mark_for,
     taint_of_another,
     void,
 )
@@ -135,8 +133,7 @@ def let_leave(facts: PowerFacts, node: NodeFacts) -> Step:
     At the next look all may seem well again, such as when a host is no longer paused.
     """
     against = OffUndated(str(facts.remediation.status.host))
-    step = clear_out(facts, node, contradicted=is_contradicted(facts, node), void_as=against)
-    return replace(step, mark=mark_for(facts)) if isinstance(step, Untaint) else step
+    return clear_out(facts, node, contradicted=is_contradicted(facts, node), void_as=against)
 
 
 def _undo(facts: PowerFacts, node: NodeFacts) -> Step | None:

@@ -64,6 +64,7 @@ from nodemend.decide.remediation_life import (
     is_marked,
     take_lock,
     void,
+    was_contradicted,
 )
 from nodemend.decide.remediation_steps import (
     ClearVoidMark,
@@ -115,7 +116,7 @@ def _pursue(facts: PowerFacts) -> Step:
         if node is None:
             return after_the_node(facts)
         if node.boot_id not in ("", status.evidence.boot_id):
-            ended = after_new_boot(node, status.hardware_id)
+            ended = after_new_boot(facts, node, status.hardware_id)
             return _wait(facts, node, ended.reason) if isinstance(ended, Hold) else ended
         if leaves_by_taint(facts, node):
             return let_leave(facts, node)
@@ -267,7 +268,8 @@ def _release(facts: PowerFacts, host: HostFacts, node: NodeFacts) -> Step:
     if isinstance(gate, ReleaseTicket):
         # Evidence is recorded only where no mark stands. One beside it voids it, whatever is seen now: who
         # wrote it had reason enough, and died before the evidence was forgotten.
-        return ForgetEvidence(OffUndated(str(host))) if is_marked(facts) else use(facts, gate)
+        voided = ForgetEvidence(OffUndated(str(host)), was_contradicted(facts))
+        return voided if is_marked(facts) else use(facts, gate)
     return gate
 
 

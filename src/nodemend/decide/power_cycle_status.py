@@ -3,6 +3,7 @@
 from typing import Final
 
 from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
+from nodemend.decide.contradiction import is_contradiction, tell_contradiction
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_holds import HostDoubtful
@@ -58,8 +59,20 @@ def after(
     changed = _changed(status, step, epoch, now).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    said = _conditions(changed, _why(step))
+    said = (*_conditions(changed, _why(step)), *_contradicted(step))
     return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
+
+
+def _contradicted(step: StatusStep) -> tuple[Said, ...]:
+    match step:
+        case Hold(reason) | GiveUp(reason, _):
+            return tell_contradiction(reason)
+        case ForgetEvidence(reason, contradicted):
+            return tell_contradiction(reason, marked=contradicted)
+        case MarkReleased(contradicted=True):
+            return tell_contradiction(None, marked=True)
+        case _:
+            return ()
 
 
 def tells(status: Metal3RemediationStatus, hold: Hold) -> bool:
@@ -101,7 +114,9 @@ def _changed(
                 **_NOT_SEEN,
             )
         case Hold(reason):
-            return status.but(message=str(explain(reason)))
+            twice = status.released and is_contradiction(reason)
+            phase = Phase.CONTRADICTED if twice else status.phase
+            return status.but(phase=phase, message=str(explain(reason)))
         case NoteOff() | BackUp() | ForgetBackup() | ReportLeft() | ForgetTaint():
             return _noted(status, step)
         case MarkReleased() | GiveUp() | BeginAgain() | HandOver() | Close():

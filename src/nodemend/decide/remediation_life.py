@@ -46,6 +46,8 @@ from nodemend.decide.remediation_steps import (
     VoidOnNode,
 )
 
+_CONTRADICTED: Final = ".contradicted"
+"""Ends the mark that the Node gets where a release is broken off because its evidence was wrong."""
 OUR_TAINT: Final = Taint(keys.OUT_OF_SERVICE, keys.NO_EXECUTE, keys.OUR_TAINT_VALUE)
 
 
@@ -198,9 +200,9 @@ def clear_out(
     """
     theirs = taint_of_another(node)
     if theirs is not None and (contradicted or is_marked(facts)):
-        return void(facts, node, void_as)
+        return void(facts, node, void_as, contradicted=contradicted)
     if contradicted:
-        return Untaint(node, contradicted=True)
+        return Untaint(node, contradicted=True, mark=_mark(facts, contradicted=True))
     match facts.left:
         case Unreadable(why):
             return Hold(CannotRead("the node's pods and volumes", why))
@@ -215,9 +217,13 @@ def clear_out(
             return Hold(WorkloadsLeaving(left.pods, left.attachments))
 
 
-def void(facts: LifeFacts, node: NodeFacts, why: HoldReason | None) -> VoidOnNode | ForgetEvidence:
-    mark = mark_for(facts)
-    return ForgetEvidence(why) if facts.void_mark == mark else VoidOnNode(node, mark)
+def void(
+    facts: LifeFacts, node: NodeFacts, why: HoldReason | None, *, contradicted: bool = False
+) -> VoidOnNode | ForgetEvidence:
+    """`contradicted` is kept from the first mark on, until it is told in the status."""
+    wrong = contradicted or was_contradicted(facts)
+    mark = _mark(facts, contradicted=wrong)
+    return ForgetEvidence(why, wrong) if facts.void_mark == mark else VoidOnNode(node, mark)
 
 
 def weigh_new_boot(node: NodeFacts, before: str) -> NewBootUnproven | None:
@@ -229,7 +235,7 @@ def weigh_new_boot(node: NodeFacts, before: str) -> NewBootUnproven | None:
     return None if same else NewBootUnproven(node.name, before, node.hardware_id)
 
 
-def after_new_boot(node: NodeFacts, before: str) -> Untaint | MarkReleased | Hold:
+def after_new_boot(facts: LifeFacts, node: NodeFacts, before: str) -> Untaint | MarkReleased | Hold:
     """E2 where other evidence was recorded: that boot has ended, and the new one's kubelet ends the old pods.
 
     Its report raised the Node's version, so that no release write of ours which is still under way can land.
@@ -237,13 +243,22 @@ def after_new_boot(node: NodeFacts, before: str) -> Untaint | MarkReleased | Hol
     if OUR_TAINT in node.taints:
         return Untaint(node)
     unproven = weigh_new_boot(node, before)
-    return Hold(unproven) if unproven else MarkReleased()
+    return Hold(unproven) if unproven else MarkReleased(contradicted=was_contradicted(facts))
 
 
 def mark_for(facts: LifeFacts) -> str:
     """It names this version of this remediation: evidence recorded later is not voided by it."""
+    return _mark(facts, contradicted=was_contradicted(facts))
+
+
+def _mark(facts: LifeFacts, *, contradicted: bool) -> str:
     metadata = facts.remediation.metadata
-    return f"{metadata.uid}.{metadata.resource_version}"
+    return f"{metadata.uid}.{metadata.resource_version}{_CONTRADICTED if contradicted else ''}"
+
+
+def was_contradicted(facts: LifeFacts) -> bool:
+    """A release of ours was broken off, because the boot that was vouched for was alive."""
+    return is_marked(facts) and facts.void_mark.endswith(_CONTRADICTED)
 
 
 def is_marked(facts: LifeFacts) -> bool:

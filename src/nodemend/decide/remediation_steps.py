@@ -63,9 +63,13 @@ class ReportLeft:
 
 @dataclass(frozen=True, slots=True)
 class MarkReleased:
-    """`taint_stays` is another's out-of-service taint, which is not ours to remove; empty where is none."""
+    """`taint_stays` is another's out-of-service taint, which is not ours to remove; empty where is none.
+
+    `contradicted` when the boot that was vouched for ran on after the release had begun.
+    """
 
     taint_stays: str = ""
+    contradicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,13 @@ class VoidOnNode:
 
 @dataclass(frozen=True, slots=True)
 class ForgetEvidence:
-    """`why` it no longer stands; None when the remediation is ending and needs none."""
+    """`why` it no longer stands; None when the remediation is ending and needs none.
+
+    `contradicted` when a release had begun on it, and the boot that was vouched for was alive.
+    """
 
     why: HoldReason | None
+    contradicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def _pursue(facts: SelfFacts, node: NodeFacts) -> Step:
 
 def _use(facts: SelfFacts, node: NodeFacts, evidence: Evidence) -> Step:
     if node.boot_id not in ("", evidence.boot_id):
-        return after_new_boot(node, facts.remediation.status.hardware_id)
+        return after_new_boot(facts, node, facts.remediation.status.hardware_id)
     against = ProofContradicted(evidence.boot_id)
     if OUR_TAINT in node.taints:
         heard = isinstance(facts.lease, Present) and speaks(facts.lease.value, node, evidence)

@@ -10,7 +10,7 @@ from nodemend.decide.facts import LeaseFacts, NodeFacts
 from nodemend.decide.fencing_holds import AgentUnread, GateUnheard, ProofContradicted
 from nodemend.decide.holds import Hold
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
-from nodemend.decide.remediation_life import is_marked, void
+from nodemend.decide.remediation_life import is_marked, void, was_contradicted
 from nodemend.decide.remediation_steps import ForgetEvidence, MarkReleased, Release
 from nodemend.decide.self_remediation_facts import SelfFacts, agent_of, kubelet_of
 from nodemend.decide.self_remediation_steps import PlaceMarker, Step
@@ -42,7 +42,8 @@ def _open(facts: SelfFacts, node: NodeFacts, recorded: Evidence) -> Step:
     if not isinstance(gate, ReleaseTicket):
         return gate
     # A mark beside evidence voids it, whatever is seen now: who wrote it died before it was forgotten.
-    return ForgetEvidence(ProofContradicted(recorded.boot_id)) if is_marked(facts) else Release(gate)
+    voided = ForgetEvidence(ProofContradicted(recorded.boot_id), was_contradicted(facts))
+    return voided if is_marked(facts) else Release(gate)
 
 
 def weigh_end(

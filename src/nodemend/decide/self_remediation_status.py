@@ -3,6 +3,7 @@
 from typing import Final, assert_never
 
 from nodemend.api.self_remediation import MarkedLease, Phase, SelfRemediationStatus
+from nodemend.decide.contradiction import is_contradiction, tell_contradiction
 from nodemend.decide.fencing_holds import ProofContradicted, Proving
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
@@ -40,8 +41,20 @@ def after(
     changed = _changed(status, step, epoch).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    said = _conditions(changed, _why(step))
+    said = (*_conditions(changed, _why(step)), *_contradicted(step))
     return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
+
+
+def _contradicted(step: StatusStep) -> tuple[Said, ...]:
+    match step:
+        case Hold(reason):
+            return tell_contradiction(reason)
+        case ForgetEvidence(reason, contradicted):
+            return tell_contradiction(reason, marked=contradicted)
+        case MarkReleased(contradicted=True):
+            return tell_contradiction(None, marked=True)
+        case _:
+            return ()
 
 
 def tells(status: SelfRemediationStatus, hold: Hold) -> bool:
@@ -70,7 +83,9 @@ def _changed(status: SelfRemediationStatus, step: StatusStep, epoch: int) -> Sel
             message = "The Node is gone." if node_gone else "The node is back on a new boot."
             return status.but(phase=Phase.SUCCEEDED, message=message)
         case Hold(reason):
-            return status.but(message=str(explain(reason)))
+            twice = status.released and is_contradiction(reason)
+            phase = Phase.CONTRADICTED if twice else status.phase
+            return status.but(phase=phase, message=str(explain(reason)))
         case _:
             return _fenced(status, step)
 

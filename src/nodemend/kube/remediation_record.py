@@ -73,6 +73,11 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
         return self.resource in _FENCING
 
     @property
+    def contradicted(self) -> bool:
+        """The boot that it released the workloads of was seen alive after that."""
+        return self.fences and self.says("EvidenceContradicted") == "True"
+
+    @property
     def goes_on(self) -> bool:
         """One that has succeeded holds nobody up, and neither does a recovery."""
         return not self.recovers and self.says("Succeeded") != "True"

@@ -60,3 +60,22 @@ class HoldBook:
         for held, standing in self._standing.items():
             if now - standing.seen_at <= FORGOTTEN_AFTER:
                 yield held, standing
+
+
+class ContradictionBook:
+    """When each remediation was last seen to rest on evidence that was wrong, in seconds since 1970.
+
+    It stays when the remediation is gone, and when another replica leads: somebody has to look all the same.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[Held, float] = {}
+
+    def note(self, held: Held, wall: float) -> None:
+        self._seen.pop(held, None)
+        self._seen[held] = wall
+        if len(self._seen) > _MOST:
+            del self._seen[next(iter(self._seen))]
+
+    def all(self) -> Iterator[tuple[Held, float]]:
+        yield from self._seen.items()

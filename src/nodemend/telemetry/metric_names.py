@@ -75,6 +75,12 @@ REMEDIATION_FAILED: Final = MetricName(
     "1 for each remediation that has failed for good and is still there: a person is needed.",
     ("kind", "namespace", "name"),
 )
+EVIDENCE_CONTRADICTED: Final = MetricName(
+    "nodemend_evidence_contradicted_timestamp_seconds",
+    MetricKind.GAUGE,
+    "When this leader last saw that the old boot of a node ran after its workloads were released.",
+    ("kind", "namespace", "name"),
+)
 PHASE_DURATION: Final = MetricName(
     "nodemend_phase_duration_seconds",
     MetricKind.HISTOGRAM,
@@ -208,6 +214,7 @@ METRIC_NAMES: Final = (
     REMEDIATIONS_IN_FLIGHT,
     REMEDIATION_HELD_SINCE,
     REMEDIATION_FAILED,
+    EVIDENCE_CONTRADICTED,
     PHASE_DURATION,
     POWER_SWITCHES,
     POWER_CYCLE_FAILURES,

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from nodemend.api.remediation_policy import Mode
 from nodemend.telemetry import metric_names as names
-from nodemend.telemetry.hold_book import HoldBook
+from nodemend.telemetry.hold_book import ContradictionBook, HoldBook
 from nodemend.telemetry.host_book import HostBook
 from nodemend.telemetry.metric_names import MetricName
 
@@ -45,7 +45,8 @@ class Metrics:
         self.reconcile_seconds = _histogram(names.RECONCILE_DURATION, registry)
         self.holds = HoldBook()
         self.hosts = HostBook()
-        self.readings = Readings(self.holds, self.hosts, monotonic)
+        self.contradictions = ContradictionBook()
+        self.readings = Readings(self.holds, self.hosts, self.contradictions, monotonic)
         registry.register(self.readings)
         _gauge(names.BUILD_INFO, registry).labels(program, version).set(1)
 
@@ -64,9 +65,16 @@ class Metrics:
 class Readings(Collector):
     """Values that others keep, asked for at each scrape. None of the sources may wait or fail."""
 
-    def __init__(self, holds: HoldBook, hosts: HostBook, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        holds: HoldBook,
+        hosts: HostBook,
+        contradictions: ContradictionBook,
+        monotonic: Callable[[], float],
+    ) -> None:
         self._holds = holds
         self._hosts = hosts
+        self._contradictions = contradictions
         self._monotonic = monotonic
         self._ages: dict[str, Callable[[], float]] = {}
         self._unreadable: dict[str, Callable[[], int]] = {}
@@ -121,6 +129,7 @@ class Readings(Collector):
         yield _family(names.REMEDIATIONS_IN_FLIGHT, self._in_flight())
         yield _family(names.REMEDIATION_HELD_SINCE, self._held_since())
         yield _family(names.REMEDIATION_FAILED, self._has_failed())
+        yield _family(names.EVIDENCE_CONTRADICTED, self._contradicted())
         yield from self._host_families()
         if self._policy is not None:
             mode, paused = self._policy()
@@ -143,6 +152,9 @@ class Readings(Collector):
             (held.kind, held.namespace, held.name, standing.reason): standing.since
             for held, standing in self._holds.all(self._monotonic())
         }
+
+    def _contradicted(self) -> dict[tuple[str, ...], float]:
+        return {(held.kind, held.namespace, held.name): at for held, at in self._contradictions.all()}
 
     def _has_failed(self) -> dict[tuple[str, ...], float]:
         return {(kind, *name): 1.0 for kind, failed in self._failed.items() for name in failed()}

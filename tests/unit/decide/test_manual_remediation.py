@@ -266,12 +266,31 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
     (
         "alive under our taint: off at once",
         releasing(node=Present(TAINTED_NODE), lease=Present(RENEWED)),
-        Untaint(TAINTED_NODE, contradicted=True),
+        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "Ready under our taint: off at once",
         releasing(node=Present(replace(TAINTED_NODE, ready=ConditionStatus.TRUE))),
-        Untaint(replace(TAINTED_NODE, ready=ConditionStatus.TRUE), contradicted=True),
+        Untaint(
+            replace(TAINTED_NODE, ready=ConditionStatus.TRUE),
+            contradicted=True,
+            mark=f"{MARK}.contradicted",
+        ),
+    ),
+    (
+        "evidence that was wrong is forgotten, though the node is silent again",
+        releasing(void_mark=f"{MARK}.contradicted"),
+        ForgetEvidence(holds.WordContradicted("anna", SILENT_NODE.boot_id), contradicted=True),
+    ),
+    (
+        "that it was wrong is kept when the remediation was written meanwhile",
+        releasing(void_mark="rem-1.54.contradicted"),
+        VoidOnNode(SILENT_NODE, f"{MARK}.contradicted"),
+    ),
+    (
+        "a reboot does not undo that it was wrong",
+        releasing(node=Present(NEW_BOOT), void_mark=f"{MARK}.contradicted"),
+        MarkReleased(contradicted=True),
     ),
     (
         "a new boot under our taint: off at once",

@@ -151,7 +151,7 @@ ENDS: list[tuple[str, PowerFacts, Step]] = [
     (
         "alive under our taint",
         ending(LEAVING, OFF, node=TAINTED, lease=Present(RENEWED)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
+        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "a new boot under our taint",

@@ -155,7 +155,7 @@ STORY: list[tuple[str, PowerFacts, Step]] = [
     (
         "nor what it tainted on that",
         facts(LEAVING.but(power_off_events=None), OFF, node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
+        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     ("of the pending one too", facts(BOUND.but(seen_on_version="10")), WantOff("10", (EARLIER,))),
     ("off is waited for", facts(ASKED, HELD), Hold(host_holds.AwaitingOff(H, 300.0))),
@@ -450,17 +450,17 @@ UNDONE: list[tuple[str, PowerFacts, Step]] = [
     (
         "alive under our taint: off at once",
         facts(LEAVING, OFF, node=Present(TAINTED_NODE), lease=Present(RENEWED)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
+        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "switched on under our taint: off at once",
         facts(LEAVING, HELD, node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
+        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "its host gone under our taint: off at once",
         facts(LEAVING, host=Absent(), node=Present(TAINTED_NODE)),
-        Untaint(TAINTED_NODE, contradicted=True, mark=MARK),
+        Untaint(TAINTED_NODE, contradicted=True, mark=f"{MARK}.contradicted"),
     ),
     (
         "a new boot under our taint: off at once",

@@ -505,7 +505,7 @@ OPENED = replace(BACK, marker=None)
         (
             RELEASING,
             {"node": Present(TAINTED), "lease": Present(SPEAKS)},
-            Untaint(TAINTED, contradicted=True),
+            Untaint(TAINTED, contradicted=True, mark="rem-1.55.contradicted"),
         ),
         (
             RELEASING,

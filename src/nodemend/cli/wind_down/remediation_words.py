@@ -9,11 +9,13 @@ from nodemend.cli.words import first_sentence
 _BEGINS: Final = "it has changed nothing yet"
 _LEAVING: Final = "its workloads are being released; that is brought to its end first"
 _ENDED: Final = "it has ended; what is left of it is cleared away"
+_TWICE: Final = "its workloads are released, and its old boot runs: they may run twice"
 _STANDS: Final[dict[str, str]] = {
     power_cycle.Phase.PENDING: _BEGINS,
     power_cycle.Phase.POWER_OFF: "its host is to go off, and nothing of the node is released yet",
     power_cycle.Phase.RELEASE: _LEAVING,
     power_cycle.Phase.POWER_ON: "its workloads are released, and its host is to come back on",
+    power_cycle.Phase.CONTRADICTED: _TWICE,
     power_cycle.Phase.BACKING_OFF: "an attempt has failed, and its host is let on",
     power_cycle.Phase.DELETING_MACHINE: "its machine's owner is asked to replace it",
     power_cycle.Phase.SUCCEEDED: _ENDED,
@@ -22,6 +24,7 @@ _STANDS: Final[dict[str, str]] = {
     manual_remediation.Phase.AWAITING_WORD: "it waits for a person's word, and nothing is released yet",
     manual_remediation.Phase.RELEASING: _LEAVING,
     manual_remediation.Phase.RECOVERING: "its workloads are released, and the node is to come back",
+    manual_remediation.Phase.CONTRADICTED: _TWICE,
     manual_remediation.Phase.SUCCEEDED: _ENDED,
     self_remediation.Phase.FENCING: "the node was asked to reset itself, and nothing is released yet",
 }

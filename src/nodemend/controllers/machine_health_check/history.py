@@ -16,6 +16,7 @@ from nodemend.api.remediation_policy import MachineRemediation
 from nodemend.controllers.checking.standings import Standing, Standings
 from nodemend.controllers.machine_health_check import gather
 from nodemend.controllers.machine_health_check.view import MachineView
+from nodemend.controllers.recent import Recent
 from nodemend.kube.machine_record import MachineRecord
 
 KEPT: Final = 50
@@ -33,6 +34,7 @@ class _Work:
     check: str
     kind: str
     began: str = ""
+    contradicted: bool = False
 
     @property
     def key(self) -> "_Key":
@@ -48,6 +50,7 @@ class MachineHistory:
         self._ring: tuple[MachineRemediation, ...] | None = None
         self._first_seen: dict[_Key, str] = {}
         self._deleted: list[_Work] = []
+        self._contradicted: Recent[_Key, bool] = Recent()
 
     def note_deletion(self, machine: MachineRecord, check: str, now: str) -> None:
         """We have deleted it. That it is being deleted does not say by whom."""
@@ -58,6 +61,8 @@ class MachineHistory:
         ring = tuple(written) if self._ring is None else self._ring
         at_work = {work.key: work for work in self._at_work()}
         self._first_seen = {key: self._first_seen.get(key, now) for key in at_work}
+        for key in (key for key, work in at_work.items() if work.contradicted):
+            self._contradicted.keep(key, True)
         known = {_key_of(one) for one in ring if not one.ended}
         begun = [work for key, work in at_work.items() if key not in known] + self._deleted
         self._deleted = []
@@ -82,7 +87,7 @@ class MachineHistory:
             machine = fleet.machine(owner) if owner is not None else None
             if machine is not None and keys.CHECK_UID in record.annotations:
                 check = record.labels.get(keys.CHECK, "")
-                yield _Work(machine, check, record.resource.kind, record.created)
+                yield _Work(machine, check, record.resource.kind, record.created, record.contradicted)
 
     def _entry(self, work: _Work) -> MachineRemediation:
         """The same at every look, also of one that the ring has no room for."""
@@ -101,10 +106,12 @@ class MachineHistory:
         return deleted or _key_of(one) in at_work
 
     def _end(self, one: MachineRemediation, now: str) -> MachineRemediation:
-        return one.but(ended=now, outcome=self._outcome(one.uid))
+        return one.but(ended=now, outcome=self._outcome(one))
 
-    def _outcome(self, uid: str) -> HowEnded:
-        key = self._view.fleet.by_uid(uid)
+    def _outcome(self, one: MachineRemediation) -> HowEnded:
+        if self._contradicted.find(_key_of(one)):
+            return HowEnded.CONTRADICTED
+        key = self._view.fleet.by_uid(one.uid)
         if key is None:
             return HowEnded.GONE
         stands = self._standings.find(str(key))

@@ -53,6 +53,9 @@ class History:
 
     def _outcome(self, ending: Ending, check: NodeHealthCheck) -> HowEnded:
         record = ending.record
+        if record.contradicted:
+            # However it ended. A node that is well again does not undo that its workloads may have run twice.
+            return HowEnded.CONTRADICTED
         expected = self._expected.find(record.uid)
         if expected is not None:
             return expected

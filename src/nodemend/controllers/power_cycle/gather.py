@@ -35,7 +35,13 @@ from nodemend.decide.remediation_steps import Left
 from nodemend.decide.switch_guard import SwitchFacts
 from nodemend.kube.machine_dialect import CLUSTER_API
 
-_OVER: Final = (Phase.POWER_ON, Phase.DELETING_MACHINE, Phase.SUCCEEDED, Phase.FAILED)
+_OVER: Final = (
+    Phase.POWER_ON,
+    Phase.CONTRADICTED,
+    Phase.DELETING_MACHINE,
+    Phase.SUCCEEDED,
+    Phase.FAILED,
+)
 """Phases from which no host is switched off in the same pass."""
 
 

@@ -11,6 +11,7 @@ from nodemend.controllers.power_cycle.figures import PowerFigures
 from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import power_cycle_steps as power
 from nodemend.decide import remediation_steps as steps
+from nodemend.decide.contradiction import is_contradiction
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.kube.event_book import Happening
@@ -43,6 +44,8 @@ class PowerCycleRecorder:
             or _tell_power(remediation, step)
             or _tell_release(remediation, step)
         )
+        if isinstance(step, power.GiveUp) and is_contradiction(step.why):
+            self._teller.contradicted(_subject(remediation), str(explain(step.why)), first=True)
         ends_hold = not isinstance(step, _ONLY_REPORTS)
         self._teller.took(_subject(remediation), type(step).__name__, told, ends_hold=ends_hold)
 

@@ -42,11 +42,13 @@ _BY_POWER: Final = {
     power_cycle.Phase.POWER_OFF: _Stage.AT_WORK,
     power_cycle.Phase.RELEASE: _Stage.AT_WORK,
     power_cycle.Phase.POWER_ON: _Stage.COMING_BACK,
+    power_cycle.Phase.CONTRADICTED: _Stage.COMING_BACK,
 }
 _BY_ITSELF: Final = {
     self_remediation.Phase.FENCING: _Stage.AT_WORK,
     self_remediation.Phase.RELEASING: _Stage.AT_WORK,
     self_remediation.Phase.RECOVERING: _Stage.COMING_BACK,
+    self_remediation.Phase.CONTRADICTED: _Stage.COMING_BACK,
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE, Resource
 from nodemend.api.object_meta import ObjectMeta
+from nodemend.decide.contradiction import is_contradiction
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Deposed, Hold
 from nodemend.kube.event_book import Happening
@@ -64,8 +65,17 @@ class Teller:
         if ends_hold:
             self._metrics.holds.strike(_held(subject))
         self._log.info("step taken", step=step, note=told.note if told else "", **_named(subject))
-        if told is not None:
+        if told is not None and told.reason is event_reasons.NODE_CONTRADICTED_EVIDENCE:
+            self.contradicted(subject, told.note, first=True)
+        elif told is not None:
             self._record(_happening(subject, told))
+
+    def contradicted(self, subject: Subject, note: str, *, first: bool) -> None:
+        """Workloads may run twice: an error in the log, once, and a time in the metrics that outlives it."""
+        self._metrics.contradictions.note(_held(subject), self._runtime.wall().timestamp())
+        if first:
+            self._log.error("evidence contradicted", note=note, **_named(subject))
+        self._record(_happening(subject, Told(event_reasons.NODE_CONTRADICTED_EVIDENCE, note)))
 
     def held(self, subject: Subject, hold: Hold) -> None:
         """The same hold is seen every few seconds: it is logged once, and its event keeps its first words."""
@@ -80,9 +90,12 @@ class Teller:
             wall=self._runtime.wall().timestamp(),
             now=self._runtime.monotonic(),
         )
-        if before is None or before.since != standing.since:
+        first = before is None or before.since != standing.since
+        if first:
             self._log.info("held", reason=reason, note=sentence, **_named(subject))
-        if not isinstance(hold.reason, Deposed):
+        if is_contradiction(hold.reason):
+            self.contradicted(subject, standing.sentence, first=first)
+        elif not isinstance(hold.reason, Deposed):
             # Who was deposed says so in its log. The one at work tells what holds.
             self._record(_happening(subject, Told(event_reasons.REMEDIATION_HELD, standing.sentence)))
 

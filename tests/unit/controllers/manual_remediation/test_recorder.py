@@ -15,7 +15,7 @@ from nodemend.controllers.manual_remediation.controller import ManualRecorder
 from nodemend.controllers.manual_remediation.recorder import ManualRemediationRecorder
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import Deposed, Hold, KubeletSpeaks, NoWord, WordExpired
+from nodemend.decide.holds import Deposed, Hold, KubeletSpeaks, NoWord, WordContradicted, WordExpired
 from nodemend.decide.human_word import Believed
 from nodemend.decide.manual_remediation_steps import ReportSilence, Step
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
@@ -209,6 +209,34 @@ def test_a_step_forward_ends_a_hold_and_a_mere_report_does_not() -> None:
 
     assert reported is not None
     assert told.held_since("NoWord") is None
+
+
+CONTRADICTED_AT = "nodemend_evidence_contradicted_timestamp_seconds"
+
+
+@pytest.mark.attack("U3")
+def test_a_word_that_was_wrong_is_an_error_in_the_log_an_event_of_its_own_and_a_metric_that_stays() -> None:
+    told = Told()
+    for _ in range(3):
+        told.recorder.held(remediation(RELEASING), Hold(WordContradicted("anna", "boot-1")))
+        told.scheduler.run(told.scheduler.now + 10.0)
+    told.recorder.took(remediation(RELEASING), steps.DropFinalizer())
+
+    assert [line["level"] for line in told.lines] == ["info", "error", "info"]
+    assert {event.reason for event in told.events[:3]} == {"NodeContradictedEvidence"}
+    labels = {"kind": "ManualRemediation", "namespace": "nodemend-system", "name": "n1"}
+    seen_at = told.registry.get_sample_value(CONTRADICTED_AT, labels)
+    assert seen_at == (EPOCH + timedelta(seconds=20)).timestamp()
+
+
+@pytest.mark.attack("U3")
+def test_so_is_one_that_is_found_wrong_while_workloads_leave() -> None:
+    told = Told()
+    told.recorder.took(remediation(RELEASING), steps.Untaint(SILENT_NODE, contradicted=True, mark="m"))
+
+    assert [line["level"] for line in told.lines] == ["info", "error"]
+    labels = {"kind": "ManualRemediation", "namespace": "nodemend-system", "name": "n1"}
+    assert told.registry.get_sample_value(CONTRADICTED_AT, labels) == EPOCH.timestamp()
 
 
 def test_who_was_deposed_writes_no_event() -> None:

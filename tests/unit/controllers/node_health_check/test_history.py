@@ -3,9 +3,12 @@
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from nodemend.api import keys
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER
 from nodemend.kube.api_request import Method
+from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.world import CHECK
 from nodemend.testing.network import CrashPoint
 from tests.unit.controllers.node_health_check.stories import (
@@ -40,6 +43,18 @@ def test_one_that_healed_says_when_it_began_and_ended(begin: Begin) -> None:
     assert (past["node"], past["kind"], past["outcome"]) == ("node-1", "ManualRemediation", "Healed")
     assert past["began"] == began < past["ended"]
     assert "orderedBy" not in past
+
+
+@pytest.mark.attack("U3")
+def test_one_whose_evidence_was_wrong_has_not_healed_whatever_the_node_shows(begin: Begin) -> None:
+    story = begin().fail("node-1")
+    said = {"type": "EvidenceContradicted", "status": "True", "reason": "WordContradicted"}
+    said["lastTransitionTime"] = "2026-01-01T12:00:00Z"
+    shown = {"status": {"phase": "Contradicted", "conditions": [said]}}
+    remediator = Direct(story.world.remediator)
+    remediator.patch(MANUAL_REMEDIATION, "node-1", shown, at=(keys.SYSTEM_NAMESPACE, "status"))
+    story.heal("node-1").run(DELAY)
+    assert outcomes(story) == [("node-1", "ManualRemediation", "Contradicted")]
 
 
 def test_one_that_was_given_up_for_the_next_stands_below_it(begin: Begin) -> None:

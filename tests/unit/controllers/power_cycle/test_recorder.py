@@ -12,7 +12,7 @@ from nodemend.decide import remediation_steps as steps
 from nodemend.decide.fence_evidence import SeenOff
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
-from nodemend.decide.host_holds import HostOn, NeverSeenOff, NobodyReplaces
+from nodemend.decide.host_holds import HostOn, NeverSeenOff, NobodyReplaces, SpokeAfterRelease
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
 from nodemend.decide.storm_guard import Go
 from nodemend.testing.scheduler import EPOCH, Scheduler
@@ -22,6 +22,7 @@ from tests.unit.decide.power_worlds import (
     FAILED,
     HOST,
     OFF,
+    POWERING_ON,
     PROOF,
     RELEASING,
     SEEN,
@@ -175,3 +176,11 @@ def test_a_hold_is_shown_until_a_step_ends_it(told: Told) -> None:
     assert told.value(since, **labels) == EPOCH.timestamp()
     told.recorder.took(remediation(ASKED), power.NoteOff(SEEN))
     assert told.value(since, **labels) is None
+
+
+@pytest.mark.attack("U3")
+def test_a_host_that_was_not_the_nodes_own_is_told_when_it_is_given_up(told: Told) -> None:
+    spoke = SpokeAfterRelease("metal/h1", "boot boot-1, by a new Node")
+    told.recorder.took(remediation(POWERING_ON), power.GiveUp(spoke, for_good=True))
+
+    assert [event.reason for event in told.events] == ["NodeContradictedEvidence", "RemediationFailed"]
