@@ -84,6 +84,8 @@ class Watched:
 
     def overlapped(self, *_: object) -> None: ...
 
+    def stalled(self, *_: object) -> None: ...
+
     def counted(self, _check: str, tally: Tally | None) -> None:
         if tally is not None and len(tally) != self._counted:
             self._counted = len(tally)

@@ -86,7 +86,12 @@ class RemediationPolicySpec(Wire):
     ] = Mode.DRY_RUN
     pause: Annotated[Pause | None, about("While present, no new action begins anywhere.")] = None
     max_concurrent: Annotated[
-        int, about("How many nodes may be under remediation at once in the whole cluster.", ge=1, le=100_000)
+        int,
+        about(
+            "How many nodes may be under remediation at once in the whole cluster, until their release.",
+            ge=1,
+            le=100_000,
+        ),
     ] = 10
     max_concurrent_percent: Annotated[
         int,
@@ -96,6 +101,14 @@ class RemediationPolicySpec(Wire):
             le=100,
         ),
     ] = 10
+    count_released: Annotated[
+        bool,
+        about(
+            "Whether a node whose workloads are released already counts for maxConcurrent until it is back."
+            " If not, a machine that stays broken keeps no other from being remediated. It counts as"
+            " unhealthy all the same."
+        ),
+    ] = False
     max_unhealthy: Annotated[
         Limit,
         about(

@@ -15,7 +15,7 @@ from nodemend.controllers.checking.neighbours import neighbours
 from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.open_remediations import OpenRemediations
 from nodemend.controllers.checking.precautions import Precautions
-from nodemend.controllers.checking.remedies import Asked
+from nodemend.controllers.checking.remedies import as_template
 from nodemend.controllers.checking.remedy_watch import RemedyWatch
 from nodemend.controllers.checking.report_pace import REPORT_AT_MOST_EVERY
 from nodemend.controllers.checking.turn import Turn
@@ -99,6 +99,7 @@ class Checker:
         self._nodes = self._reflect(self._as_records)
         self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
         self._remedies = RemedyWatch(runtime, transport, timings, self._remediations_changed)
+        self._remedies.remedies.first_seen = self._seen.remediations
         self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
         self._etcd_pods = self._reflect(etcd_pod_records(), ETCD_PODS)
         self.machines = self._check_machines(machines) if machines is not None else None
@@ -246,14 +247,11 @@ class Checker:
             self._ask_for(CheckKey(change.key))
             # What is written of a recovery decides what is done next about it.
             self._ask_for(*(TargetKey(node) for node in _recoveries_changed(change)))
-        self._remedies.want(
-            "node health checks",
-            frozenset(
-                Asked(template.api_version, template.kind)
-                for check in self.view.checks.all()
-                for template in check.spec.templates
-            ),
+        templates = frozenset(
+            as_template(template) for check in self.view.checks.all() for template in check.spec.templates
         )
+        self._remedies.want("node health checks", frozenset(template.asked for template in templates))
+        self._remedies.want_templates(templates)
         if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
             self._ask_for(*self._everything())
 

@@ -130,6 +130,7 @@ def policy_facts(policy: RemediationPolicy, wall: datetime) -> PolicyFacts:
             delete=spec.machines.delete_machines,
             healthy_delay=_seconds(spec.machines.healthy_delay) if spec.machines.healthy_delay else 0.0,
         ),
+        count_released=spec.count_released,
     )
 
 

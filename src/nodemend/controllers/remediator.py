@@ -27,7 +27,7 @@ from nodemend.controllers.remediating.cluster_view import ClusterView
 from nodemend.controllers.remediating.locks import LockSweep
 from nodemend.controllers.remediating.surroundings import Surroundings
 from nodemend.controllers.remediating.switch_guard import SwitchGuard
-from nodemend.controllers.self_remediation.controller import SelfController, SelfRecorder, SelfWay
+from nodemend.controllers.self_remediation.controller import FencingRecorder, SelfController, SelfWay
 from nodemend.controllers.self_remediation.gather import Gatherer as SelfGatherer
 from nodemend.decide.remediation_life import Tenure
 from nodemend.kube.api_client import ApiClient
@@ -71,7 +71,7 @@ class RemediatorObservers:
     manual: ManualRecorder
     power: PowerRecorder
     capm3: Capm3Recorder
-    fencing: SelfRecorder
+    fencing: FencingRecorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +246,13 @@ class Remediator:
             hold_sweep = HoldSweep(reader, client, self._observers.power, self._any_power_cycle)
             sweeps["hold sweep"] = hold_sweep.run()
         if self._powers.self_fencing:
-            sweep = AgentSweep(client, self._runtime, self.view.nodes, proof.reports_from)
+            sweep = AgentSweep(
+                client,
+                self._runtime,
+                self.view.nodes,
+                proof.reports_from,
+                self._observers.fencing.agents_seen,
+            )
             sweeps["agents"] = sweep.run()
         if self._powers.power_cycle and self._powers.capm3_kinds:
             sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()

@@ -107,3 +107,5 @@ class PolicyFacts:
     machines: MachineWishes
     doubt: PolicyNotInForce | PolicyNotProven | None = None
     """About an admission policy that all of this rests on."""
+    count_released: bool = False
+    """Whether nodes whose workloads are released take a place until they are back."""

@@ -28,6 +28,7 @@ from nodemend.decide.guard_holds import (
     TooFewUnhealthy,
     TooManyAtOnce,
     TooManyUnhealthy,
+    Unserved,
 )
 
 
@@ -48,6 +49,12 @@ def explain_guard(reason: GuardHold) -> Explanation:
             return _explain_others(reason)
         case NobodyActs() | NotUnderstood():
             return _explain_check(reason)
+        case Unserved(holder):
+            return Explanation(
+                f"Nobody serves {holder}: it was asked for, and nothing has begun.",
+                "Switch its kind on in the chart (powerCycle.enabled, selfFencing.enabled), see that the"
+                " remediator runs, or name another remedy in the check.",
+            )
         case NodeWell(node):
             return Explanation(
                 f"Node {node} is Ready, its kubelet renews its Lease, and no check finds it unhealthy.",

@@ -26,6 +26,8 @@ class Domain:
 
     name: str
     census: Census
+    released: int = 0
+    """Under remediation there, beside those of the census, with workloads that run elsewhere already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,12 @@ class GuardFacts:
     of_cluster: Census
     of_domain: Domain | None
     others: Seen[int]
-    """Other targets under remediation in its whole cluster."""
+    """Other targets under remediation in its whole cluster, from their beginning to their release."""
     control_plane: ControlPlane | None
     """None for a target that is no part of it."""
     settling: float
     since_last_start: float
     excluded_by: str
     maintained_by: str
+    released: int = 0
+    """Further ones, whose workloads run elsewhere already. They count where the policy says so."""

@@ -156,6 +156,13 @@ class AnnotationServed:
 
 
 @dataclass(frozen=True, slots=True)
+class Unserved:
+    """Its remediation was asked for, and nobody has taken it up: its kind is switched off, or nobody runs."""
+
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
 class NodeWell:
     """Ready, its kubelet's Lease is renewed, and no check of ours finds it unhealthy."""
 
@@ -202,6 +209,7 @@ GuardHold = (
     | ApiUnsettled
     | OtherRemediation
     | RemediesExhausted
+    | Unserved
     | NobodyActs
     | NotUnderstood
     | OrderVoid

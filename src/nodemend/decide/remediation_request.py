@@ -1,12 +1,16 @@
 """What a health check asks for one target: create a remediation, withdraw it, or leave things as they are."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from nodemend.decide.escalation import Climb, Spent, Stay, Trying, climb
-from nodemend.decide.guard_holds import OtherRemediation, RemediesExhausted
+from nodemend.decide.guard_holds import OtherRemediation, RemediesExhausted, Unserved
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.decide.storm_guard import Go
+
+UNSERVED_AFTER: Final = 120.0
+"""Seconds after which a remediation of a kind of ours that nobody took up is not served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,8 @@ class Open:
     trying: Trying
     # The UID of the person's order that it came from; empty where the check asked by itself.
     order: str = ""
+    # Whoever serves its kind has not taken it up: nothing has begun.
+    untouched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +116,18 @@ def _with(health: NodeHealth, existing: Open, wishes: Wishes) -> Request:
             return Leave(match.remaining)
 
 
+def _await_service(existing: Open, again_in: float | None) -> Leave | Hold:
+    """Nobody has taken it up. It stays: somebody may be about to, and another remedy has its own time."""
+    missing = UNSERVED_AFTER - existing.trying.seconds
+    if missing <= 0:
+        return Hold(Unserved(existing.holder))
+    return Leave(missing if again_in is None else min(missing, again_in))
+
+
 def _next_remedy(existing: Open, wishes: Wishes) -> Request:
     match climb(wishes.timeouts, existing.trying):
+        case Stay(again_in) if existing.untouched:
+            return _await_service(existing, again_in)
         case Stay(again_in):
             return Leave(again_in)
         case Climb(to):

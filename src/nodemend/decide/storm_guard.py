@@ -118,15 +118,16 @@ def _stopped(policy: PolicyFacts) -> HoldReason | None:
     return policy.doubt
 
 
-def _crowded(others: Seen[int], policy: PolicyFacts, total: int) -> HoldReason | None:
-    match others:
+def _crowded(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
+    match facts.others:
         case Unreadable(why):
             return CannotRead("the other remediations", why)
         case Absent():
             return None
-        case Present(count):
-            most = most_at_once(policy, total)
-            setting = setting_at_once(policy, total)
+        case Present(at_work):
+            total = facts.of_cluster.total
+            most, setting = most_at_once(policy, total), setting_at_once(policy, total)
+            count = at_work + (facts.released if policy.count_released else 0)
             return TooManyAtOnce(count, most, setting=setting) if count >= most else None
 
 
@@ -197,11 +198,11 @@ def _loses_quorum(around: ControlPlane) -> QuorumAtRisk | None:
 
 
 def _ask_room(facts: GuardFacts, policy: PolicyFacts) -> HoldReason | None:
-    crowded = _crowded(facts.others, policy, facts.of_cluster.total)
+    crowded = _crowded(facts, policy)
     domains, here = policy.domains, facts.of_domain
     if crowded is None and domains is not None and here is not None:
-        at_work, most = here.census.remediating, domains.max_concurrent
-        setting = "failureDomains.maxConcurrent"
+        at_work = here.census.remediating + (here.released if policy.count_released else 0)
+        most, setting = domains.max_concurrent, "failureDomains.maxConcurrent"
         return TooManyAtOnce(at_work, most, here.name, setting) if at_work >= most else None
     return crowded
 

@@ -1,5 +1,7 @@
 """`nodemend-checker`: watches nodes, judges them, asks for remediations."""
 
+from collections.abc import Iterator
+
 from nodemend.api import keys
 from nodemend.api.remediation_policy import Mode
 from nodemend.controllers.admission_duties import duty_of_checker
@@ -59,7 +61,15 @@ def build(around: Surroundings) -> Checker:
             return Mode.DRY_RUN, False
         return policy.spec.mode, in_force(policy.spec.pause, around.runtime.wall()) is not None
 
+    def endless_pauses() -> Iterator[str]:
+        policy = view.policies.get(keys.POLICY_NAME)
+        named = [(check.metadata.name, check.spec.pause) for check in view.checks.all()]
+        for name, pause in [("", policy.spec.pause if policy else None), *named]:
+            if pause is not None and pause.until is None:
+                yield name
+
     readings.follow_policy(mode_and_pause)
+    readings.follow_pauses(endless_pauses)
     return checker
 
 

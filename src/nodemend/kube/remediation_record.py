@@ -30,6 +30,7 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[_Owner, ...] = ()
+    finalizers: tuple[str, ...] = ()
 
 
 class _Status(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +58,8 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
     owners: tuple[str, ...]
     """The UIDs of what it belongs to."""
     conditions: tuple[_Condition, ...]
+    taken_up: bool = True
+    """Whoever serves it has written to it. Our remediator does so before anything else."""
 
     def says(self, type_: str) -> str:
         """The status of a condition; empty when there is none."""
@@ -71,6 +74,16 @@ class RemediationRecord(msgspec.Struct, frozen=True, gc=False):
     def fences(self) -> bool:
         """Of a kind that our remediator serves: it has succeeded when the node is back, and not before."""
         return self.resource in _FENCING
+
+    @property
+    def untouched(self) -> bool:
+        """Of a kind of ours, and our remediator has not taken it up: nothing has begun."""
+        return self.fences and not self.taken_up and not self.deleting
+
+    @property
+    def released(self) -> bool:
+        """The workloads of its node run elsewhere; not where they may run twice."""
+        return self.fences and self.says("WorkloadReleased") == "True" and not self.contradicted
 
     @property
     def contradicted(self) -> bool:
@@ -107,4 +120,5 @@ def as_record(resource: Resource, wire: RemediationWire) -> RemediationRecord:
         annotations=metadata.annotations,
         owners=tuple(owner.uid for owner in metadata.owner_references),
         conditions=wire.status.conditions,
+        taken_up=keys.SAFE_END in metadata.finalizers or bool(wire.status.conditions),
     )

@@ -97,6 +97,18 @@ CHECK_OVERLAPPED: Final = EventReason(
     "Regards the health check: it selects targets that another check, the first by name, watches. The note"
     " says how many, whose they are, and how many are left to it.",
 )
+CHECK_STALLED: Final = EventReason(
+    "CheckStalled",
+    EventType.WARNING,
+    "Judge",
+    "Regards the health check: it could not act whatever failed. The note says why, as its condition.",
+)
+REMEDIATION_UNSERVED: Final = EventReason(
+    "RemediationUnserved",
+    EventType.WARNING,
+    "Judge",
+    "Regards the health check: it asked for a remediation that nobody has taken up for 2 minutes.",
+)
 RECOVERY_STARTED: Final = EventReason(
     "RecoveryStarted",
     EventType.NORMAL,
@@ -264,6 +276,8 @@ EVENT_REASONS: Final = (
     REMEDIATION_HELD,
     STILL_HELD,
     CHECK_OVERLAPPED,
+    CHECK_STALLED,
+    REMEDIATION_UNSERVED,
     RECOVERY_STARTED,
     RECOVERY_SUCCEEDED,
     RECOVERY_FAILED,

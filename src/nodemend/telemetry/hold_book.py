@@ -26,6 +26,8 @@ class Standing:
     sentence: str
     since: float
     seen_at: float
+    released: bool = False
+    """Whether the node's workloads run elsewhere by now."""
 
 
 class HoldBook:
@@ -34,13 +36,15 @@ class HoldBook:
     def __init__(self) -> None:
         self._standing: dict[Held, Standing] = {}
 
-    def note(self, held: Held, reason: str, sentence: str, *, wall: float, now: float) -> Standing:
+    def note(
+        self, held: Held, reason: str, sentence: str, *, wall: float, now: float, released: bool = False
+    ) -> Standing:
         """The hold as it stands. For the same reason as before it keeps its beginning and its first words."""
         known = self._standing.pop(held, None)
         if known is None or known.reason != reason or now - known.seen_at > FORGOTTEN_AFTER:
-            standing = Standing(reason, sentence, wall, now)
+            standing = Standing(reason, sentence, wall, now, released)
         else:
-            standing = Standing(reason, known.sentence, known.since, now)
+            standing = Standing(reason, known.sentence, known.since, now, released)
         # Popped and put back, so that the order of the dict is that of the last look.
         self._standing[held] = standing
         if len(self._standing) > _MOST:

@@ -51,6 +51,30 @@ UNREADABLE: Final = MetricName(
 NODES: Final = MetricName(
     "nodemend_nodes", MetricKind.GAUGE, "Targets of a health check by where they stand.", ("check", "state")
 )
+CHECK_STALLED: Final = MetricName(
+    "nodemend_check_stalled",
+    MetricKind.GAUGE,
+    "1 for each check of nodes that could not act whatever failed, with the reason of its condition Stalled.",
+    ("check", "reason"),
+)
+CHECK_OVERLAPPING: Final = MetricName(
+    "nodemend_check_overlapping",
+    MetricKind.GAUGE,
+    "1 while a check of nodes selects nodes that another check has, else 0.",
+    ("check",),
+)
+UNSERVED: Final = MetricName(
+    "nodemend_remediations_unserved",
+    MetricKind.GAUGE,
+    "Remediations that a health check asked for, and that nobody has taken up.",
+    ("check",),
+)
+AGENTS: Final = MetricName(
+    "nodemend_agents",
+    MetricKind.GAUGE,
+    "Agents for self-fencing, as the remediator sees them: reporting, or silent on a node that is Ready.",
+    ("state",),
+)
 RECOVERIES: Final = MetricName(
     "nodemend_recoveries",
     MetricKind.GAUGE,
@@ -66,8 +90,9 @@ REMEDIATIONS_IN_FLIGHT: Final = MetricName(
 REMEDIATION_HELD_SINCE: Final = MetricName(
     "nodemend_remediation_held_since_timestamp_seconds",
     MetricKind.GAUGE,
-    "When this leader first saw the remediation held for this reason. There only while it is held.",
-    ("kind", "namespace", "name", "reason"),
+    "When this leader first saw the remediation held for this reason, and whether the node's workloads are"
+    " released (yes, no). There only while it is held.",
+    ("kind", "namespace", "name", "reason", "released"),
 )
 REMEDIATION_FAILED: Final = MetricName(
     "nodemend_remediation_failed",
@@ -177,6 +202,12 @@ QUEUE_DEPTH: Final = MetricName(
 PAUSED: Final = MetricName(
     "nodemend_paused", MetricKind.GAUGE, "1 while the RemediationPolicy has a pause, else 0."
 )
+PAUSED_WITHOUT_END: Final = MetricName(
+    "nodemend_paused_without_end",
+    MetricKind.GAUGE,
+    "1 for each pause that only a person ends: of a check, or, with no name, of the whole cluster.",
+    ("check",),
+)
 MODE: Final = MetricName(
     "nodemend_mode",
     MetricKind.GAUGE,
@@ -210,6 +241,10 @@ METRIC_NAMES: Final = (
     CACHE_STALENESS,
     UNREADABLE,
     NODES,
+    CHECK_STALLED,
+    CHECK_OVERLAPPING,
+    UNSERVED,
+    AGENTS,
     RECOVERIES,
     REMEDIATIONS_IN_FLIGHT,
     REMEDIATION_HELD_SINCE,
@@ -232,6 +267,7 @@ METRIC_NAMES: Final = (
     RECONCILE_OUTCOMES,
     QUEUE_DEPTH,
     PAUSED,
+    PAUSED_WITHOUT_END,
     MODE,
     EVENTS,
     WORKLOAD_CLUSTERS,

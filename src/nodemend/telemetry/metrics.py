@@ -28,6 +28,10 @@ class Metrics:
         self.leader = _gauge(names.LEADER, registry)
         self.epoch = _gauge(names.EPOCH, registry)
         self.nodes = _gauge(names.NODES, registry)
+        self.check_stalled = _gauge(names.CHECK_STALLED, registry)
+        self.check_overlapping = _gauge(names.CHECK_OVERLAPPING, registry)
+        self.unserved = _gauge(names.UNSERVED, registry)
+        self.agents = _gauge(names.AGENTS, registry)
         self.recoveries = _gauge(names.RECOVERIES, registry)
         self.guard_closed = _gauge(names.GUARD_CLOSED, registry)
         self.guard_used = _gauge(names.GUARD_USED, registry)
@@ -56,7 +60,8 @@ class Metrics:
     def forget_work(self) -> None:
         """This replica leads no longer: what it knew of nodes and hosts is for the next leader to tell."""
         guards = (self.guard_closed, self.guard_used, self.guard_limit)
-        for gauge in (self.nodes, self.recoveries, self.policy_in_force, *guards):
+        checks = (self.check_stalled, self.check_overlapping, self.unserved, self.agents)
+        for gauge in (self.nodes, self.recoveries, self.policy_in_force, *guards, *checks):
             gauge.clear()
         self.holds.clear()
         self.hosts.clear()
@@ -82,6 +87,7 @@ class Readings(Collector):
         self._phases: dict[str, Callable[[], Iterable[str]]] = {}
         self._failed: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {}
         self._policy: Callable[[], tuple[Mode, bool]] | None = None
+        self._endless: Callable[[], Iterable[str]] | None = None
         self._events: Callable[[], Mapping[str, int]] | None = None
         self._clusters: Callable[[], Mapping[str, int]] | None = None
         self._signs: Callable[[], bool] | None = None
@@ -111,6 +117,10 @@ class Readings(Collector):
         """`read` gives the mode in force and whether there is a pause."""
         self._policy = read
 
+    def follow_pauses(self, endless: Callable[[], Iterable[str]]) -> None:
+        """`endless` names each check whose pause has no end, and nobody for that of the whole cluster."""
+        self._endless = endless
+
     def follow_events(self, outcomes: Callable[[], Mapping[str, int]]) -> None:
         self._events = outcomes
 
@@ -135,6 +145,8 @@ class Readings(Collector):
             mode, paused = self._policy()
             yield _family(names.PAUSED, {(): float(paused)})
             yield _family(names.MODE, {(known.value,): float(known is mode) for known in Mode})
+        if self._endless is not None:
+            yield _family(names.PAUSED_WITHOUT_END, {(check,): 1.0 for check in self._endless()})
         if self._events is not None:
             yield self._event_family(self._events())
         if self._signs is not None:
@@ -149,7 +161,13 @@ class Readings(Collector):
 
     def _held_since(self) -> dict[tuple[str, ...], float]:
         return {
-            (held.kind, held.namespace, held.name, standing.reason): standing.since
+            (
+                held.kind,
+                held.namespace,
+                held.name,
+                standing.reason,
+                "yes" if standing.released else "no",
+            ): standing.since
             for held, standing in self._holds.all(self._monotonic())
         }
 

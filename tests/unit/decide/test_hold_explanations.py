@@ -95,6 +95,10 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
     (holds.Deposed(7, 8), "Leadership 8 is at work here, and we are 7."),
     (guard_holds.OtherRemediation("NodeFence x"), "NodeFence x is at work on this node."),
     (
+        guard_holds.Unserved("SelfRemediation d/n1"),
+        "Nobody serves SelfRemediation d/n1: it was asked for, and nothing has begun.",
+    ),
+    (
         holds.BootUnknown("n1"),
         "Node n1 reports no boot ID, so no evidence could name the boot that must end.",
     ),

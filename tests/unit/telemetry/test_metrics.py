@@ -45,6 +45,7 @@ def test_remediations_are_counted_by_phase() -> None:
 def test_mode_and_pause_are_as_the_policy_has_them() -> None:
     registry, metrics = exported()
     metrics.readings.follow_policy(lambda: (Mode.ACT, True))
+    metrics.readings.follow_pauses(lambda: ["workers"])
 
     assert registry.get_sample_value("nodemend_paused") == 1
     assert registry.get_sample_value("nodemend_mode", {"mode": "Act"}) == 1
@@ -57,6 +58,7 @@ def test_a_hold_shows_since_when_it_stands_until_it_is_over() -> None:
     held = Held("ManualRemediation", "default", "edge-07")
     metrics.holds.note(held, "NoWord", "waiting", wall=1234.0, now=100.0)
     labels = {"kind": held.kind, "namespace": held.namespace, "name": held.name, "reason": "NoWord"}
+    labels["released"] = "no"
     name = "nodemend_remediation_held_since_timestamp_seconds"
 
     assert registry.get_sample_value(name, labels) == 1234.0
@@ -86,6 +88,7 @@ def test_who_leads_no_longer_tells_nothing_of_nodes() -> None:
 def test_every_metric_of_the_table_is_exported_under_its_name_and_kind() -> None:
     registry, metrics = exported()
     metrics.readings.follow_policy(lambda: (Mode.DRY_RUN, False))
+    metrics.readings.follow_pauses(lambda: ["workers"])
     metrics.readings.follow_events(lambda: {"written": 3})
     metrics.readings.follow_clusters(lambda: {"seen": 2})
     metrics.readings.follow_signer(lambda: True)

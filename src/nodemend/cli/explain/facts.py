@@ -31,7 +31,7 @@ from nodemend.cli.listed_objects import as_cache
 from nodemend.cli.listed_remedies import look_at_remedies
 from nodemend.cli.remediations import is_open, node_of
 from nodemend.cli.written_ages import written_age
-from nodemend.controllers.checking.ward import Ward
+from nodemend.controllers.checking.ward import Busy, Ward
 from nodemend.controllers.manual_remediation.gather import Gatherer
 from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.remediating.at_work import AtWork
@@ -176,10 +176,10 @@ class _Listed:
     def sight(self, _ward: Ward, _now: float) -> Sight:
         return Sight(age=0.0, age_limit=inf, calm_for=inf, calm_needed=0.0)
 
-    def busy(self, _ward: Ward, _now: float) -> frozenset[str]:
-        return frozenset()
+    def busy(self, _ward: Ward, _now: float) -> Busy:
+        return Busy()
 
-    def control_plane(self, _ward: Ward, _busy: frozenset[str]) -> None:
+    def control_plane(self, _ward: Ward, _busy: Busy) -> None:
         return None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from nodemend.api.agent_lease import PeerProposal
+from nodemend.api.conditions import ConditionStatus
 from nodemend.controllers.agents.roll import ZONE, Enrolled, Roll, agent_seen
 from nodemend.controllers.fresh_reads import Reader, node_facts
 from nodemend.controllers.sightings import Sightings
@@ -49,8 +50,14 @@ class AgentSweep:
         runtime: Runtime,
         nodes: ObjectCache[NodeRecord],
         reports_from: Callable[[], int | None] = lambda: 0,
+        agents_seen: Callable[[int, int], None] = lambda _reporting, _silent: None,
     ) -> None:
-        """`reports_from` is as for a Reader: a Lease that is not its node's own word is left as it is."""
+        """`reports_from` is as for a Reader: a Lease that is not its node's own word is left as it is.
+
+        `agents_seen` is told how many agents report, and how many are silent though their nodes are Ready.
+        """
+        self._nodes = nodes
+        self._agents_seen = agents_seen
         self._runtime = runtime
         self._reports_from = reports_from
         self._client = client.leaving(LEFT_BY_SWEEPS, queues=True)
@@ -116,6 +123,9 @@ class AgentSweep:
             return None
         patience = max(SILENT_AFTER, _RENEWALS_MISSED * pace_for(len(enrolled)).every)
         silent = self._silent(enrolled, patience)
+        here = [one.node for one in enrolled if one.node in nodes]
+        amiss = sum(name in silent and self._is_ready(name) for name in here)
+        self._agents_seen(sum(name not in silent for name in here), amiss)
         found = (agent_seen(one, nodes.get(one.node), silent=one.node in silent) for one in enrolled)
         return [one for one in found if one is not None]
 
@@ -129,6 +139,12 @@ class AgentSweep:
                 heard[one.node] = before if before is not None and before[0] == says else (says, now)
         self._heard = heard
         return {node for node, (_, since) in heard.items() if now - since >= patience}
+
+    def _is_ready(self, name: str) -> bool:
+        """A node that is not may be down, and its agent with it."""
+        node = self._nodes.get(name)
+        ready = node.condition("Ready") if node is not None else None
+        return ready is not None and ready.status == ConditionStatus.TRUE
 
     async def _take_off_orphans(self, enrolled: list[Enrolled]) -> None:
         """A marker that was written late outlives its remediation, and would keep a gate closed for ever.

@@ -9,8 +9,8 @@ from typing import Final, Protocol
 from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus, find
 from nodemend.api.remediation_policy import STORM, RemediationPolicy
-from nodemend.controllers.checking.standings import Place, Standings
-from nodemend.controllers.checking.ward import Ward
+from nodemend.controllers.checking.standings import Place, Standing, Standings
+from nodemend.controllers.checking.ward import Busy, Ward
 from nodemend.controllers.checking.weather import Region, Scope, Weather
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.decide.admission_policies import Doubt
@@ -43,11 +43,11 @@ class Surroundings(Protocol):
 
     def sight(self, ward: Ward, now: float) -> Sight | Blind: ...
 
-    def busy(self, ward: Ward, now: float) -> frozenset[str]:
-        """The names of those under remediation in the ward's cluster."""
+    def busy(self, ward: Ward, now: float) -> Busy:
+        """Those under remediation in the ward's cluster."""
         ...
 
-    def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:
+    def control_plane(self, ward: Ward, busy: Busy) -> ControlPlane | None:
         """The control plane around a ward that is part of one."""
         ...
 
@@ -102,14 +102,12 @@ class Guarding:
             for scope, raging in self._storms(ward, place, policy.value):
                 self._weather.look(scope, raging=raging, now=moment.now)
 
-    def facts_of(
-        self, ward: Ward, place: Place, moment: Moment, busy: frozenset[str] | None = None
-    ) -> GuardFacts:
+    def facts_of(self, ward: Ward, place: Place, moment: Moment, busy: Busy | None = None) -> GuardFacts:
         """`busy` are those for whom something goes on by a fresh look; else our watches tell."""
         policy = self.policy(moment)
         settle_time = policy.value.settle_time if isinstance(policy, Present) else 0.0
         busy = self._around.busy(ward, moment.now) if busy is None else busy
-        domain = place.domain and Domain(place.domain, self.standings.census_of_domain(place))
+        domain = place.domain and self._domain(ward, place, busy)
         return GuardFacts(
             policy=policy,
             sight=self._around.sight(ward, moment.now),
@@ -117,13 +115,32 @@ class Guarding:
             of_check=self.standings.census_of_check(place.check),
             of_cluster=self.standings.census_of_cluster(place.cluster),
             of_domain=domain or None,
-            others=Present(len(busy - {ward.name})),
+            others=Present(len(busy.names - busy.released - busy.unserved - {ward.name})),
+            released=len(busy.released - {ward.name}),
             control_plane=self._around.control_plane(ward, busy),
             settling=self._weather.settling(_scopes(place), settle_time, moment.now),
             since_last_start=moment.now - self.last_start,
             excluded_by=ward.excluded_by,
             maintained_by=ward.maintained_by,
         )
+
+    def _domain(self, ward: Ward, place: Place, busy: Busy) -> Domain:
+        """A census counts all that are under remediation; the guard, those that take a place."""
+        census = self.standings.census_of_domain(place)
+
+        def here(names: frozenset[str]) -> int:
+            stood = (self.standings.stood(name) for name in names - {ward.name})
+            return sum(
+                one is not None
+                and one[0].domain == place.domain
+                and one[0].cluster == place.cluster
+                and one[1].standing is Standing.REMEDIATING
+                for one in stood
+            )
+
+        released = here(busy.released)
+        at_work = census.remediating - released - here(busy.unserved)
+        return Domain(place.domain, replace(census, remediating=at_work), released)
 
     def of_check(self, anybody: Ward, moment: Moment) -> Go | Hold:
         """Whether anything at all may begin under a check, for its status."""

@@ -1,10 +1,12 @@
 """The remediations of every kind that some check asks for, ours and others'."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from nodemend.api.group_versions import MANUAL_REMEDIATION, MANUAL_REMEDIATION_TEMPLATE, Resource
+from nodemend.controllers.checking.ward import Busy
+from nodemend.decide.remediation_request import UNSERVED_AFTER
 from nodemend.kube.object_cache import ObjectCache
 from nodemend.kube.remediation_record import (
     RemediationRecord,
@@ -33,6 +35,23 @@ class NamesItsKind(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Template:
+    """One template that a check names."""
+
+    asked: Asked
+    namespace: str
+    name: str
+
+
+class NamesATemplate(NamesItsKind, Protocol):
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
 class RemedyKind:
     """Where its templates and its remediations live."""
 
@@ -48,6 +67,10 @@ class NotServed:
     certain: bool = True
 
 
+def as_template(named: NamesATemplate) -> Template:
+    return Template(Asked(named.api_version, named.kind), named.namespace, named.name)
+
+
 MANUAL: Final = Asked(MANUAL_REMEDIATION_TEMPLATE.api_version, MANUAL_REMEDIATION_TEMPLATE.kind)
 _NOT_LOOKED: Final = NotServed("it was not looked for yet", certain=False)
 
@@ -60,6 +83,10 @@ class Remedies:
         default_factory=lambda: {MANUAL: RemedyKind(MANUAL_REMEDIATION_TEMPLATE, MANUAL_REMEDIATION)}
     )
     caches: dict[Resource, ObjectCache[RemediationRecord]] = field(default_factory=dict)
+    absent: frozenset[Template] = frozenset()
+    """Templates that checks name, and that do not exist."""
+    first_seen: Mapping[str, float] = field(default_factory=dict)
+    """When we first saw each, by UID."""
 
     def kind_of(self, template: NamesItsKind) -> RemedyKind | NotServed:
         return self.kinds.get(Asked(template.api_version, template.kind), _NOT_LOOKED)
@@ -68,6 +95,32 @@ class Remedies:
         """Why nothing can be made from templates of its kind, where that is certain."""
         kind = self.kind_of(template)
         return kind.why if isinstance(kind, NotServed) and kind.certain else ""
+
+    def missing(self, template: NamesATemplate) -> str:
+        """Why nothing can be made from this very template, where that is certain."""
+        if as_template(template) not in self.absent:
+            return ""
+        return f"its template {template.namespace}/{template.name} does not exist"
+
+    def is_unserved(self, record: RemediationRecord, now: float) -> bool:
+        """Whether nobody has taken it up for so long that nobody will."""
+        return record.untouched and now - self.first_seen.get(record.uid, now) >= UNSERVED_AFTER
+
+    def busy(
+        self, named: Iterable[tuple[str, RemediationRecord]], others: frozenset[str], now: float
+    ) -> Busy:
+        """Those for whom one of these remediations goes on, each by its name, and the `others`."""
+        released, unserved, at_work = set[str](), set[str](), set(others)
+        for name, record in named:
+            if record.goes_on and self.is_unserved(record, now):
+                unserved.add(name)
+            elif record.goes_on:
+                (released if record.released else at_work).add(name)
+        return Busy(
+            names=frozenset(at_work | released | unserved),
+            released=frozenset(released - at_work),
+            unserved=frozenset(unserved - at_work - released),
+        )
 
     @property
     def none_open(self) -> bool:

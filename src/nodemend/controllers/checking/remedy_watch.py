@@ -5,11 +5,11 @@ from typing import Final
 
 from nodemend.api import keys
 from nodemend.api.group_versions import Resource
-from nodemend.controllers.checking.remedies import MANUAL, Asked, NotServed, Remedies, RemedyKind
+from nodemend.controllers.checking.remedies import MANUAL, Asked, NotServed, Remedies, RemedyKind, Template
 from nodemend.controllers.fresh_reads import READ_WITHIN
 from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
-from nodemend.kube.api_request import EVERYTHING, list_page
+from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused
+from nodemend.kube.api_request import EVERYTHING, get, list_page
 from nodemend.kube.discovery import find_resource
 from nodemend.kube.object_cache import Change
 from nodemend.kube.ports import Runtime, Transport
@@ -19,6 +19,8 @@ from nodemend.kube.watch_set import WatchSet
 
 LOOK_AGAIN: Final = 15.0
 STALE_AFTER: Final = 60.0
+TEMPLATE_GOOD_FOR: Final = 60.0
+"""Seconds for which a template that was there is not looked for again."""
 _TEMPLATE: Final = "Template"
 
 
@@ -37,6 +39,9 @@ class RemedyWatch:
         self._client = ApiClient(transport, runtime)
         self._changed = changed
         self._wanted_by: dict[str, frozenset[Asked]] = {}
+        self._templates: frozenset[Template] = frozenset()
+        self._found_at: dict[Template, float] = {}
+        """When each was last seen to exist."""
         self._news = runtime.signal()
         self._watches = WatchSet(runtime, transport, timings, self._news)
 
@@ -44,6 +49,13 @@ class RemedyWatch:
         """From now on that asker wants these kinds."""
         if wanted != self._wanted_by.get(asker):
             self._wanted_by[asker] = wanted
+            self._news.set()
+
+    def want_templates(self, templates: frozenset[Template]) -> None:
+        """From now on checks name these."""
+        if templates != self._templates:
+            self._templates = templates
+            self._found_at = {one: at for one, at in self._found_at.items() if one in templates}
             self._news.set()
 
     @property
@@ -57,6 +69,7 @@ class RemedyWatch:
             while True:
                 await self._find_kinds()
                 await self._keep_watches()
+                await self._find_templates()
                 await self._news.wait(within=LOOK_AGAIN)
         finally:
             await self._watches.end_all()
@@ -73,6 +86,29 @@ class RemedyWatch:
                 kinds[asked] = await self._look(asked, known)
         if kinds != before:
             # No remediation changed, but what the checks say about their remedies may.
+            self._changed(())
+
+    async def _find_templates(self) -> None:
+        """One that is there is looked for ever so seldom; one that is not, at each look."""
+        absent: set[Template] = set()
+        for template in sorted(self._templates, key=str):
+            now, kind = self._runtime.monotonic(), self.remedies.kinds.get(template.asked)
+            known = now - self._found_at.get(template, -TEMPLATE_GOOD_FOR) < TEMPLATE_GOOD_FOR
+            if not isinstance(kind, RemedyKind) or known:
+                continue
+            request = get(kind.template, template.name, template.namespace)
+            outcome = await self._client.read(request, Acknowledged, deadline=now + READ_WITHIN)
+            match outcome:
+                case Ok():
+                    self._found_at[template] = now
+                case Refused(reason=Reason.NOT_FOUND):
+                    absent.add(template)
+                case _ if template in self.remedies.absent:
+                    absent.add(template)
+                case _:
+                    pass
+        if absent != self.remedies.absent:
+            self.remedies.absent = frozenset(absent)
             self._changed(())
 
     def _is_in_use(self, kind: RemedyKind | NotServed) -> bool:

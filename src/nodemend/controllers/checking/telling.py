@@ -8,6 +8,7 @@ from nodemend.api.event import ObjectReference
 from nodemend.controllers.checking.guard_metrics import GuardMetrics
 from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
+from nodemend.decide.guard_holds import Unserved
 from nodemend.decide.holds import Hold
 from nodemend.decide.storm_guard import Go
 from nodemend.kube.event_book import Happening
@@ -100,6 +101,10 @@ class Telling:
         """None when the check is gone."""
         if tally is None:
             self._guard.forget_check(check)
+            self._metrics.unserved.remove(check)
+        else:
+            unserved = sum(entry.cause == Unserved.__name__ for entry in tally.unwell.values())
+            self._metrics.unserved.labels(check).set(unserved)
         for standing in Standing:
             state = standing.value.lower()
             if tally is not None:

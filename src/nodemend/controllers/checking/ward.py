@@ -7,6 +7,17 @@ from nodemend.decide.guard_facts import CheckFacts
 
 
 @dataclass(frozen=True, slots=True)
+class Busy:
+    """Names of those for whom something goes on in a cluster."""
+
+    names: frozenset[str] = frozenset()
+    released: frozenset[str] = frozenset()
+    """Of these, those whose workloads run elsewhere."""
+    unserved: frozenset[str] = frozenset()
+    """And those for whom nothing has begun, as nobody serves their remediation."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ward:
     """`name` is its key in the standings; `labels` tell its failure domain."""
 

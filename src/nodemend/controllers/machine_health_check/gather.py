@@ -200,6 +200,7 @@ def as_open(target: Target, record: RemediationRecord, seconds: float) -> Open:
         committed=record.says("Fenced") == ConditionStatus.TRUE,
         finished=succeeded == ConditionStatus.TRUE and record.fences,
         trying=Trying(0, seconds, failed=succeeded == ConditionStatus.FALSE),
+        untouched=record.untouched,
     )
 
 

@@ -7,7 +7,7 @@ from nodemend.api.conditions import ConditionStatus
 from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.guarding import CALM_NEEDED, VIEW_GOOD_FOR
-from nodemend.controllers.checking.ward import Ward
+from nodemend.controllers.checking.ward import Busy, Ward
 from nodemend.controllers.machine_health_check.clusters import ClusterNodes, OutOfReach
 from nodemend.controllers.machine_health_check.fleet import MachineKey, cluster_of
 from nodemend.controllers.machine_health_check.gather import Target
@@ -81,24 +81,24 @@ class MachineSurroundings:
         age = max(nodes.age(now), self._view.age_without_nodes(now))
         return Sight(age, VIEW_GOOD_FOR, calm_for, CALM_NEEDED)
 
-    def busy(self, ward: Ward, now: float) -> frozenset[str]:
+    def busy(self, ward: Ward, now: float) -> Busy:
         return self.busy_by(self._view.remedies.all(), ward, now)
 
-    def busy_by(self, records: Iterable[RemediationRecord], ward: Ward, now: float) -> frozenset[str]:
+    def busy_by(self, records: Iterable[RemediationRecord], ward: Ward, now: float) -> Busy:
         """Machines whose owner is asked, and whoever has a remediation that goes on, by these."""
         here, fleet = self._home_of(ward.cluster), self._view.fleet
         named = [(record, *self._of(record)) for record in records]
         begun = fleet.begun(now, {name for _, _, name in named})
         by_owner = (str(key) for key in (*fleet.asked(), *begun) if self._home_of_machine(key) == here)
-        by_remedy = (name for record, home, name in named if home == here and record.goes_on)
-        return frozenset((*by_owner, *by_remedy))
+        by_remedy = ((name, record) for record, home, name in named if home == here)
+        return self._view.remedies.busy(by_remedy, frozenset(by_owner), now)
 
-    def control_plane(self, ward: Ward, busy: frozenset[str]) -> ControlPlane | None:
+    def control_plane(self, ward: Ward, busy: Busy) -> ControlPlane | None:
         if not ward.control_plane:
             return None
         members = self._members(ward.cluster)
         others = {name: ready for name, ready in members.items() if name != ward.name}
-        working = sorted(busy & others.keys())
+        working = sorted(busy.names & others.keys())
         return ControlPlane(len(members), sum(others.values()), working[0] if working else "")
 
     def _members(self, cluster: str) -> dict[str, bool]:

@@ -41,7 +41,7 @@ def _subject(remediation: ManualRemediation) -> Subject:
     metadata = remediation.metadata
     owners = (owner.uid for owner in metadata.owner_references if owner.kind == NODE.kind)
     uid = remediation.status.node_uid or next(owners, "")
-    return Subject(MANUAL_REMEDIATION, metadata, metadata.name, uid)
+    return Subject(MANUAL_REMEDIATION, metadata, metadata.name, uid, remediation.status.released)
 
 
 def _tell(remediation: ManualRemediation, step: Step) -> Told | None:

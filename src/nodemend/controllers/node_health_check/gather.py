@@ -14,6 +14,7 @@ from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.controllers.checking.node_checks import selecting
 from nodemend.controllers.checking.remedies import Remedies, RemedyKind
+from nodemend.controllers.checking.ward import Busy
 from nodemend.decide.escalation import Trying
 from nodemend.decide.node_health import NodeHealth, judge, types_that_matter
 from nodemend.decide.recovery import Recovering
@@ -183,6 +184,7 @@ def _open(found: Found, seconds: float, *, ours: bool) -> Open:
         finished=succeeded == ConditionStatus.TRUE and record.fences,
         trying=Trying(found.index, seconds, failed=succeeded == ConditionStatus.FALSE),
         order=record.annotations.get(keys.ORDER, ""),
+        untouched=record.untouched,
     )
 
 
@@ -208,12 +210,12 @@ def _seconds(written: str) -> float:
     return parse_duration(written).total_seconds()
 
 
-def busy_nodes(view: View, records: Collection[RemediationRecord], now: float) -> frozenset[str]:
-    """All for which something goes on, by these remediations or by the owner of a Machine."""
-    asked = view.machines.asked_nodes(now, records) if view.machines is not None else frozenset()
-    return under_remediation(records) | asked
-
-
 def under_remediation(remediations: Iterable[RemediationRecord]) -> frozenset[str]:
     """Nodes with a remediation that goes on."""
     return frozenset(record.name for record in remediations if record.goes_on)
+
+
+def busy_nodes(view: View, records: Collection[RemediationRecord], now: float) -> Busy:
+    """All for which something goes on, by these remediations or by the owner of a Machine."""
+    asked = view.machines.asked_nodes(now, records) if view.machines is not None else frozenset()
+    return view.remedies.busy(((record.name, record) for record in records), asked, now)

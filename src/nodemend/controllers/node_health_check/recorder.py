@@ -4,9 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, assert_never
 
+from nodemend.api.conditions import ConditionStatus, find
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK
-from nodemend.api.node_health_check import NodeHealthCheck, RecoveryPhase, RecoveryReport
+from nodemend.api.node_health_check import (
+    NodeHealthCheck,
+    NodeHealthCheckStatus,
+    RecoveryPhase,
+    RecoveryReport,
+)
+from nodemend.controllers.checking.check_metrics import CheckMetrics
 from nodemend.controllers.checking.rooms import Room
 from nodemend.controllers.checking.standings import Entry, Standing, Tally
 from nodemend.controllers.checking.telling import Subject, Telling, Words
@@ -14,6 +21,7 @@ from nodemend.controllers.node_health_check.gather import Target, reference_to
 from nodemend.controllers.node_health_check.orders import Warrant
 from nodemend.controllers.node_health_check.orphans import Named
 from nodemend.controllers.node_health_check.recovery_news import recovery_news
+from nodemend.controllers.node_health_check.report import UNSERVED
 from nodemend.decide.holds import Hold
 from nodemend.decide.remediation_order import Order
 from nodemend.decide.remediation_request import Create, Escalate, Withdraw
@@ -34,6 +42,7 @@ class NodeHealthCheckRecorder:
     def __init__(self, log: Log, metrics: Metrics, record: Callable[[Happening], None]) -> None:
         self._telling = Telling("node_health_check", _WORDS, log, metrics, record)
         self._recoveries = metrics.recoveries
+        self._checks = CheckMetrics(metrics)
 
     def judged(self, target: Target, before: Entry | None, now: Entry) -> None:
         """A node that is healthy when first seen is no news: a leader begins with all of them."""
@@ -117,6 +126,18 @@ class NodeHealthCheckRecorder:
         self._telling.log("overlapped", check=check.metadata.name, note=note)
         self._telling.tell(_reference_to_check(check), event_reasons.CHECK_OVERLAPPED, note)
 
+    def stalled(self, check: NodeHealthCheck, now: NodeHealthCheckStatus) -> None:
+        name = check.metadata.name
+        was, told = (find(status.conditions, "Stalled") for status in (check.status, now))
+        stalled = told is not None and told.status is ConditionStatus.TRUE
+        self._checks.show(name, told.reason if told is not None and stalled else "", now)
+        begun = was is None or was.status is not ConditionStatus.TRUE or (told and was.reason != told.reason)
+        if told is not None and stalled and begun:
+            unserved = told.reason == UNSERVED
+            reason = event_reasons.REMEDIATION_UNSERVED if unserved else event_reasons.CHECK_STALLED
+            self._telling.log("stalled", check=name, reason=told.reason, note=told.message)
+            self._telling.tell(_reference_to_check(check), reason, told.message)
+
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
         name, counts = check.metadata.name, Counter(one.phase for one in now)
         if check.spec.recovery is None:
@@ -133,6 +154,7 @@ class NodeHealthCheckRecorder:
     def counted(self, check: str, tally: Tally | None) -> None:
         if tally is None:
             self._strike_recoveries(check)
+            self._checks.forget(check)
         self._telling.counted(check, tally)
 
     def _strike_recoveries(self, check: str) -> None:

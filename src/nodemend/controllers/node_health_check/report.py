@@ -28,8 +28,9 @@ from nodemend.controllers.checking import overlaps
 from nodemend.controllers.checking.standings import Standing, Tally
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.admission_policies import Doubt
+from nodemend.decide.explanation import spell_count
 from nodemend.decide.guard_facts import Census
-from nodemend.decide.guard_holds import DryRun, Paused
+from nodemend.decide.guard_holds import DryRun, Paused, Unserved
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.limits import Reading, can_never_act, parse_gate
@@ -37,6 +38,7 @@ from nodemend.decide.storm_guard import Go
 
 MOST_REPORTS = 50
 MOST_NAMED: Final = 5
+UNSERVED: Final = "RemediationUnserved"
 _NEVER: Final = "With this maxUnhealthy one unhealthy node is already too many: nothing is ever remediated."
 
 
@@ -121,8 +123,10 @@ def _conditions(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str
     why = type(held).__name__ if held else "Allowed"
     told = str(explain(held)) if held else ""
     stalled, stall = _stall(check, tally, ability)
+    watched = f"{_watched(tally)} nodes are watched."
     facts = (
-        ("Ready", True, "Watching", f"{_watched(tally)} nodes are watched."),
+        # Who cannot act is not ready, whatever it watches.
+        ("Ready", not stall, stalled if stall else "Watching", stall or watched),
         ("Stalled", bool(stall), stalled, stall),
         ("RemediationAllowed", held is None, why, told),
         ("Paused", isinstance(held, Paused), why if isinstance(held, Paused) else "NotPaused", ""),
@@ -161,10 +165,22 @@ def _stall(check: NodeHealthCheck, tally: Tally, ability: Ability) -> tuple[str,
     """Why it could not act whatever failed, as a reason and in words; no words when it could."""
     if ability.unusable:
         return "RemedyUnusable", ability.unusable
+    if unserved := _unserved(tally):
+        return UNSERVED, unserved
     if ability.left and not _watched(tally):
         return "NothingLeft", overlaps.NOTHING_LEFT
     never = can_never_act(parse_gate(check.spec.max_unhealthy), _watched(tally), Reading.SPARES_ONE)
     return ("LimitTooLow", _NEVER) if never else ("CanAct", "")
+
+
+def _unserved(tally: Tally) -> str:
+    """Nodes whose remediation was asked for, and that nobody takes up; no words when there are none."""
+    found = {name: entry for name, entry in tally.unwell.items() if entry.cause == Unserved.__name__}
+    if not found:
+        return ""
+    first = min(found)
+    many = f"{spell_count(len(found), 'remediation')} asked for, and served by nobody"
+    return f"{many}. {first}: {found[first].message}"
 
 
 def _as_conditions(

@@ -38,6 +38,10 @@ class Counts(Protocol):
         """Other checks have come to have nodes that it selects."""
         ...
 
+    def stalled(self, check: NodeHealthCheck, now: NodeHealthCheckStatus) -> None:
+        """Whether it could not act, or leaves nodes to others, as is written now; `check` has what was."""
+        ...
+
     def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
         """Its recoveries as they are written now; `check` has those that were before."""
         ...
@@ -104,13 +108,15 @@ class Reporter:
             if outcome != Done():
                 return outcome
         self._counts.recovering(check, status.recoveries)
+        self._counts.stalled(check, status)
         if begun := _begun_overlap(check, status):
             self._counts.overlapped(check, begun)
         return Done()
 
     def _unusable(self, check: NodeHealthCheck) -> str:
         """The first remedy that cannot be used: better said before a node needs it."""
-        found = ((one.kind, self._view.remedies.unusable(one)) for one in check.spec.templates)
+        remedies = self._view.remedies
+        found = ((one.kind, remedies.unusable(one) or remedies.missing(one)) for one in check.spec.templates)
         return next((f"The remedy {kind} cannot be used: {why}." for kind, why in found if why), "")
 
     async def report_policy(self, moment: Moment) -> Outcome:

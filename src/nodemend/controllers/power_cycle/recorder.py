@@ -83,7 +83,8 @@ class PowerCycleRecorder:
 
 def _subject(remediation: Metal3Remediation) -> Subject:
     metadata, status = remediation.metadata, remediation.status
-    return Subject(METAL3_REMEDIATION, metadata, status.node_name or metadata.name, status.node_uid)
+    node = status.node_name or metadata.name
+    return Subject(METAL3_REMEDIATION, metadata, node, status.node_uid, status.released)
 
 
 def _tell_power(remediation: Metal3Remediation, step: power.Step) -> Told | None:

@@ -11,7 +11,7 @@ from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.controllers.checking.guarding import CALM_NEEDED, VIEW_GOOD_FOR
-from nodemend.controllers.checking.ward import Ward
+from nodemend.controllers.checking.ward import Busy, Ward
 from nodemend.controllers.remediating.node_claims import NodeClaims
 from nodemend.controllers.remediating.switch_guard import is_ready
 from nodemend.decide.guard_facts import Blind, ControlPlane, Sight
@@ -94,11 +94,11 @@ class ClusterView:
         age = max(cache.age(now) for cache in self.caches.values())
         return Sight(age, VIEW_GOOD_FOR, calm_for, CALM_NEEDED)
 
-    def busy(self, _ward: Ward, _now: float) -> frozenset[str]:
+    def busy(self, _ward: Ward, _now: float) -> Busy:
         """Read afresh instead."""
-        return frozenset()
+        return Busy()
 
-    def control_plane(self, _ward: Ward, _busy: frozenset[str]) -> ControlPlane | None:
+    def control_plane(self, _ward: Ward, _busy: Busy) -> ControlPlane | None:
         """Read afresh instead."""
         return None
 

@@ -17,7 +17,7 @@ from nodemend.controllers.checking.node_checks import check_facts, maintained_by
 from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.vanished import Vanished
-from nodemend.controllers.checking.ward import Ward
+from nodemend.controllers.checking.ward import Busy, Ward
 from nodemend.controllers.checking.weather import Weather
 from nodemend.controllers.fresh_reads import node_facts, project
 from nodemend.controllers.node_exclusion import excluded_by
@@ -215,7 +215,7 @@ class SwitchGuard:
         place = guarding.place_of(ward, moment)
         guarding.look_around(ward, place, moment)
         others = seen.value if isinstance(seen, Present) else Others()
-        facts = guarding.facts_of(ward, place, moment, frozenset())
+        facts = guarding.facts_of(ward, place, moment, Busy())
         away = [place_of for name in others.away | {ward.name} if (place_of := _looks_well(guarding, name))]
         busy = [there for name in others.nodes if (there := guarding.standings.place_of(name))]
         domain = facts.of_domain
@@ -229,6 +229,7 @@ class SwitchGuard:
             of_cluster=_with(facts.of_cluster, len(away), len(busy)),
             of_domain=domain,
             others=project(seen, lambda found: found.at_work),
+            released=len(others.away - others.nodes - {ward.name}),
             since_last_start=moment.now - self._last_start,
         )
 

@@ -40,6 +40,8 @@ class Subject:
     metadata: ObjectMeta
     node: str
     node_uid: str
+    released: bool = False
+    """Whether the node's workloads run elsewhere by now."""
 
 
 class Teller:
@@ -89,6 +91,7 @@ class Teller:
             sentence,
             wall=self._runtime.wall().timestamp(),
             now=self._runtime.monotonic(),
+            released=subject.released,
         )
         first = before is None or before.since != standing.since
         if first:

@@ -1,7 +1,7 @@
 """How a SelfRemediation is carried out."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from nodemend.api.group_versions import SELF_REMEDIATION, Resource
 from nodemend.api.self_remediation import SelfRemediation
@@ -20,6 +20,14 @@ from nodemend.kube.api_outcome import Refused
 from nodemend.kube.api_request import Request
 
 SelfRecorder = Recorder[SelfRemediation, Step]
+
+
+class FencingRecorder(Recorder[SelfRemediation, Step], Protocol):
+    def agents_seen(self, reporting: int, silent: int) -> None:
+        """So many agents report, and so many are silent though their nodes are Ready."""
+        ...
+
+
 SelfController = RemediationController[SelfRemediation, Gathered, Step]
 
 

@@ -28,11 +28,16 @@ class SelfRemediationRecorder:
         self, log: Log, metrics: Metrics, record: Callable[[Happening], None], runtime: Runtime
     ) -> None:
         self._teller = Teller(CONTROLLER, log, metrics, record, runtime)
+        self._agents = metrics.agents
 
     def took(self, remediation: SelfRemediation, step: Step) -> None:
         told = _tell_fencing(remediation, step) or _tell_release(remediation, step)
         ends_hold = not isinstance(step, _ONLY_REPORTS)
         self._teller.took(_subject(remediation), type(step).__name__, told, ends_hold=ends_hold)
+
+    def agents_seen(self, reporting: int, silent: int) -> None:
+        self._agents.labels("reporting").set(reporting)
+        self._agents.labels("silent").set(silent)
 
     def held(self, remediation: SelfRemediation, hold: Hold) -> None:
         self._teller.held(_subject(remediation), hold)
@@ -40,7 +45,8 @@ class SelfRemediationRecorder:
 
 def _subject(remediation: SelfRemediation) -> Subject:
     metadata = remediation.metadata
-    return Subject(SELF_REMEDIATION, metadata, _node_of(remediation), remediation.status.node_uid)
+    status = remediation.status
+    return Subject(SELF_REMEDIATION, metadata, _node_of(remediation), status.node_uid, status.released)
 
 
 def _node_of(remediation: SelfRemediation) -> str:

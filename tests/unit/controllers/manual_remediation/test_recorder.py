@@ -15,7 +15,15 @@ from nodemend.controllers.manual_remediation.controller import ManualRecorder
 from nodemend.controllers.manual_remediation.recorder import ManualRemediationRecorder
 from nodemend.decide import remediation_steps as steps
 from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import Deposed, Hold, KubeletSpeaks, NoWord, WordContradicted, WordExpired
+from nodemend.decide.holds import (
+    Deposed,
+    Hold,
+    KubeletSpeaks,
+    NotBackYet,
+    NoWord,
+    WordContradicted,
+    WordExpired,
+)
 from nodemend.decide.human_word import Believed
 from nodemend.decide.manual_remediation_steps import ReportSilence, Step
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
@@ -25,7 +33,7 @@ from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log
 from nodemend.telemetry.metrics import Metrics
 from nodemend.testing.processes import HostClock, SimulatedProcess
 from nodemend.testing.scheduler import EPOCH, Scheduler
-from tests.unit.decide.worlds import AWAITING, EVIDENCE, RELEASING, SILENT_NODE, WORD, remediation
+from tests.unit.decide.worlds import AWAITING, EVIDENCE, RECOVERING, RELEASING, SILENT_NODE, WORD, remediation
 
 HELD_SINCE = "nodemend_remediation_held_since_timestamp_seconds"
 
@@ -53,12 +61,13 @@ class Told:
     def lines(self) -> list[dict[str, str]]:
         return [json.loads(line) for line in self.stream.getvalue().splitlines()]
 
-    def held_since(self, reason: str) -> float | None:
+    def held_since(self, reason: str, released: str = "no") -> float | None:
         labels = {
             "kind": "ManualRemediation",
             "namespace": "nodemend-system",
             "name": "n1",
             "reason": reason,
+            "released": released,
         }
         return self.registry.get_sample_value(HELD_SINCE, labels)
 
@@ -186,6 +195,15 @@ def test_a_hold_is_logged_once_and_its_event_keeps_its_first_words() -> None:
     assert {event.reason for event in told.events} == {"RemediationHeld"}
     assert told.counted("KubeletSpeaks") == 3
     assert told.held_since("KubeletSpeaks") == EPOCH.timestamp()
+
+
+@pytest.mark.attack("U7")
+def test_a_hold_says_whether_the_workloads_run_elsewhere() -> None:
+    told = Told()
+    told.recorder.held(remediation(RECOVERING), Hold(NotBackYet("n1")))
+
+    assert told.held_since("NotBackYet", released="yes") == EPOCH.timestamp()
+    assert told.held_since("NotBackYet", released="no") is None
 
 
 def test_another_hold_begins_anew() -> None:

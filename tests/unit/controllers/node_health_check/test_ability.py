@@ -2,7 +2,10 @@
 
 import pytest
 
+from nodemend.api import keys
+from nodemend.api.group_versions import MANUAL_REMEDIATION_TEMPLATE
 from nodemend.kube.api_request import Method
+from nodemend.testing.cluster.world import TEMPLATE
 from tests.unit.controllers.node_health_check.stories import (
     A_WHILE,
     CALL,
@@ -62,3 +65,31 @@ def test_a_single_remedy_that_failed_is_told_and_left_to_a_person(begin: Begin) 
     assert "1 remedy was tried, and it is still unhealthy" in story.message("node-1")
     assert story.run(3600.0).open(REBOOT) == ["node-1"]
     assert "Repair it by hand" in story.message("node-1")
+
+
+@pytest.mark.attack("U8")
+def test_a_template_that_does_not_exist_is_told_before_a_node_fails_and_the_check_is_not_ready(
+    begin: Begin,
+) -> None:
+    story = begin().run(A_WHILE)
+    assert story.condition("Ready") == ("True", "Watching")
+    gone = {**CALL, "template": {**CALL["template"], "name": "nobody-made-it"}}
+    story.change_check({"remedies": [gone]}).run(30.0)
+    assert "its template nodemend-system/nobody-made-it does not exist" in stall(story)
+    assert story.condition("Ready") == ("False", "RemedyUnusable")
+    assert story.condition("Stalled") == ("True", "RemedyUnusable")
+
+    story.change_check({"remedies": [CALL]}).run(A_WHILE)
+    assert (story.condition("Ready"), stall(story)) == (("True", "Watching"), "")
+
+
+@pytest.mark.attack("U8")
+def test_a_template_that_is_deleted_later_is_missed_within_two_minutes_and_found_again(begin: Begin) -> None:
+    story = begin().run(A_WHILE)
+    template = story.api.get(MANUAL_REMEDIATION_TEMPLATE, TEMPLATE, keys.SYSTEM_NAMESPACE)
+    assert template is not None
+    story.api.delete(MANUAL_REMEDIATION_TEMPLATE, TEMPLATE, keys.SYSTEM_NAMESPACE)
+    assert story.run(120.0).condition("Ready") == ("False", "RemedyUnusable")
+    made = {"metadata": {"name": TEMPLATE}, "spec": template.get("spec", {})}
+    story.api.create(MANUAL_REMEDIATION_TEMPLATE, made, keys.SYSTEM_NAMESPACE)
+    assert story.run(60.0).condition("Ready") == ("True", "Watching")

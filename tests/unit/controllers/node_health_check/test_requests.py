@@ -74,7 +74,7 @@ def test_of_two_checks_that_select_a_node_one_asks(begin: Begin) -> None:
     assert story.open() == ["node-1"]
     assert story.remediation("node-1")["metadata"]["labels"] == {"nodemend.io/check": CHECK}
     assert [one["message"] for one in story.status("zebra")["conditions"] if one["type"] == "Ready"] == [
-        "0 nodes are watched."
+        "Other checks have all that it selects: see the condition Overlapping."
     ]
 
 

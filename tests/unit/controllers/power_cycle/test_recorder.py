@@ -169,6 +169,7 @@ def test_every_kind_of_step_is_tried_here() -> None:
 def test_a_hold_is_shown_until_a_step_ends_it(told: Told) -> None:
     told.recorder.held(remediation(ASKED), Hold(SLOW))
     labels = {"kind": "Metal3Remediation", "namespace": "metal3", "name": "n1", "reason": "NeverSeenOff"}
+    labels["released"] = "no"
     since = "remediation_held_since_timestamp_seconds"
     assert told.value(since, **labels) == EPOCH.timestamp()
 

@@ -112,6 +112,7 @@ def test_a_hold_is_told_and_progress_does_not_end_it() -> None:
         "namespace": "nodemend-system",
         "name": "n1",
         "reason": "Proving",
+        "released": "no",
     }
     name = "nodemend_remediation_held_since_timestamp_seconds"
 
