@@ -42,9 +42,11 @@ def test_a_release_lives_and_leaves_your_settings_alone(plane: ControlPlane) -> 
     notes = make_release(plane)
     assert notes.rstrip().endswith("kubectl mend check")
     assert "It only says what it would do" in notes
-    assert plane.api.get(POLICY)["spec"]["mode"] == "DryRun"
+    assert plane.api.find(POLICY) is None
 
-    plane.api.patch(POLICY, {"spec": {"mode": "Act"}})
+    # As the notes say.
+    yours = yaml.safe_load(next(line for line in notes.splitlines() if "kind: RemediationPolicy" in line))
+    plane.api.create(yours)
     assert "It ACTS" in helm(plane, "upgrade", "nodemend", str(CHART))
     assert plane.api.get(POLICY)["spec"]["mode"] == "Act"
 
@@ -102,8 +104,6 @@ def test_self_fencing_comes_and_goes_with_a_switch_and_leaves_agents_their_last_
     [
         ("replics=3", "Additional property replics is not allowed"),
         ("image.registry=x", "image: Additional property registry is not allowed"),
-        ("remediationPolicy.mode=On", "remediationPolicy.mode"),
-        ("remediationPolicy.maxConcurrent=0", "remediationPolicy.maxConcurrent"),
         ("image.digest=latest", "image.digest"),
         ("uninstall.within=forever", "uninstall.within"),
     ],
@@ -278,12 +278,21 @@ def test_the_annotation_is_heeded_only_where_that_makes_sense(lacking: str, says
     assert says in refused.value.stderr
 
 
+@pytest.mark.attack("U10")
+def test_no_rendering_of_the_chart_has_a_policy_that_would_undo_what_people_set() -> None:
+    """Whoever renders it, with or without a cluster: a mode, a limit or a pause is never ours to reset."""
+    every = ("machineHealthChecks.enabled=true", "powerCycle.enabled=true", "selfFencing.enabled=true")
+    for text in (render_chart(), render_chart(*every)):
+        made = [document for document in yaml.safe_load_all(text) if document]
+        assert made
+        assert not [one for one in made if one["kind"] == "RemediationPolicy"]
+
+
 def test_every_switch_takes_its_objects_away() -> None:
     switches = {
         "crds.install": "CustomResourceDefinition",
         "networkPolicy.enabled": "NetworkPolicy",
         "flowSchema.enabled": "FlowSchema",
-        "remediationPolicy.create": "RemediationPolicy",
         "uninstall.windDown": "Job",
     }
     text = render_chart(*(f"{switch}=false" for switch in switches))

@@ -146,7 +146,8 @@ def release() -> Iterator[Release]:
         install_definitions(plane, [DEFINITION | a_definition(BARE_METAL_HOST)])
         plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "metal3"}})
         make_release(plane, *WITHIN)
-        plane.api.patch(POLICY, {"spec": {"mode": "Act"}})
+        kind = {"apiVersion": "nodemend.io/v1alpha1", "kind": "RemediationPolicy"}
+        plane.api.create({**kind, "metadata": {"name": "cluster"}, "spec": {"mode": "Act"}})
         yield Release(plane, start(plane, "nodemend-remediator"))
 
 
