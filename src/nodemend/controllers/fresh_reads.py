@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
-from typing import TypeVar, assert_never
+from datetime import UTC, datetime
+from typing import Final, TypeVar, assert_never
 
 from nodemend.api import keys
 from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, Resource
@@ -144,3 +144,7 @@ def _domain_limits(domains: FailureDomains | None) -> DomainLimits | None:
     return DomainLimits(
         domains.key, parse_gate(domains.max_unhealthy), domains.min_nodes, domains.max_concurrent
     )
+
+
+POLICY_OF_DEFAULTS: Final = policy_facts(RemediationPolicy(), datetime(1970, 1, 1, tzinfo=UTC))
+"""What a policy would allow that says nothing."""

@@ -76,17 +76,22 @@ def explain_guard(reason: GuardHold) -> Explanation:
             assert_never(reason)
 
 
+def _after(sentence: str) -> str:
+    return f" {sentence}" if sentence else ""
+
+
 def _explain_wish(
     reason: DryRun | CheckDryRun | Paused | Excluded | InMaintenance | OrderVoid,
 ) -> Explanation:
     """What somebody has asked for."""
     match reason:
-        case DryRun(policy_exists):
+        case DryRun(policy_exists, would):
             said = "The RemediationPolicy says DryRun" if policy_exists else "There is no RemediationPolicy"
-            return Explanation(f"{said}: nothing is done, only told.", "Set its mode to Act to remediate.")
-        case CheckDryRun(check):
+            told = f"{said}: nothing is done, only told.{_after(would)}"
+            return Explanation(told, "Set its mode to Act to remediate.")
+        case CheckDryRun(check, would):
             return Explanation(
-                f"The check {check} says dryRun: nothing is done, only told.",
+                f"The check {check} says dryRun: nothing is done, only told.{_after(would)}",
                 "Take dryRun off the check to remediate.",
             )
         case Paused(by, why, check, unpause):

@@ -8,6 +8,8 @@ class DryRun:
     """The cluster's policy is absent or says DryRun."""
 
     policy_exists: bool
+    would: str = ""
+    """What would be done else, and what the guard would say to it; empty where nobody asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,8 @@ class CheckDryRun:
     """The check says so for its own targets."""
 
     check: str
+    would: str = ""
+    """As of DryRun."""
 
 
 @dataclass(frozen=True, slots=True)

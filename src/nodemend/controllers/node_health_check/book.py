@@ -11,6 +11,7 @@ from nodemend.controllers.checking.observations import Observations
 from nodemend.controllers.checking.standings import HEALTHY, Entry, Place, Standing, Stood
 from nodemend.controllers.checking.turn import Turn
 from nodemend.controllers.checking.vanished import Vanished
+from nodemend.controllers.fresh_reads import POLICY_OF_DEFAULTS
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.gather import Found, Target, View
 from nodemend.controllers.node_health_check.orders import Orders, Warrant, Weighed
@@ -18,6 +19,8 @@ from nodemend.controllers.node_health_check.quick_judge import QuickJudge
 from nodemend.controllers.node_health_check.recovery_book import RecoveryBook
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.wards import ward_of
+from nodemend.decide.dry_run import tell_dry_run
+from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Unhealthy
 from nodemend.decide.remediation_request import Open
@@ -104,8 +107,15 @@ class NodeBook:
         asks = existing is None and (weighed.stands or isinstance(health, Unhealthy))
         facts = self._guarding.facts_of(ward, place, moment) if asks else None
         warrant = weighed.warrant(facts)
-        guarded = guard(facts, warrant.passing if warrant else ()) if facts else Go()
+        guarded = self._ask_guard(target, facts, warrant) if facts else Go()
         return Case(target, place, health, found, existing, weighed, warrant, guarded, before)
+
+    def _ask_guard(self, target: Target, facts: GuardFacts, warrant: Warrant | None) -> Go | Hold:
+        passing = warrant.passing if warrant else ()
+        index, remedies = self._rungs.next_of(target), target.check.spec.remedies
+        what = gather.would_create(target, remedies[index].template)
+        wish = f"create a {what.kind} in {what.namespace} (remedy {index + 1} of {len(remedies)})"
+        return tell_dry_run(facts, guard(facts, passing), wish, POLICY_OF_DEFAULTS, passing)
 
     def enter(self, case: Case, entry: Entry) -> None:
         place, before = case.place, case.before

@@ -30,9 +30,9 @@ from nodemend.controllers.pauses import in_force
 from nodemend.decide.admission_policies import Doubt
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.guard_facts import Census
-from nodemend.decide.guard_holds import DryRun, Paused, Unserved
+from nodemend.decide.guard_holds import CheckDryRun, DryRun, Paused, Unserved
 from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import Hold
+from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.limits import Reading, can_never_act, parse_gate
 from nodemend.decide.storm_guard import Go
 
@@ -130,7 +130,7 @@ def _conditions(check: NodeHealthCheck, tally: Tally, ability: Ability, now: str
         ("Stalled", bool(stall), stalled, stall),
         ("RemediationAllowed", held is None, why, told),
         ("Paused", isinstance(held, Paused), why if isinstance(held, Paused) else "NotPaused", ""),
-        ("DryRun", isinstance(held, DryRun), why if isinstance(held, DryRun) else "Acting", ""),
+        ("DryRun", *_dry_run(held, tally)),
     )
     return _as_conditions(facts, check.metadata.generation, now)
 
@@ -171,6 +171,18 @@ def _stall(check: NodeHealthCheck, tally: Tally, ability: Ability) -> tuple[str,
         return "NothingLeft", overlaps.NOTHING_LEFT
     never = can_never_act(parse_gate(check.spec.max_unhealthy), _watched(tally), Reading.SPARES_ONE)
     return ("LimitTooLow", _NEVER) if never else ("CanAct", "")
+
+
+def _dry_run(held: HoldReason | None, tally: Tally) -> tuple[bool, str, str]:
+    """Whether it is one, by the policy or by the check itself; and at one node what would be done."""
+    if not isinstance(held, DryRun | CheckDryRun):
+        return False, "Acting", ""
+    waiting = {name: one.message for name, one in tally.unwell.items() if one.cause == type(held).__name__}
+    if not waiting:
+        return True, type(held).__name__, ""
+    first = min(waiting)
+    many = f"{spell_count(len(waiting), 'node')} would be remediated, or held by the guard."
+    return True, type(held).__name__, f"{many} {first}: {waiting[first]}"
 
 
 def _unserved(tally: Tally) -> str:

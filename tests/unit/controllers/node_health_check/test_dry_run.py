@@ -1,0 +1,31 @@
+"""In a dry run a check says what it would do, and what the guard would say to that."""
+
+import pytest
+
+from tests.unit.controllers.node_health_check.stories import A_WHILE, CALL, FREE_HAND, Begin
+
+pytestmark = pytest.mark.attack("U6")
+
+DRY = {**FREE_HAND, "mode": "DryRun"}
+CALLS = "It would create a ManualRemediation in nodemend-system (remedy 1 of 1); the guard"
+
+
+def test_what_would_be_done_is_told_at_the_node_and_in_the_condition(begin: Begin) -> None:
+    story = begin(policy=DRY).fail("node-1").run(A_WHILE)
+    assert story.open() == []
+    assert f"{CALLS} would let it begin." in story.message("node-1")
+    [told] = [one["message"] for one in story.status()["conditions"] if one["type"] == "DryRun"]
+    assert told.startswith("1 node would be remediated, or held by the guard. node-1: ")
+    assert CALLS in told
+
+
+def test_the_guard_answers_as_it_would_if_it_were_no_dry_run(begin: Begin) -> None:
+    story = begin(policy={**DRY, "maxUnhealthy": 1}).fail("node-1").run(A_WHILE)
+    assert f"{CALLS} would hold it: " in story.message("node-1")
+    assert "unhealthy" in story.message("node-1")
+
+
+def test_so_it_does_where_the_check_alone_says_so(begin: Begin) -> None:
+    story = begin(check={"remedies": [CALL], "dryRun": True}).fail("node-1").run(A_WHILE)
+    assert f"{CALLS} would let it begin." in story.message("node-1")
+    assert story.condition("DryRun") == ("True", "CheckDryRun")
