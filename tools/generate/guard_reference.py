@@ -68,7 +68,7 @@ _QUESTIONS = (
         "A control-plane node, by its role label or by the static etcd Pod that it runs: is another one under"
         " remediation, and would a Ready majority be left without it?"
     ),
-    "Are too many under remediation already: in the cluster, in the failure domain?",
+    "Are too many under remediation already, before their release: in the cluster, in the failure domain?",
     "Did another remediation begin only just now (`minInterval`)?",
 )
 
