@@ -39,6 +39,12 @@ def find(conditions: Iterable[Condition], type_: str) -> Condition | None:
     return next((condition for condition in conditions if condition.type == type_), None)
 
 
+def find_true(conditions: Iterable[Condition], type_: str) -> Condition | None:
+    """None also where it is there and says anything else."""
+    found = find(conditions, type_)
+    return found if found is not None and found.status is ConditionStatus.TRUE else None
+
+
 def merged(old: Iterable[Condition], new: Iterable[Condition]) -> tuple[Condition, ...]:
     """The new conditions, each keeping the transition time of an old one with the same status.
 

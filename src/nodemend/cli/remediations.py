@@ -1,10 +1,11 @@
 """Finding the remediations that a command is about, of every kind that our remediator serves."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeVar, assert_never
 
-from nodemend.api import power_cycle, self_remediation
-from nodemend.api.conditions import ConditionStatus, find
+from nodemend.api import keys, power_cycle, self_remediation
+from nodemend.api.conditions import Condition, find, find_true
 from nodemend.api.group_versions import (
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
@@ -17,9 +18,12 @@ from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.cluster import Cluster, not_installed
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.words import spell_list
+from nodemend.cli.written_ages import written_age
 from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 from nodemend.decide.fencing_holds import NoAgent, NothingResets, NoTimeProof, ProofContradicted
+from nodemend.decide.guard_holds import Unserved
+from nodemend.decide.remediation_request import UNSERVED_AFTER
 from nodemend.kube.api_request import EVERYTHING, Selection
 
 Remediation = ManualRemediation | Metal3Remediation | SelfRemediation
@@ -113,7 +117,7 @@ def is_open(remediation: Remediation) -> bool:
 
 def may_need_a_person(remediation: Remediation) -> bool:
     """Whether it is held by what it may never get past alone. Of power cycles their phase tells that, too."""
-    if is_open(remediation) and says_contradicted(remediation):
+    if is_open(remediation) and contradiction_of(remediation) is not None:
         return True
     if not isinstance(remediation, SelfRemediation) or not is_open(remediation):
         return False
@@ -121,10 +125,19 @@ def may_need_a_person(remediation: Remediation) -> bool:
     return said is not None and said.reason in _MAY_NEED_A_PERSON
 
 
-def says_contradicted(remediation: Remediation) -> bool:
-    """Its node's old boot ran after the release had begun: workloads may run twice."""
-    said = find(remediation.status.conditions, EVIDENCE_CONTRADICTED)
-    return said is not None and said.status is ConditionStatus.TRUE
+def contradiction_of(remediation: Remediation) -> Condition | None:
+    """What says that its node's old boot ran after the release had begun: workloads may run twice."""
+    return find_true(remediation.status.conditions, EVIDENCE_CONTRADICTED)
+
+
+def unserved(remediation: Remediation, now: datetime) -> Unserved | None:
+    """Where nobody has taken it up for so long that nobody is about to, by the same signs as the checker."""
+    metadata = remediation.metadata
+    taken_up = keys.SAFE_END in metadata.finalizers or bool(remediation.status.conditions)
+    waited = written_age(metadata.creation_timestamp, now)
+    if taken_up or metadata.deleting or waited < UNSERVED_AFTER:
+        return None
+    return Unserved(f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}")
 
 
 def _only(found: list[R], node: str, namespace: str) -> R:

@@ -1,4 +1,4 @@
-"""Evidence that turned out to be wrong: the boot that it was about ran after the release had begun.
+"""Evidence that turned out to be wrong, or no longer holds, after the release had begun.
 
 Its workloads may run twice. That is said by one condition, whatever the kind of the remediation; once True it
 stays so, whatever becomes of the node.
@@ -13,9 +13,7 @@ from nodemend.decide.host_holds import BootOutlived, SpokeAfterRelease
 from nodemend.decide.remediation_conditions import Said
 
 EVIDENCE_CONTRADICTED: Final = "EvidenceContradicted"
-_AFTER_BOTH: Final = (
-    "The release had begun when the evidence turned out to be wrong: workloads may run twice."
-)
+_AFTER_BOTH: Final = "The release had begun when its evidence no longer held: workloads may run twice."
 
 
 def is_contradiction(reason: HoldReason | None) -> bool:

@@ -88,7 +88,12 @@ def _explain_wish(
         case DryRun(policy_exists, would):
             said = "The RemediationPolicy says DryRun" if policy_exists else "There is no RemediationPolicy"
             told = f"{said}: nothing is done, only told.{_after(would)}"
-            return Explanation(told, "Set its mode to Act to remediate.")
+            way = (
+                "Set its mode to Act to remediate."
+                if policy_exists
+                else "Create one with mode Act to remediate."
+            )
+            return Explanation(told, way)
         case CheckDryRun(check, would):
             return Explanation(
                 f"The check {check} says dryRun: nothing is done, only told.{_after(would)}",

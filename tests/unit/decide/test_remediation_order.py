@@ -101,6 +101,7 @@ def test_an_override_passes_measures_and_nothing_else() -> None:
         guard_holds.OtherRemediation,
         guard_holds.RemediesExhausted,
         guard_holds.OrderVoid,
+        guard_holds.Unserved,
         guard_holds.NobodyActs,
         guard_holds.NotUnderstood,
         guard_holds.AnnotationServed,

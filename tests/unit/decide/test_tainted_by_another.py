@@ -36,6 +36,7 @@ from tests.unit.decide.power_worlds import (
 
 H = "metal3/h1"
 GONE = Present(Left(0, 0))
+BROKEN_OFF = f"{MARK}.contradicted"
 PAUSED_OFF = replace(OFF, paused=True)
 THEIRS = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
 BY_ANOTHER = replace(TAINTED_NODE, taints=(replace(TAINTED_NODE.taints[0], value="nodeshutdown"),))
@@ -52,10 +53,10 @@ DELETES = Metal3RemediationSpec(release_by=ReleaseBy.NODE_DELETION)
             Hold(holds.TaintedByAnother("n1", THEIRS, 2, 1)),
         ),
         (facts(LEAVING, OFF, node=Present(BY_ANOTHER), left=GONE), MarkReleased(taint_stays=THEIRS)),
-        (facts(LEAVING, PAUSED_OFF, node=Present(BY_ANOTHER)), VoidOnNode(BY_ANOTHER, MARK)),
+        (facts(LEAVING, PAUSED_OFF, node=Present(BY_ANOTHER)), VoidOnNode(BY_ANOTHER, BROKEN_OFF)),
         (
-            facts(LEAVING, PAUSED_OFF, node=Present(BY_ANOTHER), void_mark=MARK),
-            ForgetEvidence(host_holds.OffUndated(H)),
+            facts(LEAVING, PAUSED_OFF, node=Present(BY_ANOTHER), void_mark=BROKEN_OFF),
+            ForgetEvidence(host_holds.OffUndated(H), contradicted=True),
         ),
         (
             facts(LEAVING, OFF, node=Present(BY_ANOTHER), left=GONE, void_mark="rem-1.54"),

@@ -21,6 +21,10 @@ from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
 
 OLDEST_SERVER: Final = (1, 33)
+_CREATE_POLICY: Final = (
+    """echo '{"apiVersion":"nodemend.io/v1alpha1","kind":"RemediationPolicy","metadata":{"name":"cluster"},"""
+    """"spec":{"mode":"Act"}}' | kubectl apply -f -"""
+)
 _INSTALL: Final = "install or upgrade Nodemend: helm upgrade --install nodemend ..."
 
 
@@ -96,7 +100,7 @@ def _policy(policy: Seen[RemediationPolicy], now: datetime) -> Iterator[Finding]
         case Unreadable(why):
             yield unread("the RemediationPolicy", why)
         case Absent():
-            yield warn("there is no RemediationPolicy: nothing is remediated, only told")
+            yield warn("there is no RemediationPolicy: nothing is remediated, only told", _CREATE_POLICY)
         case Present(found):
             if found.spec.mode is Mode.ACT:
                 at_once = spell_count(found.spec.max_concurrent, "node")

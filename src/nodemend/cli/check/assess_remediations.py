@@ -9,11 +9,12 @@ from nodemend.api.lease import Lease
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.check.facts import CheckFacts
 from nodemend.cli.check.view import Finding, fail, ok, unread, warn
-from nodemend.cli.remediations import Remediation, is_open, node_of
+from nodemend.cli.remediations import Remediation, contradiction_of, is_open, node_of, unserved
 from nodemend.cli.words import first_sentence, spell_names, spell_seconds
 from nodemend.controllers.remediating.locks import lock_name
 from nodemend.decide.explanation import spell_count
 from nodemend.decide.facts import Absent, Present, Seen, Taint, Unreadable
+from nodemend.decide.hold_explanations import explain
 from nodemend.kube.node_record import NodeRecord, NodeTaint
 
 OPEN_FOR_LONG: Final = 900.0
@@ -44,6 +45,7 @@ def _open(remediations: Sequence[Remediation], now: datetime) -> Iterator[Findin
     open_ = [found for found in remediations if is_open(found)]
     yield ok(f"{spell_count(len(open_), 'remediation is', 'remediations are')} open")
     for found in sorted(open_, key=lambda one: one.metadata.creation_timestamp):
+        yield from _amiss(found, now)
         age = (now - parse_time(found.metadata.creation_timestamp)).total_seconds()
         if age > OPEN_FOR_LONG:
             waits = first_sentence(found.status.message) or f"It is {found.status.phase}."
@@ -51,6 +53,14 @@ def _open(remediations: Sequence[Remediation], now: datetime) -> Iterator[Findin
                 f"{node_of(found)} has been under remediation for {spell_seconds(age)}. {waits}",
                 f"kubectl mend explain {node_of(found)}",
             )
+
+
+def _amiss(found: Remediation, now: datetime) -> Iterator[Finding]:
+    step = f"kubectl mend explain {node_of(found)}"
+    if (twice := contradiction_of(found)) is not None:
+        yield fail(f"{node_of(found)}: its workloads may run twice. {twice.message}", step)
+    if (nobody := unserved(found, now)) is not None:
+        yield fail(f"{node_of(found)}: {explain(nobody)}", step)
 
 
 def _taints(remediations: Sequence[Remediation], nodes: Seen[list[NodeRecord]]) -> Iterator[Finding]:

@@ -52,6 +52,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     guard_holds.PolicyNotInForce: "allowed",
     guard_holds.PolicyNotProven: "allowed",
     guard_holds.NobodyActs: "remediating",
+    guard_holds.Unserved: "remediating",
     guard_holds.AnnotationServed: "remediating",
     guard_holds.OrderVoid: "ordered",
     guard_holds.RemediesExhausted: "remediating",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from nodemend.api.conditions import find_true
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import RecoveryPhase, RecoveryReport
 from nodemend.api.power_cycle import Metal3Remediation
@@ -17,11 +18,12 @@ from nodemend.cli.explain.step_words import spell_step
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.next_steps import split_step
-from nodemend.cli.remediations import may_need_a_person
+from nodemend.cli.remediations import contradiction_of, may_need_a_person, unserved
 from nodemend.cli.words import first_sentence, spell_list
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.rivals import find_rival
 from nodemend.decide import manual_remediation, remediation_request
+from nodemend.decide.guard_holds import Unserved
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth
 from nodemend.decide.remediation_order import MEASURES
@@ -47,7 +49,7 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
         headline=f"{facts.node.name} {verdict}",
         questions=tuple(with_hold(rows, held, else_at="remediating")),
         held=held,
-        notes=(*_recovery_notes(judged), *_notes(facts, held)),
+        notes=(*_check_notes(judged), *_recovery_notes(judged), *_notes(facts, held)),
         unread=(*facts.unseen, *facts.unread),
         advice=step.advice,
         next_step=step.command,
@@ -70,12 +72,19 @@ def _rows(facts: ExplainFacts, judged: Judged | None) -> Iterator[Question]:
 
 def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView | None]:
     """What completes "NODE ...", and the hold if there is one."""
+    if (nobody := _unserved(facts)) is not None:
+        held = held_view(Hold(nobody), facts.node.name)
+        return f"was to be remediated. {held.sentence}", held
     if facts.open_ is not None and not _is_over(facts.open_.remediation):
         step = manual_remediation.decide(facts.open_)
         if isinstance(step, Hold):
             held = held_view(step, facts.node.name)
             return f"is under remediation, and held. {held.sentence}", held
         return f"is under remediation. Next, the remediator {spell_step(step)}.", None
+    told = facts.power_cycle or facts.by_itself
+    if told is not None and (twice := contradiction_of(told)) is not None:
+        held = HeldView(reason=twice.reason, sentence=twice.message, next_step="")
+        return f"may run its workloads twice. {twice.message}", held
     if facts.power_cycle is not None:
         return _power_cycled(facts.power_cycle), None
     if facts.by_itself is not None:
@@ -99,6 +108,12 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
         whose = f"the remediation that {warrant.order.by} ordered" if warrant else "its remediation"
         return f"{spell_state(judged.health)}, and {whose} is held. {held.sentence}", held
     return _unheld(judged.health, request), None
+
+
+def _unserved(facts: ExplainFacts) -> Unserved | None:
+    by_hand = facts.open_.remediation if facts.open_ is not None else None
+    found = (by_hand, facts.power_cycle, facts.by_itself)
+    return next((why for one in found if one and (why := unserved(one, facts.now))), None)
 
 
 def _power_cycled(remediation: Metal3Remediation) -> str:
@@ -143,6 +158,13 @@ def _notes(facts: ExplainFacts, held: HeldView | None) -> Iterator[str]:
     for leader in facts.leaders:
         if leader.state not in (LeaderState.ALIVE, LeaderState.UNKNOWN):
             yield f"Nothing of this happens before the {leader.component} runs. {leader.sentence}."
+
+
+def _check_notes(judged: Judged | None) -> Iterator[str]:
+    check = judged.target.check if judged is not None else None
+    stalled = find_true(check.status.conditions, "Stalled") if check is not None else None
+    if check is not None and stalled is not None:
+        yield f"nhc/{check.metadata.name} could not act: {stalled.message}"
 
 
 def _recovery_of(judged: Judged | None) -> RecoveryReport | None:

@@ -64,7 +64,16 @@ def ways_of(facts: ProbeFacts) -> tuple[Way, ...]:
 
 
 def _ways(facts: ProbeFacts, number: int, template: TemplateReference) -> Iterator[Way]:
-    if is_of_self_fencing(template):
+    if template in facts.absent:
+        yield Way(
+            remedy=number,
+            kind=template.kind.removesuffix("Template"),
+            evidence="-",
+            possible=Possible.NO,
+            because=f"its template {template.namespace}/{template.name} does not exist",
+            to_change="create it, or name another remedy in the check",
+        )
+    elif is_of_self_fencing(template):
         yield from _by_itself(facts, number)
     elif _is(template, METAL3_REMEDIATION_TEMPLATE):
         yield _by_power(facts, number)

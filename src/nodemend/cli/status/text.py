@@ -80,8 +80,9 @@ def _checks(view: StatusView) -> Iterator[str]:
         rows.append((f"mhc/{served.name}", *counts, _SAID[served.allowed], served.why))
     yield from align(rows)
     for check in view.checks:
-        if check.overlap:
-            yield f"Warning: nhc/{check.name}: {check.overlap}"
+        for said in (check.stalled, check.overlap):
+            if said:
+                yield f"Warning: nhc/{check.name}: {said}"
     for served in view.machine_checks:
         if served.overlap:
             yield f"Warning: mhc/{served.name}: {served.overlap}"
@@ -157,6 +158,8 @@ def _next_step(view: StatusView) -> str:
     if view.machines:
         namespace, _, name = view.machines[0].machine.partition("/")
         return f"kubectl mend explain machine/{name} -n {namespace}"
+    if any(check.stalled for check in view.checks):
+        return "kubectl mend check"
     if view.policy.paused:
         return "kubectl mend resume"
     return "nothing"

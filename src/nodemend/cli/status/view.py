@@ -5,13 +5,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from nodemend.api import keys
-from nodemend.api.conditions import ConditionStatus, find
+from nodemend.api.conditions import ConditionStatus, find, find_true
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.power_cycle import Metal3Remediation, Phase
 from nodemend.api.remediation_policy import STORM, RemediationPolicy
 from nodemend.cli.leaders import LeaderState, LeaderView, unread_leaders
 from nodemend.cli.listed_machines import MachineListing
-from nodemend.cli.remediations import Listing, Remediation, is_open, may_need_a_person, node_of
+from nodemend.cli.remediations import (
+    Listing,
+    Remediation,
+    contradiction_of,
+    is_open,
+    may_need_a_person,
+    node_of,
+    unserved,
+)
 from nodemend.cli.status.machine_rows import MachineCheckRow, MachineRow, MachinesShown
 from nodemend.cli.status.past import PastRow, past_rows, seconds_between
 from nodemend.cli.words import first_sentence
@@ -20,6 +28,7 @@ from nodemend.controllers.checking.overlaps import CONDITION
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.decide.hold_explanations import explain
 from nodemend.decide.storm_guard import closes_at, most_at_once
 
 
@@ -57,6 +66,8 @@ class CheckRow:
     """Until when, by whom and why; empty where it is not paused."""
     overlap: str = ""
     """Which nodes that it selects are another check's."""
+    stalled: str = ""
+    """Why it could not act whatever failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +214,8 @@ def spell_pause(by: str, reason: str, until: str) -> str:
 
 def _check(check: NodeHealthCheck, now: datetime) -> CheckRow:
     pause = in_force(check.spec.pause, now)
-    said, overlap = (find(check.status.conditions, type_) for type_ in ("RemediationAllowed", CONDITION))
+    said = find(check.status.conditions, "RemediationAllowed")
+    overlap, stalled = (find_true(check.status.conditions, type_) for type_ in (CONDITION, "Stalled"))
     return CheckRow(
         name=check.metadata.name,
         targets=check.status.targets,
@@ -212,7 +224,8 @@ def _check(check: NodeHealthCheck, now: datetime) -> CheckRow:
         allowed=None if said is None else said.status is ConditionStatus.TRUE,
         why="the checker has not reported yet" if said is None else first_sentence(said.message),
         paused=spell_pause(pause.by, pause.reason, pause.until or "") if pause is not None else "",
-        overlap=overlap.message if overlap is not None and overlap.status is ConditionStatus.TRUE else "",
+        overlap=overlap.message if overlap is not None else "",
+        stalled=stalled.message if stalled is not None else "",
     )
 
 
@@ -260,13 +273,20 @@ def _remediating(remediation: Remediation, now: datetime) -> NodeRow:
     metadata, status = remediation.metadata, remediation.status
     host = remediation.status.host if isinstance(remediation, Metal3Remediation) else None
     failed, stuck = status.phase is Phase.FAILED, may_need_a_person(remediation)
+    nobody, twice = unserved(remediation, now), contradiction_of(remediation)
+    state = "Ending" if metadata.deleting else status.phase
+    why = status.message if failed or stuck else first_sentence(status.message)
+    if nobody is not None:
+        state, why = type(nobody).__name__, explain(nobody).sentence
+    elif twice is not None:
+        state, why = Phase.CONTRADICTED.capitalize(), twice.message
     return NodeRow(
         node=node_of(remediation),
-        state="Ending" if metadata.deleting else status.phase,
+        state=state,
         for_seconds=age_of(metadata.creation_timestamp, now),
         check=metadata.labels.get(keys.CHECK, ""),
-        why=status.message if failed or stuck else first_sentence(status.message),
+        why=why,
         host=str(host or ""),
         failed=failed,
-        may_need_a_person=stuck,
+        may_need_a_person=stuck or nobody is not None,
     )

@@ -31,6 +31,8 @@ STORIES: Final[dict[str, Story]] = {
     ours.MACHINE_UNHEALTHY.word: Story(_CHECK, ((_CHECK, states.UNHEALTHY),), "unhealthy"),
     ours.MACHINE_HEALTHY.word: Story(_CHECK, ((_CHECK, OVER),), "healthy"),
     ours.CHECK_OVERLAPPED.word: Story(_CHECK, mark=Mark.TROUBLE),
+    ours.CHECK_STALLED.word: Story(_CHECK, mark=Mark.TROUBLE),
+    ours.REMEDIATION_UNSERVED.word: Story(_CHECK, mark=Mark.TROUBLE),
     ours.REMEDIATION_ORDERED.word: Story(_CHECK),
     ours.OVERRIDE_USED.word: Story(_CHECK, mark=Mark.TROUBLE),
     ours.ORDER_LAPSED.word: Story(_CHECK),

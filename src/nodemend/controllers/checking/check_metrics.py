@@ -1,6 +1,6 @@
 """What a check says of itself in its conditions, as metrics."""
 
-from nodemend.api.conditions import ConditionStatus, find
+from nodemend.api.conditions import find_true
 from nodemend.api.node_health_check import NodeHealthCheckStatus
 from nodemend.controllers.checking import overlaps
 from nodemend.telemetry.metrics import Metrics
@@ -20,8 +20,7 @@ class CheckMetrics:
         if stalled:
             self._shown[check] = stalled
             self._stalled.labels(check, stalled).set(1)
-        overlap = find(status.conditions, overlaps.CONDITION)
-        overlapping = overlap is not None and overlap.status is ConditionStatus.TRUE
+        overlapping = find_true(status.conditions, overlaps.CONDITION) is not None
         self._overlapping.labels(check).set(overlapping)
 
     def forget(self, check: str) -> None:

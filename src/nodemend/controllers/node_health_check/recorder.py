@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, assert_never
 
-from nodemend.api.conditions import ConditionStatus, find
+from nodemend.api.conditions import find_true
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK
 from nodemend.api.node_health_check import (
@@ -128,11 +128,9 @@ class NodeHealthCheckRecorder:
 
     def stalled(self, check: NodeHealthCheck, now: NodeHealthCheckStatus) -> None:
         name = check.metadata.name
-        was, told = (find(status.conditions, "Stalled") for status in (check.status, now))
-        stalled = told is not None and told.status is ConditionStatus.TRUE
-        self._checks.show(name, told.reason if told is not None and stalled else "", now)
-        begun = was is None or was.status is not ConditionStatus.TRUE or (told and was.reason != told.reason)
-        if told is not None and stalled and begun:
+        was, told = (find_true(status.conditions, "Stalled") for status in (check.status, now))
+        self._checks.show(name, told.reason if told is not None else "", now)
+        if told is not None and (was is None or was.reason != told.reason):
             unserved = told.reason == UNSERVED
             reason = event_reasons.REMEDIATION_UNSERVED if unserved else event_reasons.CHECK_STALLED
             self._telling.log("stalled", check=name, reason=told.reason, note=told.message)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from nodemend.api import keys
-from nodemend.api.conditions import ConditionStatus, find
+from nodemend.api.conditions import find_true
 from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, RecoveryReport
 from nodemend.api.timestamps import print_time
 from nodemend.controllers.checking.guarding import Guarding, Moment
@@ -140,7 +140,5 @@ class Reporter:
 
 def _begun_overlap(check: NodeHealthCheck, now: NodeHealthCheckStatus) -> str:
     """What is said of it where the status before did not say so."""
-    was, told = (find(one.conditions, CONDITION) for one in (check.status, now))
-    begun = told is not None and told.status is ConditionStatus.TRUE
-    known = was is not None and was.status is ConditionStatus.TRUE
-    return told.message if told is not None and begun and not known else ""
+    was, told = (find_true(one.conditions, CONDITION) for one in (check.status, now))
+    return told.message if told is not None and was is None else ""

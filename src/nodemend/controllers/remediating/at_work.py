@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, NamedTuple, TypeVar
 
-from nodemend.api import power_cycle, self_remediation
+from nodemend.api import manual_remediation, power_cycle, self_remediation
 from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.power_cycle import Metal3Remediation
@@ -38,17 +38,18 @@ class _Stage(Enum):
     """It has not begun, or is over."""
 
 
+# Where evidence was contradicted workloads may run twice: its node keeps its place until a person has looked.
 _BY_POWER: Final = {
     power_cycle.Phase.POWER_OFF: _Stage.AT_WORK,
     power_cycle.Phase.RELEASE: _Stage.AT_WORK,
     power_cycle.Phase.POWER_ON: _Stage.COMING_BACK,
-    power_cycle.Phase.CONTRADICTED: _Stage.COMING_BACK,
+    power_cycle.Phase.CONTRADICTED: _Stage.AT_WORK,
 }
 _BY_ITSELF: Final = {
     self_remediation.Phase.FENCING: _Stage.AT_WORK,
     self_remediation.Phase.RELEASING: _Stage.AT_WORK,
     self_remediation.Phase.RECOVERING: _Stage.COMING_BACK,
-    self_remediation.Phase.CONTRADICTED: _Stage.COMING_BACK,
+    self_remediation.Phase.CONTRADICTED: _Stage.AT_WORK,
 }
 
 
@@ -143,7 +144,8 @@ class AtWork:
 def _by_hand(remediation: ManualRemediation) -> _Hand:
     """Where there is evidence its node is dead, and comes back by the same hand."""
     metadata, status = remediation.metadata, remediation.status
-    at_work = status.evidence is not None and not status.released
+    releasing = status.evidence is not None and not status.released
+    at_work = releasing or status.phase is manual_remediation.Phase.CONTRADICTED
     return _Hand(metadata.uid, metadata.name, _Stage.AT_WORK if at_work else _Stage.ASIDE)
 
 

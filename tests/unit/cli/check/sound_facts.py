@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from nodemend.api import keys
 from nodemend.api.conditions import ConditionStatus
 from nodemend.api.custom_resources import CUSTOM_RESOURCES
 from nodemend.api.evidence import Evidence
@@ -65,7 +66,13 @@ def check(
 
 def remediation(name: str, created: str = "2026-01-31T11:59:00Z", **status: Any) -> ManualRemediation:
     return ManualRemediation(
-        metadata=ObjectMeta(name=name, namespace="default", uid=f"rem-{name}", creation_timestamp=created),
+        metadata=ObjectMeta(
+            name=name,
+            namespace="default",
+            uid=f"rem-{name}",
+            creation_timestamp=created,
+            finalizers=(keys.SAFE_END,),
+        ),
         status=ManualRemediationStatus(**{"phase": Phase.AWAITING_WORD, **status}),
     )
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from nodemend.api import keys
+from nodemend.api.group_versions import MANUAL_REMEDIATION_TEMPLATE, NODE_HEALTH_CHECK
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure
 from nodemend.cli.probe.facts import gather
@@ -13,6 +15,7 @@ from nodemend.cli.probe.view import Possible, ProbeView
 from nodemend.cli.self_fencing import fewest_peers
 from nodemend.decide.facts import Present, Unreadable
 from tests.unit.cli.check.fencing_cluster import RESET
+from tests.unit.cli.check.sound_facts import CALL
 from tests.unit.cli.node_cases import A_REPORT, a_host
 from tests.unit.cli.probe.goldens import CASES, POWER, agent, facts_of
 from tests.unit.cli.simulated_caller import SimulatedCaller
@@ -118,3 +121,31 @@ def test_what_a_ride_through_costs_is_told_in_seconds() -> None:
     assert after[1] is not None
     assert after[0] is not None
     assert after[1] - after[0] in (60, 61)
+
+
+@pytest.mark.attack("U8")
+def test_a_remedy_whose_template_is_not_there_is_not_called_possible() -> None:
+    view = probe_view(replace(facts_of(CALL), absent=frozenset({CALL})))
+    [way] = [way for way in view.ways if way.remedy]
+
+    assert way.possible is Possible.NO
+    assert way.because == f"its template {CALL.namespace}/{CALL.name} does not exist"
+    assert not view.releasable
+
+
+@pytest.mark.attack("U8")
+def test_templates_are_looked_for(world: FencingWorld) -> None:
+    reference = {
+        "apiVersion": MANUAL_REMEDIATION_TEMPLATE.api_version,
+        "kind": MANUAL_REMEDIATION_TEMPLATE.kind,
+        "name": "call",
+        "namespace": keys.SYSTEM_NAMESPACE,
+    }
+    silence = {"type": "Ready", "status": "Unknown", "period": "300s"}
+    spec = {"selector": {}, "thresholds": [silence], "remedies": [{"template": reference}]}
+    world.api.create(NODE_HEALTH_CHECK, {"metadata": {"name": "all"}, "spec": spec})
+    assert not SimulatedCaller(world.world).run(look).releasable
+
+    there = {"metadata": {"name": "call"}, "spec": {"template": {"spec": {}}}}
+    world.api.create(MANUAL_REMEDIATION_TEMPLATE, there, keys.SYSTEM_NAMESPACE)
+    assert SimulatedCaller(world.world).run(look).releasable

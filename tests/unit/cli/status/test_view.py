@@ -50,6 +50,7 @@ def view_of(policy: Seen[RemediationPolicy], *checks: NodeHealthCheck) -> Status
                 namespace="default",
                 creation_timestamp="2026-01-31T11:53:48Z",
                 labels={"nodemend.io/check": "workers"},
+                finalizers=("nodemend.io/safe-end",),
             )
         ),
         remediation("edge-09", phase=Phase.SUCCEEDED),

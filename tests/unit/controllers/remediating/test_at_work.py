@@ -5,10 +5,15 @@ from collections.abc import Iterator
 import pytest
 
 from nodemend.api import keys
-from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, SELF_REMEDIATION
+from nodemend.api.group_versions import METAL3_REMEDIATION, NODE, REMEDIATION_POLICY, SELF_REMEDIATION
+from nodemend.cli.cluster import Cluster
+from nodemend.controllers.remediating.at_work import AtWork, Others
+from nodemend.decide.facts import Present, Seen
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request, Selection
+from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.network import Endpoint, ServedWatch
+from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.controllers.self_remediation.fencing_world import FencingWorld
 
 ASKED = ("node-1", "node-2", "node-3", "node-4", "node-5")
@@ -115,3 +120,23 @@ def test_of_three_members_of_a_control_plane_that_are_all_ready_one_goes_after_t
         assert world.world.scheduler.now < 900.0, phases(world)
         most = max(most, sum(phase not in ("Pending", "Succeeded") for phase in phases(world)))
     assert most == 1
+
+
+@pytest.mark.attack("U3")
+@pytest.mark.parametrize(("phase", "at_work"), [("contradicted", 1), ("power-on", 0)])
+def test_a_node_that_may_run_its_workloads_twice_keeps_its_place(
+    world: FencingWorld, phase: str, at_work: int
+) -> None:
+    """No remediator of this world serves power cycles, so what is said of one stays."""
+    world.api.create(METAL3_REMEDIATION, {"metadata": {"name": "node-1"}}, keys.SYSTEM_NAMESPACE)
+    told = {"status": {"phase": phase, "nodeName": "node-1"}}
+    as_remediator = Direct(world.world.remediator)
+    as_remediator.patch(METAL3_REMEDIATION, "node-1", told, at=(keys.SYSTEM_NAMESPACE, "status"))
+
+    async def count(cluster: Cluster) -> Seen[Others]:
+        return await AtWork(cluster.reader).others("another", "node-2", may_begin=False)
+
+    seen = SimulatedCaller(world.world).run(count)
+    assert isinstance(seen, Present)
+    assert seen.value.at_work == at_work
+    assert seen.value.away == frozenset({"node-1"})

@@ -1,0 +1,153 @@
+"""What a person must know at once is said by `status`, `explain` and `check` alike, by the same signs."""
+
+import pytest
+
+from nodemend.api import keys, power_cycle, self_remediation
+from nodemend.api.conditions import Condition, ConditionStatus
+from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.power_cycle import Metal3Remediation
+from nodemend.api.self_remediation import SelfRemediation
+from nodemend.cli.check.assess import assess
+from nodemend.cli.check.view import Level
+from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
+from nodemend.cli.explain.reasoning import explain_node
+from nodemend.cli.explain.view import Answer, ExplainView
+from nodemend.cli.listed_machines import MachineListing
+from nodemend.cli.remediations import Listing, Remediation
+from nodemend.cli.simulate.invention import SILENT
+from nodemend.cli.simulate.world import World
+from nodemend.cli.status.text import render
+from nodemend.cli.status.view import StatusView, status_view
+from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
+from nodemend.decide.facts import Absent, Present
+from tests.unit.cli.check.sound_facts import check, facts, leader, troubles
+from tests.unit.cli.node_cases import NODE, NOON, a_power_cycle, by_itself, written
+from tests.unit.cli.simulate import clusters
+from tests.unit.cli.simulate.simulated import a_snapshot
+
+TWICE = "node edge-07 runs, and its workloads were released. Switch it off."
+UNTOUCHED = (
+    "Nobody serves Metal3Remediation nodemend-system/edge-07: it was asked for, and nothing has begun."
+)
+
+
+def asked_for(seconds_ago: float, **others: object) -> Metal3Remediation:
+    metadata = ObjectMeta(
+        name=NODE, namespace="nodemend-system", uid="r", creation_timestamp=written(-seconds_ago)
+    )
+    return Metal3Remediation(metadata=metadata.but(**others))
+
+
+def contradicted(remediation: Remediation) -> Remediation:
+    said = Condition(
+        type=EVIDENCE_CONTRADICTED,
+        status=ConditionStatus.TRUE,
+        reason="BootOutlived",
+        message=TWICE,
+        last_transition_time=written(-60.0),
+    )
+    return remediation.but(status=remediation.status.but(conditions=(said,)))
+
+
+def listed(remediation: Remediation) -> Listing:
+    if isinstance(remediation, SelfRemediation):
+        return Listing(by_itself=Present([remediation]))
+    assert isinstance(remediation, Metal3Remediation)
+    return Listing(power=Present([remediation]))
+
+
+def status_of(remediation: Remediation) -> StatusView:
+    leaders = (leader("checker"), leader("remediator"))
+    return status_view(Absent(), leaders, Present([check()]), listed(remediation), MachineListing(), NOON)
+
+
+def explained(remediation: Remediation) -> ExplainView:
+    view = World(a_snapshot([clusters.node(NODE), clusters.check("workers"), clusters.policy()]), SILENT).view
+    node = view.nodes.get(NODE)
+    assert node is not None
+    return explain_node(
+        ExplainFacts(
+            node=node,
+            view=view,
+            conditions=conditions_by_writing(node, NOON),
+            open_=None,
+            elsewhere=(),
+            leaders=(),
+            now=NOON,
+            power_cycle=remediation if isinstance(remediation, Metal3Remediation) else None,
+            by_itself=remediation if isinstance(remediation, SelfRemediation) else None,
+        )
+    )
+
+
+def told_by_check(remediation: Remediation) -> list[tuple[Level, str]]:
+    return troubles(assess(facts(remediations=Present([remediation]), now=NOON)))
+
+
+@pytest.mark.attack("U1")
+def test_what_nobody_serves_is_said_by_every_command() -> None:
+    waiting = asked_for(121.0)
+    view = explained(waiting)
+    [row] = status_of(waiting).nodes
+
+    assert (row.state, row.why) == ("Unserved", UNTOUCHED)
+    assert list(render(status_of(waiting)))[-1] == f"Next: kubectl mend explain {NODE}"
+    assert view.headline == f"{NODE} was to be remediated. {UNTOUCHED}"
+    assert [question.key for question in view.questions if question.answer is Answer.HOLD] == ["remediating"]
+    assert view.advice.startswith("Switch its kind on in the chart")
+    [(level, said)] = told_by_check(waiting)
+    assert level is Level.FAIL
+    assert said.startswith(f"{NODE}: {UNTOUCHED}")
+
+
+@pytest.mark.parametrize(
+    "remediation",
+    [
+        asked_for(119.0),
+        asked_for(3600.0, finalizers=(keys.SAFE_END,)),
+        asked_for(3600.0, deletion_timestamp=written(-1.0)),
+    ],
+    ids=["somebody may be about to", "taken up", "withdrawn"],
+)
+def test_what_somebody_serves_or_may_yet_serve_is_not_unserved(remediation: Metal3Remediation) -> None:
+    assert [row.state == "Unserved" for row in status_of(remediation).nodes] == [False]
+    assert not any("Nobody serves" in said for _, said in told_by_check(remediation))
+    assert "Nobody serves" not in explained(remediation).headline
+
+
+@pytest.mark.attack("U3")
+@pytest.mark.parametrize(
+    "remediation",
+    [
+        a_power_cycle(power_cycle.Phase.CONTRADICTED),
+        a_power_cycle(power_cycle.Phase.FAILED),
+        by_itself(self_remediation.Phase.CONTRADICTED),
+        by_itself(self_remediation.Phase.FENCING),
+    ],
+    ids=["after the release", "given up", "by itself, after the release", "broken off, and begun again"],
+)
+def test_workloads_that_may_run_twice_are_said_by_every_command_and_whole(remediation: Remediation) -> None:
+    wrong = contradicted(remediation)
+    [row] = status_of(wrong).nodes
+
+    assert (row.state, row.why, row.may_need_a_person) == ("Contradicted", TWICE, True)
+    assert explained(wrong).headline == f"{NODE} may run its workloads twice. {TWICE}"
+    assert explained(wrong).next_step == f"kubectl mend tree {NODE}"
+    assert (Level.FAIL, f"{NODE}: its workloads may run twice. {TWICE}") in told_by_check(wrong)
+
+
+@pytest.mark.attack("U8")
+def test_a_check_that_could_not_act_is_warned_of_and_leads_to_what_is_wrong() -> None:
+    stalled = Condition(
+        type="Stalled",
+        status=ConditionStatus.TRUE,
+        reason="RemedyUnusable",
+        message="Its template default/call does not exist.",
+        last_transition_time=written(-60.0),
+    )
+    one = check()
+    told = one.but(status=one.status.but(conditions=(stalled,)))
+    well = status_view(Absent(), (leader("checker"),), Present([told]), Listing(), MachineListing(), NOON)
+
+    assert "Warning: nhc/workers: Its template default/call does not exist." in render(well)
+    assert list(render(well))[-1] == "Next: kubectl mend check"
