@@ -56,7 +56,8 @@ async def _connected(
     connection: Connection, options: ClusterOptions, act: Callable[[Cluster], Coroutine[Any, Any, T]]
 ) -> T:
     runtime = AsyncioRuntime()
-    transport = HttpTransport(LiveCredentials(connection, runtime), runtime, connections=4)
+    credentials = LiveCredentials(connection, runtime)
+    transport = HttpTransport(credentials, runtime, connections=4, headers=options.impersonation)
     try:
         return await act(Cluster(ApiClient(transport, runtime), runtime, options.system_namespace))
     finally:

@@ -1,7 +1,7 @@
 """Flags that several commands share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import wraps
 from typing import Any, Final, TypeVar
@@ -15,16 +15,25 @@ VIEW_VERSION: Final = "cli.nodemend.io/v1alpha1"
 """Of what commands write as JSON or YAML: a field that is renamed or goes makes it another."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T", str, tuple[str, ...])
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Which cluster, and how long to wait for it in all (seconds)."""
+    """Which cluster, how long to wait for it in all (seconds), and as whom to ask if not as oneself."""
 
     kubeconfig: str
     context: str
     system_namespace: str
     timeout: float
+    as_user: str = ""
+    as_groups: tuple[str, ...] = ()
+
+    @property
+    def impersonation(self) -> tuple[tuple[str, str], ...]:
+        """As headers of every request."""
+        groups = tuple(("Impersonate-Group", group) for group in self.as_groups)
+        return (("Impersonate-User", self.as_user), *groups) if self.as_user else ()
 
 
 class Form(StrEnum):
@@ -44,6 +53,13 @@ def parse_timeout(_context: click.Context, _parameter: click.Parameter, text: st
     if seconds <= 0:
         raise click.BadParameter("it must be longer than 0s")
     return seconds
+
+
+def _parse_name(_context: click.Context, _parameter: click.Parameter, name: T) -> T:
+    """Of a user, or of groups: each becomes a header."""
+    if not "".join(name).isprintable():
+        raise click.BadParameter("it has characters that cannot be shown")
+    return name
 
 
 def cluster_options(function: F) -> Callable[..., Any]:
@@ -68,13 +84,37 @@ def cluster_options(function: F) -> Callable[..., Any]:
         metavar="DURATION",
         help="How long the cluster may take in all.",
     )
+    @click.option(
+        "--as", "as_user", default="", callback=_parse_name, metavar="USER", help="Ask as this user."
+    )
+    @click.option(
+        "--as-group",
+        "as_groups",
+        multiple=True,
+        callback=_parse_name,
+        metavar="GROUP",
+        help="With --as: as a member of this group. May be given several times.",
+    )
     @wraps(function)
-    def call(
-        kubeconfig: str, context: str, system_namespace: str, timeout: float, **others: object
-    ) -> object:
-        return function(cluster=ClusterOptions(kubeconfig, context, system_namespace, timeout), **others)
+    def call(**others: Any) -> object:
+        cluster = ClusterOptions(**{field.name: others.pop(field.name) for field in fields(ClusterOptions)})
+        if cluster.as_groups and not cluster.as_user:
+            raise click.UsageError("--as-group needs --as.")
+        return function(cluster=cluster, **others)
 
     return call
+
+
+def node_argument(name: str = "node", **others: Any) -> Callable[[F], F]:
+    """The name of a node, which the shell completes from the cluster."""
+
+    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        # Every command has this argument, and hardly any start is for completing it.
+        from nodemend.cli.node_names import names_beginning_with  # noqa: PLC0415
+
+        return names_beginning_with(context.params, begun)
+
+    return click.argument(name, shell_complete=complete, **others)
 
 
 def output_option(function: F) -> F:

@@ -7,7 +7,7 @@ what became of a request is for the caller to judge, and it can only judge what 
 import asyncio
 import os
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import SimpleNamespace
@@ -104,7 +104,8 @@ async def _note_connection(
 class HttpTransport:
     """Carries requests to one API server. `connections` bounds the pool; each open stream holds one.
 
-    `kept` connections serve one request after another; the others are closed after the first.
+    `kept` connections serve one request after another; the others are closed after the first. `headers` go
+    with every request.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class HttpTransport:
         connections: int = 32,
         kept: bool = True,
         longest_body: int = LONGEST_BODY,
+        headers: Iterable[tuple[str, str]] = (),
     ) -> None:
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_create_end.append(_note_connection)
@@ -125,11 +127,12 @@ class HttpTransport:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=connections, force_close=not kept),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={
-                "User-Agent": f"nodemend/{__version__}",
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-            },
+            headers=(
+                ("User-Agent", f"nodemend/{__version__}"),
+                ("Accept", "application/json"),
+                ("Accept-Encoding", "identity"),
+                *headers,
+            ),
             timeout=_UNLIMITED,
             trust_env=False,
             auto_decompress=False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodemend.cli.exit_codes import ExitCode
-from nodemend.cli.options import ClusterOptions, Form, cluster_options, wide_output_option
+from nodemend.cli.options import ClusterOptions, Form, cluster_options, node_argument, wide_output_option
 
 if TYPE_CHECKING:
     from nodemend.cli.check.view import CheckView
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.argument("nodes", nargs=-1, metavar="[NODE]...")
+@node_argument("nodes", nargs=-1, metavar="[NODE]...")
 @wide_output_option
 @cluster_options
 def command(cluster: ClusterOptions, form: Form, nodes: tuple[str, ...]) -> int:

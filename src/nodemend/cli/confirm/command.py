@@ -12,6 +12,7 @@ from nodemend.cli.options import (
     Form,
     cluster_options,
     dry_run_option,
+    node_argument,
     output_option,
     utc_option,
 )
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("confirm")
-@click.argument("node")
+@node_argument()
 @click.option("--reason", metavar="TEXT", help="How you know that it is down. Kept with your name.")
 @click.option("--withdraw", "withdrawn", is_flag=True, help="Take your word back, before the release begins.")
 @click.option("--i-typed", metavar="NODE", help="The node's name once more, for use without a terminal.")

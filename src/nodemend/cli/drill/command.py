@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from nodemend.cli.exit_codes import ExitCode
-from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option, parse_timeout
+from nodemend.cli.options import (
+    ClusterOptions,
+    Form,
+    cluster_options,
+    node_argument,
+    output_option,
+    parse_timeout,
+)
 
 if TYPE_CHECKING:
     from nodemend.cli.cluster import Cluster
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("drill")
-@click.argument("node")
+@node_argument()
 @click.option("--yes-reset", metavar="NODE", help="The node's name once more, for use without a terminal.")
 @click.option("--with-workloads", is_flag=True, help="Although it is not drained: its pods go with it.")
 @click.option(

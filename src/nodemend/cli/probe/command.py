@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodemend.cli.exit_codes import ExitCode
-from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option
+from nodemend.cli.options import ClusterOptions, Form, cluster_options, node_argument, output_option
 
 if TYPE_CHECKING:
     from nodemend.cli.cluster import Cluster
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("probe")
-@click.argument("node")
+@node_argument()
 @output_option
 @cluster_options
 def command(cluster: ClusterOptions, form: Form, node: str) -> int:

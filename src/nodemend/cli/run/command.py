@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import click
 
-from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
+from nodemend.cli.options import (
+    ClusterOptions,
+    Form,
+    cluster_options,
+    dry_run_option,
+    node_argument,
+    output_option,
+)
 
 
 @click.command("run")
-@click.argument("node")
+@node_argument()
 @click.option("--reason", metavar="TEXT", help="Why. Kept with your name on the remediation.")
 @click.option("--withdraw", "withdrawn", is_flag=True, help="Take the order back, before anything has begun.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

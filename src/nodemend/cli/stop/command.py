@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from nodemend.cli.exit_codes import ExitCode
-from nodemend.cli.options import ClusterOptions, Form, cluster_options, dry_run_option, output_option
+from nodemend.cli.options import (
+    ClusterOptions,
+    Form,
+    cluster_options,
+    dry_run_option,
+    node_argument,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from nodemend.cli.cluster import Cluster
@@ -19,7 +26,7 @@ _DEFAULT_REASON: Final = "kubectl mend stop --all"
 
 
 @click.command("stop")
-@click.argument("node", required=False)
+@node_argument(required=False)
 @click.option("--all", "everything", is_flag=True, help="Pause the cluster, and end every open remediation.")
 @click.option("--reason", default=_DEFAULT_REASON, metavar="TEXT", help="Why, for the pause of --all.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -12,6 +12,7 @@ from nodemend.cli.options import (
     ClusterOptions,
     Form,
     cluster_options,
+    node_argument,
     output_option,
     parse_timeout,
     utc_option,
@@ -26,7 +27,7 @@ _STANDARD_OUTPUT: Final = "-"
 
 
 @click.command("timeline")
-@click.argument("node")
+@node_argument()
 @click.option(
     "--since",
     default="24h",
