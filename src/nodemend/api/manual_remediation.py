@@ -91,6 +91,14 @@ class ManualRemediationStatus(Wire):
             rules=(Rule("self == oldSelf", "cannot be changed: it is recorded once"),),
         ),
     ] = None
+    disproved_generation: Annotated[
+        int,
+        about(
+            "The generation of the spec whose confirmation was wrong: its node gave a sign of life. Only a"
+            " confirmation that is given later counts.",
+            ge=0,
+        ),
+    ] = 0
     tainted: Annotated[bool, about("Our out-of-service taint was asked for and may be on the node.")] = False
     released: Annotated[bool, about("Its pods and volumes are gone from the node.")] = False
     pods_left: Annotated[int, about("Pods still bound to the node.", ge=0)] = 0

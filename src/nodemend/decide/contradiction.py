@@ -4,8 +4,10 @@ Its workloads may run twice. That is said by one condition, whatever the kind of
 stays so, whatever becomes of the node.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
+from nodemend.api.conditions import Condition, find_true
 from nodemend.decide.fencing_holds import ProofContradicted
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import HoldReason, WordContradicted
@@ -13,18 +15,29 @@ from nodemend.decide.host_holds import BootOutlived, SpokeAfterRelease
 from nodemend.decide.remediation_conditions import Said
 
 EVIDENCE_CONTRADICTED: Final = "EvidenceContradicted"
-_AFTER_BOTH: Final = "The release had begun when its evidence no longer held: workloads may run twice."
+BROKEN_OFF: Final = "The release had begun when its evidence no longer held: workloads may run twice."
 
 
-def is_contradiction(reason: HoldReason | None) -> bool:
-    return isinstance(reason, WordContradicted | ProofContradicted | SpokeAfterRelease | BootOutlived)
+def is_contradiction(reason: HoldReason | None, *, released: bool) -> bool:
+    """Whether a boot whose workloads are released runs. Before the release, wrong evidence is no evidence."""
+    if isinstance(reason, SpokeAfterRelease | BootOutlived):
+        return True
+    return released and isinstance(reason, WordContradicted | ProofContradicted)
 
 
-def tell_contradiction(reason: HoldReason | None, *, marked: bool = False) -> tuple[Said, ...]:
-    """What a step for this `reason` adds to the conditions: nothing where it contradicts no evidence.
+def tell_hold(reason: HoldReason, *, released: bool) -> tuple[Said, ...]:
+    """What a hold for this `reason` adds to the conditions."""
+    if not is_contradiction(reason, released=released):
+        return ()
+    return (Said(EVIDENCE_CONTRADICTED, True, type(reason).__name__, str(explain(reason))),)
 
-    `marked` where the Node says that the release was broken off for that.
-    """
-    if reason is not None and is_contradiction(reason):
-        return (Said(EVIDENCE_CONTRADICTED, True, type(reason).__name__, str(explain(reason))),)
-    return (Said(EVIDENCE_CONTRADICTED, True, "ReleaseBrokenOff", _AFTER_BOTH),) if marked else ()
+
+def tell_broken_off(*, contradicted: bool) -> tuple[Said, ...]:
+    """The same of a step that ends a release; `contradicted` as that step says."""
+    return (Said(EVIDENCE_CONTRADICTED, True, "ReleaseBrokenOff", BROKEN_OFF),) if contradicted else ()
+
+
+def is_untold(conditions: Iterable[Condition], reason: HoldReason, *, released: bool) -> bool:
+    """Whether the conditions do not say yet what this hold means."""
+    told = find_true(conditions, EVIDENCE_CONTRADICTED)
+    return told is None and is_contradiction(reason, released=released)

@@ -1,6 +1,6 @@
 """What would be done for a target if nothing were a dry run, and what the guard would say to that."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nodemend.api.remediation_policy import Mode
 from nodemend.decide.facts import PolicyFacts, Present
@@ -11,10 +11,18 @@ from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.storm_guard import Go, guard
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """`what` a check would do, and what is `in_the_way` of it whatever the guard says; else empty."""
+
+    what: str
+    in_the_way: str = ""
+
+
 def tell_dry_run(
     facts: GuardFacts,
     guarded: Go | Hold,
-    wish: str,
+    wish: Wish,
     default: PolicyFacts,
     passing: tuple[type[HoldReason], ...] = (),
 ) -> Go | Hold:
@@ -24,13 +32,15 @@ def tell_dry_run(
     """
     if not isinstance(guarded, Hold) or not isinstance(guarded.reason, DryRun | CheckDryRun):
         return guarded
+    if wish.in_the_way:
+        return Hold(replace(guarded.reason, would=f"It could do nothing: {wish.in_the_way}."))
     policy = facts.policy.value if isinstance(facts.policy, Present) else default
     acting = replace(
         facts,
         policy=Present(replace(policy, mode=Mode.ACT)),
         check=replace(facts.check, dry_run=False),
     )
-    would = f"It would {wish}; the guard {_spell(guard(acting, passing))}"
+    would = f"It would {wish.what}; the guard {_spell(guard(acting, passing))}"
     return Hold(replace(guarded.reason, would=would))
 
 

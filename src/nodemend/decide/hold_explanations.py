@@ -25,6 +25,7 @@ from nodemend.decide.holds import (
     TaintedByAnother,
     ViewStale,
     WordContradicted,
+    WordDisproved,
     WordExpired,
     WordForOther,
     WordFromBefore,
@@ -44,6 +45,7 @@ def explain(reason: HoldReason) -> Explanation:
             | WordOutlived()
             | WordExpired()
             | WordUndated()
+            | WordDisproved()
             | WordContradicted()
         ):
             return _explain_word(reason)
@@ -82,6 +84,7 @@ def _explain_word(
     | WordOutlived
     | WordExpired
     | WordUndated
+    | WordDisproved
     | WordContradicted,
 ) -> Explanation:
     again = "Take it back with `kubectl mend confirm NODE --withdraw`, look again, and confirm again."
@@ -108,6 +111,11 @@ def _explain_word(
             return Explanation(f"The word is {age:.0f} s old; it is good for {limit:.0f} s.", again)
         case WordUndated():
             return Explanation("The API server does not tell when the word was given.", again)
+        case WordDisproved():
+            return Explanation(
+                "The node gave a sign of life after this word was believed. It does not count any more.",
+                again,
+            )
         case WordContradicted(by, boot_id):
             return Explanation(
                 f"Boot {boot_id}, which {by} vouched to be down, speaks again. Its workloads may run twice.",

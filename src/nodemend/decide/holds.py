@@ -121,6 +121,11 @@ class WordUndated:
 
 
 @dataclass(frozen=True, slots=True)
+class WordDisproved:
+    """The node gave a sign of life after this word was believed. Silence since then does not make it true."""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeReady:
     """The Node reports Ready: whatever was said, its kubelet is at work."""
 
@@ -188,6 +193,7 @@ HoldReason = (
     | WordOutlived
     | WordExpired
     | WordUndated
+    | WordDisproved
     | NodeReady
     | WordContradicted
     | NewBootUnproven

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from nodemend.api.conditions import ConditionStatus
-from nodemend.api.manual_remediation import Confirmation
+from nodemend.api.manual_remediation import Confirmation, ManualRemediation
 from nodemend.decide.facts import LeaseFacts, NodeFacts
 from nodemend.decide.holds import (
     HoldReason,
     KubeletSpeaks,
     NodeReady,
     NoWord,
+    WordDisproved,
     WordExpired,
     WordForOther,
     WordFromBefore,
@@ -37,8 +38,10 @@ def weigh(
     node: NodeFacts,
     lease: LeaseFacts,
     remembers_for: float,
+    *,
+    disproved: bool = False,
 ) -> Believed | HoldReason:
-    """Whether to believe that the boot which `node` reports has ended.
+    """Whether to believe that the boot which `node` reports has ended; never again once it was `disproved`.
 
     `age` is the larger of what the API server's clock and our own say; None when neither can tell. A word
     that is older than what the leader's process remembers may be out of a backup of etcd.
@@ -49,6 +52,8 @@ def weigh(
         return WordForOther("node", word.node_uid, node.uid)
     if word.boot_id != node.boot_id:
         return WordForOther("boot", word.boot_id, node.boot_id)
+    if disproved:
+        return WordDisproved()
     if word.last_renew_time != lease.renew_time:
         return WordOutlived(word.last_renew_time, lease.renew_time)
     if not lease.silent:
@@ -62,3 +67,9 @@ def weigh(
     if age + CLOCKS_DIFFER > remembers_for:
         return WordFromBefore(age, remembers_for)
     return Believed(word)
+
+
+def is_disproved(remediation: ManualRemediation) -> bool:
+    """Whether its word was believed before, and its node heard after that."""
+    disproved = remediation.status.disproved_generation
+    return disproved > 0 and remediation.metadata.generation <= disproved

@@ -22,7 +22,7 @@ from nodemend.decide.holds import (
     NotBackYet,
     WordContradicted,
 )
-from nodemend.decide.human_word import Believed, weigh
+from nodemend.decide.human_word import Believed, is_disproved, weigh
 from nodemend.decide.manual_remediation_steps import ReportSilence, Step
 from nodemend.decide.node_left_behind import leave_node
 from nodemend.decide.release_gate import ReleaseTicket, open_gate
@@ -118,7 +118,12 @@ def _before_release(facts: ManualFacts, node: NodeFacts) -> Step:
             return Hold(NoKubeletLease(node.name))
         case Present(lease):
             believed = weigh(
-                facts.remediation.spec.confirmation, facts.word_age, node, lease, facts.remembers_for
+                facts.remediation.spec.confirmation,
+                facts.word_age,
+                node,
+                lease,
+                facts.remembers_for,
+                disproved=is_disproved(facts.remediation),
             )
             recorded = facts.remediation.status.evidence
             if recorded is None and is_marked(facts):
@@ -140,18 +145,23 @@ def _await_word(facts: ManualFacts, lease: LeaseFacts, believed: Believed | Hold
 def _release(
     facts: ManualFacts, node: NodeFacts, recorded: Evidence, believed: Believed | HoldReason
 ) -> Step:
-    if was_contradicted(facts):
-        # Taken back after the release had begun. Silence since then does not make it true.
-        return void(facts, node, WordContradicted(recorded.by, node.boot_id))
+    if is_marked(facts):
+        # Evidence is recorded only where no mark stands. One beside it voids it, whatever is seen now: who
+        # wrote it had reason enough, and died before the evidence was forgotten.
+        why = WordContradicted(recorded.by, node.boot_id) if was_contradicted(facts) else _reason(believed)
+        return void(facts, node, why)
     # Who has recorded evidence is counted by the others. If those held it up, two could wait for one another.
     gate = open_gate(node, recorded, believed, brake(facts.policy), facts.epoch)
     if isinstance(gate, ReleaseTicket):
-        # A mark that stands already would let the next fall pass without a write to the Node.
-        return ClearVoidMark(node) if is_marked(facts) else Release(gate)
+        return Release(gate)
     if isinstance(believed, Believed):
         return gate
     # The evidence itself no longer stands: waiting would not bring it back.
     return void(facts, node, believed)
+
+
+def _reason(believed: Believed | HoldReason) -> HoldReason | None:
+    return None if isinstance(believed, Believed) else believed
 
 
 def _contradicted(facts: ManualFacts, node: NodeFacts, evidence: Evidence) -> bool:

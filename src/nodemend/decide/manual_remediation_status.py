@@ -1,9 +1,9 @@
 """What a ManualRemediation's status says after each step."""
 
 from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
-from nodemend.decide.contradiction import is_contradiction, tell_contradiction
+from nodemend.decide.contradiction import is_contradiction, is_untold, tell_broken_off, tell_hold
 from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import Hold
+from nodemend.decide.holds import Hold, NodeReady
 from nodemend.decide.manual_remediation_steps import ReportSilence
 from nodemend.decide.remediation_conditions import Said, names, told
 from nodemend.decide.remediation_steps import (
@@ -36,26 +36,28 @@ def after(
 ) -> ManualRemediationStatus:
     """The status that makes `step` true, with its conditions. `now` is for people only."""
     changed = _changed(status, step, epoch).but(observed_generation=generation)
+    if isinstance(step, ForgetEvidence) and (step.contradicted or isinstance(step.why, NodeReady)):
+        changed = changed.but(disproved_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    said = (*_conditions(changed, _why(step)), *_contradicted(step))
+    said = (*_conditions(changed, _why(step)), *_contradicted(step, released=status.released))
     return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
 
 
-def _contradicted(step: StatusStep) -> tuple[Said, ...]:
+def _contradicted(step: StatusStep, *, released: bool) -> tuple[Said, ...]:
     match step:
         case Hold(reason):
-            return tell_contradiction(reason)
-        case ForgetEvidence(reason, contradicted):
-            return tell_contradiction(reason, marked=contradicted)
-        case MarkReleased(contradicted=True):
-            return tell_contradiction(None, marked=True)
+            return tell_hold(reason, released=released)
+        case ForgetEvidence(contradicted=contradicted) | MarkReleased(contradicted=contradicted):
+            return tell_broken_off(contradicted=contradicted)
         case _:
             return ()
 
 
 def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
     """Whether a write would tell nothing new: the kind of hold is named already, or all is over."""
+    if is_untold(status.conditions, hold.reason, released=status.released):
+        return False
     return status.phase is Phase.SUCCEEDED or names(status.conditions, _why(hold))
 
 
@@ -90,7 +92,7 @@ def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> M
             message = "The Node is gone." if node_gone else "The node is back on a new boot."
             return status.but(phase=Phase.SUCCEEDED, message=message)
         case Hold(reason):
-            twice = status.released and is_contradiction(reason)
+            twice = status.released and is_contradiction(reason, released=True)
             phase = Phase.CONTRADICTED if twice else status.phase
             return status.but(phase=phase, message=str(explain(reason)))
 

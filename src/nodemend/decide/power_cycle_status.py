@@ -3,7 +3,7 @@
 from typing import Final
 
 from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
-from nodemend.decide.contradiction import is_contradiction, tell_contradiction
+from nodemend.decide.contradiction import is_contradiction, is_untold, tell_broken_off, tell_hold
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_holds import HostDoubtful
@@ -59,24 +59,24 @@ def after(
     changed = _changed(status, step, epoch, now).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    said = (*_conditions(changed, _why(step)), *_contradicted(step))
+    said = (*_conditions(changed, _why(step)), *_contradicted(step, released=status.released))
     return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
 
 
-def _contradicted(step: StatusStep) -> tuple[Said, ...]:
+def _contradicted(step: StatusStep, *, released: bool) -> tuple[Said, ...]:
     match step:
         case Hold(reason) | GiveUp(reason, _):
-            return tell_contradiction(reason)
-        case ForgetEvidence(reason, contradicted):
-            return tell_contradiction(reason, marked=contradicted)
-        case MarkReleased(contradicted=True):
-            return tell_contradiction(None, marked=True)
+            return tell_hold(reason, released=released)
+        case ForgetEvidence(contradicted=contradicted) | MarkReleased(contradicted=contradicted):
+            return tell_broken_off(contradicted=contradicted)
         case _:
             return ()
 
 
 def tells(status: Metal3RemediationStatus, hold: Hold) -> bool:
     """Whether a write would tell nothing new: the kind of hold is named already, or all is over."""
+    if is_untold(status.conditions, hold.reason, released=status.released):
+        return False
     return status.phase in OVER or names(status.conditions, _why(hold))
 
 
@@ -114,7 +114,7 @@ def _changed(
                 **_NOT_SEEN,
             )
         case Hold(reason):
-            twice = status.released and is_contradiction(reason)
+            twice = status.released and is_contradiction(reason, released=True)
             phase = Phase.CONTRADICTED if twice else status.phase
             return status.but(phase=phase, message=str(explain(reason)))
         case NoteOff() | BackUp() | ForgetBackup() | ReportLeft() | ForgetTaint():

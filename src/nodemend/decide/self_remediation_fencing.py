@@ -62,6 +62,9 @@ def begin_fencing(facts: SelfFacts, node: NodeFacts) -> Step:
 def fence(facts: SelfFacts, node: NodeFacts) -> Step:
     """Its marker may be on the Lease."""
     status = facts.remediation.status
+    if is_marked(facts):
+        # First: it would void whatever evidence comes next.
+        return ClearVoidMark(node)
     if node.boot_id != status.boot_id and (unproven := weigh_new_boot(node, status.hardware_id)):
         return Hold(unproven)
     if node.boot_id != status.boot_id:
@@ -91,8 +94,6 @@ def fence(facts: SelfFacts, node: NodeFacts) -> Step:
         return may_go_on(facts.switch) or PlaceMarker(agent, marker)
     if status.marked is None or (status.marked.uid, status.marked.version) != (agent.uid, agent.version):
         return NoteMarker(agent)
-    if is_marked(facts):
-        return ClearVoidMark(node)
     if status.contradicted:
         return Hold(ProofContradicted(status.boot_id))
     return _prove(facts, node, report)

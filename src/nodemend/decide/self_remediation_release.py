@@ -30,7 +30,7 @@ def release(facts: SelfFacts, node: NodeFacts, recorded: Evidence) -> Step:
         case Hold() | PlaceMarker():
             return weighed
         case Back():
-            return MarkReleased()
+            return MarkReleased(contradicted=was_contradicted(facts))
         case ProofContradicted():
             return void(facts, node, weighed)
         case Over():

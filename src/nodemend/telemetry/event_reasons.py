@@ -239,8 +239,8 @@ NODE_CONTRADICTED_EVIDENCE: Final = EventReason(
     "NodeContradictedEvidence",
     EventType.WARNING,
     "Recover",
-    "The boot that was vouched to be down gave a sign of life after the release had begun: its workloads may"
-    " run twice.",
+    "After the release had begun the boot that was vouched to be down gave a sign of life, or nobody could"
+    " say any more that it was down: its workloads may run twice.",
 )
 REMEDIATION_SUCCEEDED: Final = EventReason(
     "RemediationSucceeded", EventType.NORMAL, "Close", "The node is back on a new boot, or its Node is gone."

@@ -2,8 +2,9 @@
 
 import pytest
 
-from nodemend.api import keys, power_cycle, self_remediation
+from nodemend.api import keys, manual_remediation, power_cycle, self_remediation
 from nodemend.api.conditions import Condition, ConditionStatus
+from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation
@@ -21,9 +22,10 @@ from nodemend.cli.status.view import StatusView, status_view
 from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
 from nodemend.decide.facts import Absent, Present
 from tests.unit.cli.check.sound_facts import check, facts, leader, troubles
-from tests.unit.cli.node_cases import NODE, NOON, a_power_cycle, by_itself, written
+from tests.unit.cli.node_cases import NODE, NOON, a_power_cycle, by_hand, by_itself, written
 from tests.unit.cli.simulate import clusters
 from tests.unit.cli.simulate.simulated import a_snapshot
+from tests.unit.decide import worlds
 
 TWICE = "node edge-07 runs, and its workloads were released. Switch it off."
 UNTOUCHED = (
@@ -70,7 +72,7 @@ def explained(remediation: Remediation) -> ExplainView:
             node=node,
             view=view,
             conditions=conditions_by_writing(node, NOON),
-            open_=None,
+            open_=worlds.facts(remediation) if isinstance(remediation, ManualRemediation) else None,
             elsewhere=(),
             leaders=(),
             now=NOON,
@@ -134,6 +136,13 @@ def test_workloads_that_may_run_twice_are_said_by_every_command_and_whole(remedi
     assert explained(wrong).headline == f"{NODE} may run its workloads twice. {TWICE}"
     assert explained(wrong).next_step == f"kubectl mend tree {NODE}"
     assert (Level.FAIL, f"{NODE}: its workloads may run twice. {TWICE}") in told_by_check(wrong)
+
+
+@pytest.mark.attack("U3")
+def test_so_they_are_where_a_person_had_confirmed() -> None:
+    wrong = contradicted(by_hand(manual_remediation.Phase.CONTRADICTED))
+    assert isinstance(wrong, ManualRemediation)
+    assert explained(wrong).headline == f"{NODE} may run its workloads twice. {TWICE}"
 
 
 @pytest.mark.attack("U8")

@@ -102,4 +102,23 @@ def test_a_power_cycle_that_is_given_up_for_it_has_failed_and_says_it() -> None:
     shown, conditions = by_power(GiveUp(spoke, for_good=True))
     assert shown == power_cycle.Phase.FAILED
     assert contradicted(conditions) == "SpokeAfterRelease"
-    assert is_contradiction(spoke)
+    assert is_contradiction(spoke, released=False)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [ForgetEvidence(ProofContradicted("boot-1")), Hold(ProofContradicted("boot-1"))],
+    ids=["forgotten", "held"],
+)
+def test_a_proof_that_falls_before_its_release_is_no_alarm(step: ForgetEvidence | Hold) -> None:
+    status = fencing_worlds.RELEASING
+    told = self_remediation_status.after(status, step, epoch=9, generation=4, now=NOW)
+    assert find(told.conditions, EVIDENCE_CONTRADICTED) is None
+
+
+def test_one_that_an_older_version_held_for_it_says_so_too() -> None:
+    reason = WordContradicted("anna", "boot-1")
+    told = manual_remediation_status.after(worlds.RECOVERING, Hold(reason), epoch=9, generation=4, now=NOW)
+    older = told.but(conditions=tuple(one for one in told.conditions if one.type != EVIDENCE_CONTRADICTED))
+    assert not manual_remediation_status.tells(older, Hold(reason))
+    assert manual_remediation_status.tells(told, Hold(reason))

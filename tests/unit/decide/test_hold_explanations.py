@@ -125,6 +125,10 @@ EXAMPLES: list[tuple[HoldReason, str]] = [
         ),
     ),
     (holds.WordExpired(700, 600), "The word is 700 s old; it is good for 600 s."),
+    (
+        holds.WordDisproved(),
+        "The node gave a sign of life after this word was believed. It does not count any more.",
+    ),
     (holds.WordUndated(), "The API server does not tell when the word was given."),
     (holds.NodeReady("n1"), "Node n1 reports Ready: its kubelet is at work."),
     (

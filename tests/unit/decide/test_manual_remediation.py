@@ -217,9 +217,9 @@ UNDONE: list[tuple[str, ManualFacts, Step]] = [
         ClearVoidMark(SILENT_NODE),
     ),
     (
-        "a mark of ours goes before a release, so that the next fall is written anew",
+        "a mark of ours beside evidence voids it, whatever is seen now",
         releasing(void_mark=MARK),
-        ClearVoidMark(SILENT_NODE),
+        ForgetEvidence(None),
     ),
     ("a mark that has done its work goes", awaiting(void_mark="rem-1.54"), ClearVoidMark(SILENT_NODE)),
     (

@@ -24,7 +24,7 @@ from nodemend.decide.fencing_holds import FencingHold
 from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.host_holds import HostHold
-from nodemend.decide.human_word import Believed, weigh
+from nodemend.decide.human_word import Believed, is_disproved, weigh
 from nodemend.decide.manual_remediation import ManualFacts
 from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from nodemend.decide.remediation_life import HeldBy
@@ -67,6 +67,7 @@ QUESTION_OF: Final[dict[type, str]] = {
     holds.WordExpired: "vouched",
     holds.WordFromBefore: "vouched",
     holds.WordUndated: "vouched",
+    holds.WordDisproved: "vouched",
     holds.WorkloadsLeaving: "released",
     holds.TaintedByAnother: "released",
     holds.NewBootUnproven: "released",
@@ -220,7 +221,14 @@ def _vouched(facts: ManualFacts) -> tuple[Answer, str]:
         return Answer.YES, f"{evidence.by}: {evidence.reason}"
     if not isinstance(facts.node, Present) or not isinstance(facts.lease, Present):
         return Answer.OPEN, ""
-    believed = weigh(remediation.spec.confirmation, facts.word_age, facts.node.value, facts.lease.value, inf)
+    believed = weigh(
+        remediation.spec.confirmation,
+        facts.word_age,
+        facts.node.value,
+        facts.lease.value,
+        inf,
+        disproved=is_disproved(remediation),
+    )
     if isinstance(believed, Believed):
         return Answer.YES, f"{believed.word.by}: {believed.word.reason}"
     return Answer.NO, "" if isinstance(believed, holds.NoWord) else explain(believed).sentence

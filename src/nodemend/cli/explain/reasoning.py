@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from nodemend.api.conditions import find_true
+from nodemend.api.conditions import Condition, find_true
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.api.node_health_check import RecoveryPhase, RecoveryReport
 from nodemend.api.power_cycle import Metal3Remediation
@@ -18,7 +18,7 @@ from nodemend.cli.explain.step_words import spell_step
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.next_steps import split_step
-from nodemend.cli.remediations import contradiction_of, may_need_a_person, unserved
+from nodemend.cli.remediations import Remediation, contradiction_of, is_open, may_need_a_person, unserved
 from nodemend.cli.words import first_sentence, spell_list
 from nodemend.controllers.node_health_check import gather
 from nodemend.controllers.node_health_check.rivals import find_rival
@@ -75,16 +75,15 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
     if (nobody := _unserved(facts)) is not None:
         held = held_view(Hold(nobody), facts.node.name)
         return f"was to be remediated. {held.sentence}", held
+    if (twice := _contradiction(facts)) is not None:
+        held = HeldView(reason=twice.reason, sentence=twice.message, next_step="")
+        return f"may run its workloads twice. {twice.message}", held
     if facts.open_ is not None and not _is_over(facts.open_.remediation):
         step = manual_remediation.decide(facts.open_)
         if isinstance(step, Hold):
             held = held_view(step, facts.node.name)
             return f"is under remediation, and held. {held.sentence}", held
         return f"is under remediation. Next, the remediator {spell_step(step)}.", None
-    told = facts.power_cycle or facts.by_itself
-    if told is not None and (twice := contradiction_of(told)) is not None:
-        held = HeldView(reason=twice.reason, sentence=twice.message, next_step="")
-        return f"may run its workloads twice. {twice.message}", held
     if facts.power_cycle is not None:
         return _power_cycled(facts.power_cycle), None
     if facts.by_itself is not None:
@@ -110,10 +109,19 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
     return _unheld(judged.health, request), None
 
 
-def _unserved(facts: ExplainFacts) -> Unserved | None:
+def _open(facts: ExplainFacts) -> Iterator[Remediation]:
     by_hand = facts.open_.remediation if facts.open_ is not None else None
-    found = (by_hand, facts.power_cycle, facts.by_itself)
-    return next((why for one in found if one and (why := unserved(one, facts.now))), None)
+    for one in (by_hand, facts.power_cycle, facts.by_itself):
+        if one is not None and is_open(one):
+            yield one
+
+
+def _unserved(facts: ExplainFacts) -> Unserved | None:
+    return next((why for one in _open(facts) if (why := unserved(one, facts.now))), None)
+
+
+def _contradiction(facts: ExplainFacts) -> Condition | None:
+    return next((said for one in _open(facts) if (said := contradiction_of(one))), None)
 
 
 def _power_cycled(remediation: Metal3Remediation) -> str:

@@ -69,7 +69,9 @@ def _ends_with_power(remediation: Metal3Remediation) -> str:
     match remediation.status.phase:
         case Phase.RELEASE:
             return "ends once its workloads have left the node and its host is on again"
-        case Phase.POWER_ON | Phase.CONTRADICTED | Phase.DELETING_MACHINE:
+        case Phase.CONTRADICTED:
+            return "ends once its host is on again; its workloads may run twice"
+        case Phase.POWER_ON | Phase.DELETING_MACHINE:
             return "ends once its host is on again; its workloads run elsewhere"
         case Phase.POWER_OFF:
             return "ends once its host is on again; nothing was released"

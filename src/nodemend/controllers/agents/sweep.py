@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from nodemend.api.agent_lease import PeerProposal
+from nodemend.api.agent_lease import UNSUPPORTED, PeerProposal
 from nodemend.api.conditions import ConditionStatus
 from nodemend.controllers.agents.roll import ZONE, Enrolled, Roll, agent_seen
 from nodemend.controllers.fresh_reads import Reader, node_facts
@@ -123,9 +123,9 @@ class AgentSweep:
             return None
         patience = max(SILENT_AFTER, _RENEWALS_MISSED * pace_for(len(enrolled)).every)
         silent = self._silent(enrolled, patience)
-        here = [one.node for one in enrolled if one.node in nodes]
-        amiss = sum(name in silent and self._is_ready(name) for name in here)
-        self._agents_seen(sum(name not in silent for name in here), amiss)
+        here = [one for one in enrolled if one.node in nodes and one.report is not None]
+        amiss = sum(one.node in silent and _is_missed(one) and self._is_ready(one.node) for one in here)
+        self._agents_seen(sum(one.node not in silent for one in here), amiss)
         found = (agent_seen(one, nodes.get(one.node), silent=one.node in silent) for one in enrolled)
         return [one for one in found if one is not None]
 
@@ -181,3 +181,8 @@ class AgentSweep:
     async def _write(self, request: Request) -> WriteOutcome[Acknowledged]:
         deadline = self._runtime.monotonic() + WRITE_WITHIN
         return await self._client.write(request, Acknowledged, deadline=deadline)
+
+
+def _is_missed(one: Enrolled) -> bool:
+    """Nothing rests on an agent that said that nothing resets its node, as each does that is stopped."""
+    return one.report is not None and one.report.watchdog.class_ != UNSUPPORTED

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Final
 
+from nodemend.api.conditions import find_true
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import remediation_steps as steps
+from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation_steps import ReportSilence, Step
@@ -30,6 +32,8 @@ class ManualRemediationRecorder:
 
     def took(self, remediation: ManualRemediation, step: Step) -> None:
         told = _tell(remediation, step)
+        if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
+            self._teller.broke_off(_subject(remediation))
         ends_hold = not isinstance(step, _ONLY_REPORTS)
         self._teller.took(_subject(remediation), type(step).__name__, told, ends_hold=ends_hold)
 
@@ -41,7 +45,9 @@ def _subject(remediation: ManualRemediation) -> Subject:
     metadata = remediation.metadata
     owners = (owner.uid for owner in metadata.owner_references if owner.kind == NODE.kind)
     uid = remediation.status.node_uid or next(owners, "")
-    return Subject(MANUAL_REMEDIATION, metadata, metadata.name, uid, remediation.status.released)
+    status = remediation.status
+    twice = find_true(status.conditions, EVIDENCE_CONTRADICTED) is not None
+    return Subject(MANUAL_REMEDIATION, metadata, metadata.name, uid, status.released, twice)
 
 
 def _tell(remediation: ManualRemediation, step: Step) -> Told | None:

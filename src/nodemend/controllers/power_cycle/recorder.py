@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from nodemend.api.bare_metal_host import BareMetalHost
+from nodemend.api.conditions import find_true
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.api.power_cycle import Metal3Remediation, Phase
@@ -11,7 +12,7 @@ from nodemend.controllers.power_cycle.figures import PowerFigures
 from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import power_cycle_steps as power
 from nodemend.decide import remediation_steps as steps
-from nodemend.decide.contradiction import is_contradiction
+from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED, is_contradiction
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.kube.event_book import Happening
@@ -44,8 +45,11 @@ class PowerCycleRecorder:
             or _tell_power(remediation, step)
             or _tell_release(remediation, step)
         )
-        if isinstance(step, power.GiveUp) and is_contradiction(step.why):
+        released = remediation.status.released
+        if isinstance(step, power.GiveUp) and is_contradiction(step.why, released=released):
             self._teller.contradicted(_subject(remediation), str(explain(step.why)), first=True)
+        if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
+            self._teller.broke_off(_subject(remediation))
         ends_hold = not isinstance(step, _ONLY_REPORTS)
         self._teller.took(_subject(remediation), type(step).__name__, told, ends_hold=ends_hold)
 
@@ -84,7 +88,8 @@ class PowerCycleRecorder:
 def _subject(remediation: Metal3Remediation) -> Subject:
     metadata, status = remediation.metadata, remediation.status
     node = status.node_name or metadata.name
-    return Subject(METAL3_REMEDIATION, metadata, node, status.node_uid, status.released)
+    twice = find_true(status.conditions, EVIDENCE_CONTRADICTED) is not None
+    return Subject(METAL3_REMEDIATION, metadata, node, status.node_uid, status.released, twice)
 
 
 def _tell_power(remediation: Metal3Remediation, step: power.Step) -> Told | None:

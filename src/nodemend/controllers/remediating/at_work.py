@@ -7,11 +7,13 @@ from enum import Enum, auto
 from typing import Final, NamedTuple, TypeVar
 
 from nodemend.api import manual_remediation, power_cycle, self_remediation
+from nodemend.api.conditions import find_true
 from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.controllers.fresh_reads import Reader
+from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
 from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.kube.api_outcome import Ok, Reason, Refused
 from nodemend.kube.paged_list import list_all
@@ -29,6 +31,8 @@ class Others:
     """The names of these nodes."""
     away: frozenset[str] = frozenset()
     """Names of nodes that are about to go, gone, or not back yet, whatever they show."""
+    released: frozenset[str] = frozenset()
+    """Names of nodes whose workloads run elsewhere, and that are not back: of none that is at work."""
 
 
 class _Stage(Enum):
@@ -38,21 +42,23 @@ class _Stage(Enum):
     """It has not begun, or is over."""
 
 
-# Where evidence was contradicted workloads may run twice: its node keeps its place until a person has looked.
 _BY_POWER: Final = {
     power_cycle.Phase.POWER_OFF: _Stage.AT_WORK,
     power_cycle.Phase.RELEASE: _Stage.AT_WORK,
     power_cycle.Phase.POWER_ON: _Stage.COMING_BACK,
-    power_cycle.Phase.CONTRADICTED: _Stage.AT_WORK,
 }
 _BY_ITSELF: Final = {
     self_remediation.Phase.FENCING: _Stage.AT_WORK,
     self_remediation.Phase.RELEASING: _Stage.AT_WORK,
     self_remediation.Phase.RECOVERING: _Stage.COMING_BACK,
-    self_remediation.Phase.CONTRADICTED: _Stage.AT_WORK,
 }
 
 
+_OVER: Final = (
+    manual_remediation.Phase.SUCCEEDED,
+    power_cycle.Phase.SUCCEEDED,
+    self_remediation.Phase.SUCCEEDED,
+)
 _SERVER_MAY_TAKE: Final = 60.0
 """Seconds. After these an API server gives a request up, as it is shipped."""
 
@@ -61,6 +67,7 @@ class _Hand(NamedTuple):
     uid: str
     node: str
     stage: _Stage
+    released: bool = False
 
 
 class _Kept(NamedTuple):
@@ -114,9 +121,9 @@ class AtWork:
             hands += found.value
         others = [one for one in hands if one.uid != uid and one.stage is not _Stage.ASIDE]
         at_work = {one.uid: one.node for one in others if one.stage is _Stage.AT_WORK}
-        return Present(
-            Others(len(at_work), frozenset(at_work.values()), frozenset(one.node for one in others))
-        )
+        busy = frozenset(at_work.values())
+        released = frozenset(one.node for one in hands if one.uid != uid and one.released)
+        return Present(Others(len(at_work), busy, frozenset(one.node for one in others), released - busy))
 
     def _places(self) -> list[_Hand]:
         now = self._now()
@@ -143,17 +150,25 @@ class AtWork:
 
 def _by_hand(remediation: ManualRemediation) -> _Hand:
     """Where there is evidence its node is dead, and comes back by the same hand."""
-    metadata, status = remediation.metadata, remediation.status
+    status = remediation.status
     releasing = status.evidence is not None and not status.released
-    at_work = releasing or status.phase is manual_remediation.Phase.CONTRADICTED
-    return _Hand(metadata.uid, metadata.name, _Stage.AT_WORK if at_work else _Stage.ASIDE)
+    return _hand(remediation, remediation.metadata.name, _Stage.AT_WORK if releasing else _Stage.ASIDE)
 
 
 def _by_power(remediation: Metal3Remediation) -> _Hand:
     status = remediation.status
-    return _Hand(remediation.metadata.uid, status.node_name, _BY_POWER.get(status.phase, _Stage.ASIDE))
+    return _hand(remediation, status.node_name, _BY_POWER.get(status.phase, _Stage.ASIDE))
 
 
 def _by_itself(remediation: SelfRemediation) -> _Hand:
     status = remediation.status
-    return _Hand(remediation.metadata.uid, status.node_name, _BY_ITSELF.get(status.phase, _Stage.ASIDE))
+    return _hand(remediation, status.node_name, _BY_ITSELF.get(status.phase, _Stage.ASIDE))
+
+
+def _hand(remediation: K, node: str, stage: _Stage) -> _Hand:
+    """Where evidence was contradicted workloads may run twice: its node keeps its place until it is over."""
+    status = remediation.status
+    over = status.phase in _OVER
+    contradicted = find_true(status.conditions, EVIDENCE_CONTRADICTED) is not None
+    stage = _Stage.AT_WORK if contradicted and not over else stage
+    return _Hand(remediation.metadata.uid, node, stage, status.released and not over)

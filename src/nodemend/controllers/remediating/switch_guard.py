@@ -218,18 +218,21 @@ class SwitchGuard:
         facts = guarding.facts_of(ward, place, moment, Busy())
         away = [place_of for name in others.away | {ward.name} if (place_of := _looks_well(guarding, name))]
         busy = [there for name in others.nodes if (there := guarding.standings.place_of(name))]
+        released = others.released - {ward.name}
+        gone = [there for name in released if (there := guarding.standings.place_of(name))]
         domain = facts.of_domain
         if domain is not None:
             here = sum(one.domain == place.domain for one in away)
             at_work = sum(one.domain == place.domain for one in busy)
-            domain = replace(domain, census=_with(domain.census, here, at_work))
+            elsewhere = sum(one.domain == place.domain for one in gone)
+            domain = replace(domain, census=_with(domain.census, here, at_work), released=elsewhere)
         return replace(
             facts,
             of_check=_with(facts.of_check, sum(one.check == place.check for one in away), len(busy)),
             of_cluster=_with(facts.of_cluster, len(away), len(busy)),
             of_domain=domain,
             others=project(seen, lambda found: found.at_work),
-            released=len(others.away - others.nodes - {ward.name}),
+            released=len(released),
             since_last_start=moment.now - self._last_start,
         )
 

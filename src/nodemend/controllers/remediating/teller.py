@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import NODE, Resource
 from nodemend.api.object_meta import ObjectMeta
-from nodemend.decide.contradiction import is_contradiction
+from nodemend.decide.contradiction import BROKEN_OFF, is_contradiction
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Deposed, Hold
 from nodemend.kube.event_book import Happening
@@ -42,6 +42,8 @@ class Subject:
     node_uid: str
     released: bool = False
     """Whether the node's workloads run elsewhere by now."""
+    contradicted: bool = False
+    """Whether its status says that they may run twice."""
 
 
 class Teller:
@@ -67,10 +69,15 @@ class Teller:
         if ends_hold:
             self._metrics.holds.strike(_held(subject))
         self._log.info("step taken", step=step, note=told.note if told else "", **_named(subject))
+        self._remember(subject)
         if told is not None and told.reason is event_reasons.NODE_CONTRADICTED_EVIDENCE:
             self.contradicted(subject, told.note, first=True)
         elif told is not None:
             self._record(_happening(subject, told))
+
+    def broke_off(self, subject: Subject) -> None:
+        """A release ended because its evidence no longer held."""
+        self.contradicted(subject, BROKEN_OFF, first=True)
 
     def contradicted(self, subject: Subject, note: str, *, first: bool) -> None:
         """Workloads may run twice: an error in the log, once, and a time in the metrics that outlives it."""
@@ -78,6 +85,11 @@ class Teller:
         if first:
             self._log.error("evidence contradicted", note=note, **_named(subject))
         self._record(_happening(subject, Told(event_reasons.NODE_CONTRADICTED_EVIDENCE, note)))
+
+    def _remember(self, subject: Subject) -> None:
+        """For as long as it goes on, whoever leads."""
+        if subject.contradicted:
+            self._metrics.contradictions.note(_held(subject), self._runtime.wall().timestamp())
 
     def held(self, subject: Subject, hold: Hold) -> None:
         """The same hold is seen every few seconds: it is logged once, and its event keeps its first words."""
@@ -96,7 +108,8 @@ class Teller:
         first = before is None or before.since != standing.since
         if first:
             self._log.info("held", reason=reason, note=sentence, **_named(subject))
-        if is_contradiction(hold.reason):
+        self._remember(subject)
+        if is_contradiction(hold.reason, released=subject.released):
             self.contradicted(subject, standing.sentence, first=first)
         elif not isinstance(hold.reason, Deposed):
             # Who was deposed says so in its log. The one at work tells what holds.

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Final
 
+from nodemend.api.conditions import find_true
 from nodemend.api.evidence import Evidence
 from nodemend.api.group_versions import SELF_REMEDIATION
 from nodemend.api.self_remediation import Phase, SelfRemediation
 from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import remediation_steps as steps
+from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.self_remediation_steps import NoteProgress, PlaceMarker, RecordProof, Step, TakeMarkerOff
@@ -32,6 +34,8 @@ class SelfRemediationRecorder:
 
     def took(self, remediation: SelfRemediation, step: Step) -> None:
         told = _tell_fencing(remediation, step) or _tell_release(remediation, step)
+        if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
+            self._teller.broke_off(_subject(remediation))
         ends_hold = not isinstance(step, _ONLY_REPORTS)
         self._teller.took(_subject(remediation), type(step).__name__, told, ends_hold=ends_hold)
 
@@ -46,7 +50,8 @@ class SelfRemediationRecorder:
 def _subject(remediation: SelfRemediation) -> Subject:
     metadata = remediation.metadata
     status = remediation.status
-    return Subject(SELF_REMEDIATION, metadata, _node_of(remediation), status.node_uid, status.released)
+    twice = find_true(status.conditions, EVIDENCE_CONTRADICTED) is not None
+    return Subject(SELF_REMEDIATION, metadata, _node_of(remediation), status.node_uid, status.released, twice)
 
 
 def _node_of(remediation: SelfRemediation) -> str:

@@ -236,15 +236,27 @@ CONTRADICTED_AT = "nodemend_evidence_contradicted_timestamp_seconds"
 def test_a_word_that_was_wrong_is_an_error_in_the_log_an_event_of_its_own_and_a_metric_that_stays() -> None:
     told = Told()
     for _ in range(3):
-        told.recorder.held(remediation(RELEASING), Hold(WordContradicted("anna", "boot-1")))
+        told.recorder.held(remediation(RECOVERING), Hold(WordContradicted("anna", "boot-1")))
         told.scheduler.run(told.scheduler.now + 10.0)
-    told.recorder.took(remediation(RELEASING), steps.DropFinalizer())
+    told.recorder.took(remediation(RECOVERING), steps.DropFinalizer())
 
     assert [line["level"] for line in told.lines] == ["info", "error", "info"]
     assert {event.reason for event in told.events[:3]} == {"NodeContradictedEvidence"}
     labels = {"kind": "ManualRemediation", "namespace": "nodemend-system", "name": "n1"}
     seen_at = told.registry.get_sample_value(CONTRADICTED_AT, labels)
     assert seen_at == (EPOCH + timedelta(seconds=20)).timestamp()
+
+
+@pytest.mark.attack("U3")
+@pytest.mark.parametrize(
+    "step", [steps.ForgetEvidence(None, contradicted=True), steps.MarkReleased(contradicted=True)]
+)
+def test_a_release_that_is_broken_off_is_told_also_where_no_taint_of_ours_comes_off(step: Step) -> None:
+    told = Told()
+    told.recorder.took(remediation(RELEASING), step)
+
+    assert "error" in [line["level"] for line in told.lines]
+    assert "NodeContradictedEvidence" in [event.reason for event in told.events]
 
 
 @pytest.mark.attack("U3")

@@ -29,3 +29,9 @@ def test_so_it_does_where_the_check_alone_says_so(begin: Begin) -> None:
     story = begin(check={"remedies": [CALL], "dryRun": True}).fail("node-1").run(A_WHILE)
     assert f"{CALLS} would let it begin." in story.message("node-1")
     assert story.condition("DryRun") == ("True", "CheckDryRun")
+
+
+def test_what_is_in_the_way_whatever_the_guard_says_is_told_instead(begin: Begin) -> None:
+    gone = {"template": {**CALL["template"], "name": "gone"}}
+    story = begin(policy=DRY, check={"remedies": [gone]}).run(A_WHILE).fail("node-1").run(A_WHILE)
+    assert "It could do nothing: its template nodemend-system/gone does not exist." in story.message("node-1")

@@ -123,13 +123,18 @@ def test_of_three_members_of_a_control_plane_that_are_all_ready_one_goes_after_t
 
 
 @pytest.mark.attack("U3")
-@pytest.mark.parametrize(("phase", "at_work"), [("contradicted", 1), ("power-on", 0)])
+@pytest.mark.parametrize(
+    ("phase", "contradicted", "at_work"),
+    [("contradicted", "True", 1), ("failed", "True", 1), ("power-on", "False", 0), ("succeeded", "True", 0)],
+)
 def test_a_node_that_may_run_its_workloads_twice_keeps_its_place(
-    world: FencingWorld, phase: str, at_work: int
+    world: FencingWorld, phase: str, contradicted: str, at_work: int
 ) -> None:
     """No remediator of this world serves power cycles, so what is said of one stays."""
     world.api.create(METAL3_REMEDIATION, {"metadata": {"name": "node-1"}}, keys.SYSTEM_NAMESPACE)
-    told = {"status": {"phase": phase, "nodeName": "node-1"}}
+    said = {"type": "EvidenceContradicted", "status": contradicted, "reason": "Said"}
+    said |= {"lastTransitionTime": "2026-01-01T12:00:00Z"}
+    told = {"status": {"phase": phase, "nodeName": "node-1", "released": True, "conditions": [said]}}
     as_remediator = Direct(world.world.remediator)
     as_remediator.patch(METAL3_REMEDIATION, "node-1", told, at=(keys.SYSTEM_NAMESPACE, "status"))
 
@@ -139,4 +144,4 @@ def test_a_node_that_may_run_its_workloads_twice_keeps_its_place(
     seen = SimulatedCaller(world.world).run(count)
     assert isinstance(seen, Present)
     assert seen.value.at_work == at_work
-    assert seen.value.away == frozenset({"node-1"})
+    assert seen.value.released == frozenset({"node-1"} if phase == "power-on" else ())
