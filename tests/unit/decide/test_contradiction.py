@@ -11,12 +11,14 @@ from nodemend.decide import (
     power_cycle_status,
     self_remediation_status,
 )
+from nodemend.decide import self_remediation as self_remediation_decisions
 from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED, is_contradiction
+from nodemend.decide.facts import Present
 from nodemend.decide.fencing_holds import ProofContradicted
 from nodemend.decide.holds import Hold, HoldReason, NotBackYet, WordContradicted
 from nodemend.decide.host_holds import BootOutlived, HostOn, SpokeAfterRelease
 from nodemend.decide.power_cycle_steps import GiveUp
-from nodemend.decide.remediation_steps import Close, ForgetEvidence, MarkReleased
+from nodemend.decide.remediation_steps import ClearVoidMark, Close, ForgetEvidence, MarkReleased
 from tests.unit.decide import fencing_worlds, power_worlds, worlds
 
 pytestmark = pytest.mark.attack("U3")
@@ -122,3 +124,13 @@ def test_one_that_an_older_version_held_for_it_says_so_too() -> None:
     older = told.but(conditions=tuple(one for one in told.conditions if one.type != EVIDENCE_CONTRADICTED))
     assert not manual_remediation_status.tells(older, Hold(reason))
     assert manual_remediation_status.tells(told, Hold(reason))
+
+
+def test_a_mark_is_cleared_before_new_evidence_which_it_would_void() -> None:
+    """Whoever broke the release off died before that; the next boot is held back by its gate."""
+    world = fencing_worlds.facts(
+        fencing_worlds.remediation(fencing_worlds.NOTED),
+        agent=Present(fencing_worlds.BACK),
+        void_mark="rem-1.54.contradicted",
+    )
+    assert self_remediation_decisions.decide(world) == ClearVoidMark(worlds.SILENT_NODE)

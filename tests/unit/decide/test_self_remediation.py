@@ -598,9 +598,3 @@ def test_afterwards(status: SelfRemediationStatus, changes: dict[str, Any], expe
 )
 def test_when_it_is_deleted(status: SelfRemediationStatus, changes: dict[str, Any], expected: Step) -> None:
     assert step(status, spec={"deleting": True}, **changes) == expected
-
-
-def test_a_mark_is_cleared_before_new_evidence_which_it_would_void() -> None:
-    """Whoever broke the release off died before that; the next boot is held back by its gate."""
-    world = facts(remediation(NOTED), agent=Present(BACK), void_mark="rem-1.54.contradicted")
-    assert decide(world) == ClearVoidMark(SILENT_NODE)
