@@ -9,6 +9,7 @@ import yaml
 from generate.helm_program import run_helm
 from nodemend.api.custom_resources import CUSTOM_RESOURCES, FLAT_MACHINE_HEALTH_CHECK, definition_of
 from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.cli.check.assess import OLDEST_SERVER
 
 ROOT: Final = Path(__file__).parents[2]
 CHART: Final = ROOT / "deploy" / "chart" / "nodemend"
@@ -69,7 +70,10 @@ def policies_first(manifests: str) -> str:
 def render_chart(*settings: str, namespace: str = SYSTEM_NAMESPACE) -> str:
     """What Helm would install with these settings (`key=value`)."""
     chosen = [argument for setting in settings for argument in ("--set", setting)]
-    return run_helm("template", "nodemend", str(CHART), "--namespace", namespace, *chosen)
+    # Without a cluster Helm assumes the version that it was built with, which the chart may refuse.
+    oldest = ".".join(str(number) for number in OLDEST_SERVER)
+    where = ("--namespace", namespace, "--kube-version", oldest)
+    return run_helm("template", "nodemend", str(CHART), *where, *chosen)
 
 
 def install_documents(*settings: str) -> list[dict[str, Any]]:

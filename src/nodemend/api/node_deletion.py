@@ -10,9 +10,9 @@ class ReleaseBy(StrEnum):
     """How Kubernetes is told that a node's workloads may start elsewhere."""
 
     TAINT = "out-of-service-taint"
-    """The Node stays as it is, but for one taint of ours. Kubernetes has it since 1.26."""
+    """The Node stays as it is, but for one taint of ours. The default."""
     NODE_DELETION = "node-deletion"
-    """For older clusters, which know no such taint."""
+    """For clusters whose controller manager does not act on that taint."""
 
 
 class KeptTaint(Wire):

@@ -59,8 +59,8 @@ class Metal3RemediationSpec(Wire):
     release_by: Annotated[
         ReleaseBy,
         about(
-            "out-of-service-taint: the Node stays. node-deletion: for clusters that know no such taint; it "
-            "has to be allowed at the installation."
+            "out-of-service-taint: the Node stays. node-deletion: for clusters in which nobody acts on "
+            "that taint; it has to be allowed at the installation."
         ),
     ] = ReleaseBy.TAINT
 

@@ -106,8 +106,9 @@ NODE_DELETION: Final = Setting(
     "node-deletion",
     choice_of(Switch),
     "off",
-    "Whether the remediator deletes the Nodes of Metal3Remediations that ask for it, for clusters that know"
-    " no out-of-service taint: on or off. It needs --power-cycle on, and the right to delete Nodes.",
+    "Whether the remediator deletes the Nodes of Metal3Remediations that ask for it, for clusters in which"
+    " nobody acts on the out-of-service taint: on or off. It needs --power-cycle on, and the right to delete"
+    " Nodes.",
 )
 
 CAPM3_KINDS: Final = Setting(
