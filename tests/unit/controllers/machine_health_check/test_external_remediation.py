@@ -62,6 +62,15 @@ def test_a_silent_node_s_machine_gets_its_remediation_and_nobody_else(world: Mac
     }
 
 
+@pytest.mark.conforms("I17")
+def test_a_template_goes_before_the_annotation_strategy(world: MachineWorld) -> None:
+    world.annotate_check({keys.REMEDIATION_STRATEGY: keys.EXTERNAL_STRATEGY})
+    world.set_condition("m1", "Ready", "Unknown")
+    world.run(65)
+    assert world.fixes() == ["m1"]
+    assert keys.EXTERNAL_REMEDIATION not in ((world.machine("m1") or {})["metadata"].get("annotations") or {})
+
+
 @pytest.mark.conforms("I02")
 def test_it_is_withdrawn_when_the_node_is_back_and_the_marks_say_so(world: MachineWorld) -> None:
     world.set_condition("m1", "Ready", "Unknown")
