@@ -36,12 +36,14 @@ _BEFORE: Final = "0027-a-host-that-was-off-before"
 _TAKEN_BACK: Final = "0028-a-remediation-that-is-taken-back"
 _CYCLED: Final = "0029-cycled-is-written-down"
 _TAINT: Final = "0030-released-by-the-taint"
+_NOT_HERE: Final = "0057-what-ties-a-host-to-a-node"
+_WELL: Final = "0068-limits-at-the-switch"
 
 
 def _rows() -> Iterator[SeedRow]:
     said = {
-        "0110": ("Add reboot annotation", Move.PLACE_HOLD, ""),
-        "1110": ("Add reboot annotation", Move.PLACE_HOLD, ""),
+        "0110": ("Add reboot annotation", Move.PLACE_HOLD, _NOT_HERE),
+        "1110": ("Add reboot annotation", Move.PLACE_HOLD, _WELL),
         "1101": ("Delete node", Move.RELEASE, _TAINT),
         "0010": ("nothing", Move.NOTHING, ""),
         "0011": ("nothing", Move.GIVE_BACK, _TAKEN_BACK),
@@ -83,7 +85,12 @@ def power_table_page() -> Iterator[str]:
     yield from ("", "## The way through it", "", "```mermaid", "stateDiagram-v2", "  direction LR")
     yield from _diagram()
     yield from ("```", "", "## Beside seed 001", "")
-    yield "Its columns: Node reference, needs remediation, powered on, reboot annotation."
+    yield (
+        "Its columns: Node reference, needs remediation, powered on, reboot annotation. Our hold is an"
+        " annotation of [another name](../decisions/0081-a-hold-names-its-remediation.md). Where the seed adds"
+        " its annotation at once, ours may be held first: a node that is well is not switched off (row 1110),"
+        " nor a Machine of Cluster API whose Node is not in this cluster (row 0110)."
+    )
     yield from ("", "| row | the seed | ours | why it differs |", "|---|---|---|---|")
     for row in SEED_ROWS:
         number = row.decision.split("-")[0].lstrip("0")
