@@ -51,7 +51,7 @@ def _openshift(api: Api) -> AddMachine:
 
 
 class _Story:
-    """The remediation, with the hands of its own controller."""
+    """The remediation. The shipped remediator does not run: its writes are played, as they are printed."""
 
     def __init__(self, world: World, machine: str) -> None:
         self._world = world

@@ -39,6 +39,14 @@ def test_the_recipes_that_safety_names_are_there() -> None:
     assert set(re.findall(r"`just ([\w-]+)", SAFETY)) <= set(recipes)
 
 
+def test_unit_tests_have_the_folders_of_the_source() -> None:
+    files = [one.relative_to(ROOT / "tests" / "unit") for one in (ROOT / "tests" / "unit").rglob("test_*.py")]
+    # Of the tests' own calculations.
+    folders = {one.parent for one in files} - {Path("link_matrices")}
+    assert len(folders) > 1
+    assert [one for one in folders if not (ROOT / "src" / "nodemend" / one).is_dir()] == []
+
+
 def _places(path: str) -> list[Path]:
     candidates = [ROOT / path, ROOT / "src" / "nodemend" / path, ROOT / "src" / "nodemend" / f"{path}.py"]
     return [one for one in candidates if one.exists()]

@@ -87,9 +87,9 @@ def power_table_page() -> Iterator[str]:
     yield from ("```", "", "## Beside seed 001", "")
     yield (
         "Its columns: Node reference, needs remediation, powered on, reboot annotation. Our hold is an"
-        " annotation of [another name](../decisions/0081-a-hold-names-its-remediation.md). Where the seed adds"
-        " its annotation at once, ours may be held first: a node that is well is not switched off (row 1110),"
-        " nor a Machine of Cluster API whose Node is not in this cluster (row 0110)."
+        " annotation of [another name](../decisions/0081-a-hold-names-its-remediation.md). Where the seed"
+        " adds its annotation at once, ours may be held first: a node that is well is not switched off (row"
+        " 1110), nor a Machine of Cluster API whose Node is not in this cluster (row 0110)."
     )
     yield from ("", "| row | the seed | ours | why it differs |", "|---|---|---|---|")
     for row in SEED_ROWS:
