@@ -1,14 +1,16 @@
 """What README.md and SAFETY.md say of the rest of the repository is so."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 
+from campaign_power.mutants import read_mutants
 from generate.outputs import CHART
 from nodemend.cli.check.assess import OLDEST_SERVER
-from tests.tidy.source_tree import ROOT
+from tests.tidy.source_tree import ROOT, name_of, parse, python_files
 
 OLDEST = ".".join(str(number) for number in OLDEST_SERVER)
 SAFETY = (ROOT / "SAFETY.md").read_text()
@@ -28,7 +30,9 @@ def test_the_chart_refuses_every_older_kubernetes_and_speaks_of_none() -> None:
 
 
 def test_safety_names_what_is_there() -> None:
-    named = re.findall(r"`((?:tests|src|decide|controllers|kube|agent)/[\w/.]+?)(?:::(\w+))?`", SAFETY)
+    named = re.findall(
+        r"`((?:tests|tools|src|decide|controllers|kube|agent|api)/[\w/.]+?)(?:::(\w+))?`", SAFETY
+    )
     assert named
     assert [path for path, _ in named if not _places(path)] == []
     assert [name for path, name in named if name and f"def {name}(" not in (ROOT / path).read_text()] == []
@@ -39,12 +43,38 @@ def test_the_recipes_that_safety_names_are_there() -> None:
     assert set(re.findall(r"`just ([\w-]+)", SAFETY)) <= set(recipes)
 
 
+def test_the_rules_that_safety_takes_away_are_mutants_with_these_tests() -> None:
+    rows = re.findall(r"^\| I\d+ \| ([^|`]+) \| [^|]+ \| `([^|`]+::[^|`]+)` \|$", SAFETY, re.MULTILINE)
+    tests = {one.name: one.tests for one in read_mutants()}
+    assert len(rows) > 10
+    assert [(rule, test) for rule, test in rows if test not in tests.get(rule, ())] == []
+
+
+def test_only_statuses_of_checks_and_of_the_policy_are_applied() -> None:
+    """`apply` needs no version. The first of these only tries, in dry runs."""
+    users = [name_of(path) for path in python_files("src") if _applies(path)]
+    assert users == [
+        "src/nodemend/controllers/admission_duties.py",
+        "src/nodemend/controllers/machine_health_check/act.py",
+        "src/nodemend/controllers/node_health_check/act.py",
+    ]
+
+
 def test_unit_tests_have_the_folders_of_the_source() -> None:
     files = [one.relative_to(ROOT / "tests" / "unit") for one in (ROOT / "tests" / "unit").rglob("test_*.py")]
     # Of the tests' own calculations.
     folders = {one.parent for one in files} - {Path("link_matrices")}
     assert len(folders) > 1
     assert [one for one in folders if not (ROOT / "src" / "nodemend" / one).is_dir()] == []
+
+
+def _applies(path: Path) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "nodemend.kube.api_request"
+        and any(alias.name == "apply" for alias in node.names)
+        for node in ast.walk(parse(path))
+    )
 
 
 def _places(path: str) -> list[Path]:
