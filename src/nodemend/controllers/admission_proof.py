@@ -150,7 +150,10 @@ class AdmissionProof:
         found = [doubt for doubt in doubts.values() if doubt is not None]
         missing = [doubt for doubt in found if isinstance(doubt, PolicyNotInForce)]
         self._doubt = next(iter(missing or found), None)
-        if self._doubt is None:
+        if missing:
+            # Nor does what was proven before count again when nobody answers the next round.
+            self._proven_at = float("-inf")
+        elif self._doubt is None:
             self._proven_at = asked_at
         self._admission.recorder.proved(doubts)
 

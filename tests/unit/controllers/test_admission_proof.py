@@ -243,6 +243,18 @@ def test_what_was_seen_not_in_force_is_not_forgotten_over_an_outage() -> None:
     assert server.prove(proof) is not None
 
 
+def test_an_outage_does_not_bring_the_proof_before_it_back() -> None:
+    """The round after the one that found the policy missing is not answered; the last proof is young."""
+    server = Server()
+    proof = server.proof(REMEDIATOR)
+    assert server.prove(proof) is None
+    server.asks_policies = False
+    assert isinstance(server.prove(proof), PolicyNotInForce)
+    server.away = True
+
+    assert server.prove(proof) is not None
+
+
 def test_where_there_is_no_node_nothing_is_tried_on_one() -> None:
     server = Server()
     server.objects = {}
