@@ -112,16 +112,19 @@ class AdmissionProof:
         self._runtime = runtime
         self._admission = admission
         self._doubt: Doubt | None = None
-        self._proven_at = float("-inf")
+        self._proven_at: dict[str, float] = {}
+        """Each policy by itself: in a brown-out no round may be answered as a whole."""
         self._reports_from: int | None = 0
 
     def doubt(self) -> Doubt | None:
         """Why nothing irreversible may be done now."""
         if self._admission is None or isinstance(self._doubt, PolicyNotInForce):
             return self._doubt
-        if self._runtime.monotonic() - self._proven_at < GOOD_FOR:
-            return None
-        return self._doubt or PolicyNotProven("nodemend-accounts", "it was not tried for long")
+        since = self._runtime.monotonic() - GOOD_FOR
+        for name in self._admission.duty.policies:
+            if self._proven_at.get(name, since) <= since:
+                return self._doubt or PolicyNotProven(name, "it was not tried for long")
+        return None
 
     def reports_from(self) -> int | None:
         """The version after which a Lease of a node was written by that node; None: none certainly was.
@@ -150,11 +153,12 @@ class AdmissionProof:
         found = [doubt for doubt in doubts.values() if doubt is not None]
         missing = [doubt for doubt in found if isinstance(doubt, PolicyNotInForce)]
         self._doubt = next(iter(missing or found), None)
-        if missing:
-            # Nor does what was proven before count again when nobody answers the next round.
-            self._proven_at = float("-inf")
-        elif self._doubt is None:
-            self._proven_at = asked_at
+        for name, doubt in doubts.items():
+            if doubt is None:
+                self._proven_at[name] = asked_at
+            elif isinstance(doubt, PolicyNotInForce):
+                # What was proven before does not count again when nobody answers the next round.
+                self._proven_at.pop(name, None)
         self._admission.recorder.proved(doubts)
 
     async def _judge_reports(self, doubt: Doubt | None) -> Doubt | None:

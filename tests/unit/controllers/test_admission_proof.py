@@ -1,6 +1,7 @@
 """Each round proves anew; what cannot be told holds only when the last proof is old."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import cycle
 from typing import Any
 
 import msgspec
@@ -81,6 +82,7 @@ class Server:
         self.documents: dict[str, Any] = dict(DOCUMENTS)
         self.asks_policies = True
         self.away = False
+        self.loses: Callable[[], bool] = lambda: False
         self.asleep, self.version = "", "500"
         self.failing: set[str] = set()
         self.objects: dict[str, list[dict[str, Any]]] = {"nodes": [named("node-1")]}
@@ -101,7 +103,7 @@ class Server:
         self.scheduler.run(self.scheduler.now + seconds)
 
     def _answer(self, request: Request) -> Reply:
-        if self.away:
+        if self.away or self.loses():
             return Unanswered("timeout")
         if "validatingadmission" in request.path:
             found = self.documents.get("/" + "/".join(request.path.split("/")[-2:]))
@@ -252,6 +254,22 @@ def test_an_outage_does_not_bring_the_proof_before_it_back() -> None:
     assert isinstance(server.prove(proof), PolicyNotInForce)
     server.away = True
 
+    assert server.prove(proof) is not None
+
+
+def test_a_brown_out_in_which_no_round_is_answered_whole_leaves_each_policy_its_own_proof() -> None:
+    server, failing = furnished(), cycle((True, False, False, False, False, False, False))
+    proof = server.proof(REMEDIATOR)
+    server.loses = lambda: next(failing)
+    for _ in range(40):
+        server.prove(proof)
+        server.pass_time(10.0)
+
+    assert all(any(doubts.values()) for doubts in server.told)
+    assert server.prove(proof) is None
+    server.asks_policies = False
+    for _ in range(10):
+        server.prove(proof)
     assert server.prove(proof) is not None
 
 
