@@ -10,6 +10,9 @@ from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
 from nodemend.testing.processes import SimulatedProcess
 
+DRY_RUN: Final = ("dryRun", "All")
+"""In the query of a write that is only tried: it changes nothing, and nobody has to witness it."""
+
 
 class ServedWatch(Protocol):
     """The server's end of a stream."""

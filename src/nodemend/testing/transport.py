@@ -5,7 +5,7 @@ from collections import deque
 from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
 from nodemend.kube.api_request import Request
 from nodemend.kube.ports import StreamEnded, StreamSilent
-from nodemend.testing.network import CrashPoint, Fate, Link, ServedWatch
+from nodemend.testing.network import DRY_RUN, CrashPoint, Fate, Link, ServedWatch
 from nodemend.testing.processes import ProcessDied, SimulatedProcess, SimulatedTask
 
 
@@ -24,7 +24,8 @@ class SimulatedTransport:
         self._scheduler = link.process.scheduler
 
     async def send(self, request: Request, deadline: float) -> Reply:
-        crash = self._link.crash_plan(request) if request.writes else None
+        stored = request.writes and DRY_RUN not in request.query
+        crash = self._link.crash_plan(request) if stored else None
         if crash is CrashPoint.BEFORE:
             self._die(request, "before sending")
         task = self._process.current

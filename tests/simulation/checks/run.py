@@ -40,7 +40,7 @@ def play(seed: int, *, keep_trace: bool = False, beside: Beside[Judges, ChecksWo
     """Play a seed to its end and judge it."""
     beside = beside or Beside(Invariants)
     weather = Weather.draw(Scheduler(seed).chance("weather"))
-    world = ChecksWorld(seed, weather.quality, weather.policy, keep_trace=keep_trace)
+    world = ChecksWorld(seed, weather.quality, weather.policy, keep_trace=keep_trace, **beside.wishes)
     invariants = beside.judge(world, weather.policy["maxConcurrent"])
     beside.join(world)
     fixer, owner = Fixer(world), Owner(world)

@@ -8,12 +8,15 @@ from typing import Any, Final
 
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.controllers.admission_proof import Admission
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.machine_checking import MachineDuty, MachineObservers
 from nodemend.kube.leader_loop import Unobserved
 from nodemend.kube.machine_check_record import CLAIM
 from nodemend.kube.ports import Runtime, Transport
 from nodemend.testing.api_server.admission import User
+from nodemend.testing.api_server.our_rules import our_rules
+from nodemend.testing.api_server.policies import CHECKER
 from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
 from nodemend.testing.cluster.direct import Direct, Object
 from nodemend.testing.cluster.foreign_kinds import a_definition
@@ -61,7 +64,13 @@ PAIR: Final = Crew()
 
 
 async def _check(
-    runtime: Runtime, transport: Transport, name: str, *, medik8s_leases: str, annotation_template: str
+    runtime: Runtime,
+    transport: Transport,
+    name: str,
+    *,
+    medik8s_leases: str,
+    annotation_template: str,
+    admission: Admission | None,
 ) -> None:
     await Checker(
         runtime,
@@ -72,6 +81,7 @@ async def _check(
             MachineObservers(Silent(), Silent(), Silent()), annotation_template=annotation_template
         ),
         medik8s_leases=medik8s_leases,
+        admission=admission,
     ).run()
 
 
@@ -79,7 +89,8 @@ class ChecksWorld:
     """`policy` is what the RemediationPolicy says beside its mode.
 
     `medik8s_leases` is the namespace of the Leases that the checkers respect; none by default. `account` is
-    their way into the API server. With `annotation_template` an annotation may ask for remediations.
+    their way into the API server. With `annotation_template` an annotation may ask for remediations. With
+    `admission` the server has our policies, and the checkers prove them.
     """
 
     def __init__(
@@ -92,6 +103,7 @@ class ChecksWorld:
         medik8s_leases: str = "",
         annotation_template: str = "",
         account: type[Account] = Account,
+        admission: Admission | None = None,
         keep_trace: bool = False,
     ) -> None:
         self.scheduler = Scheduler(seed, keep_trace=keep_trace)
@@ -99,15 +111,21 @@ class ChecksWorld:
         self.server = SimulatedApiServer(
             self.scheduler.wall,
             definitions=(*DEFINITIONS, *(a_definition(one) for one in kinds)),
+            rules=our_rules() if admission else None,
             namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
         )
         self.api = Direct(Account(self.server, User("admin")))
-        self.checker = account(self.server, User("checker"))
+        self.checker = account(self.server, User(CHECKER))
         self.names = {
             pool: tuple(f"{pool}-{number}" for number in range(1, count + 1)) for pool, count in POOLS.items()
         }
         self._make(policy)
-        program = partial(_check, medik8s_leases=medik8s_leases, annotation_template=annotation_template)
+        program = partial(
+            _check,
+            medik8s_leases=medik8s_leases,
+            annotation_template=annotation_template,
+            admission=admission,
+        )
         self.replicas = [
             Replica(self.scheduler, f"checker-{number}", program, self.checker, quality)
             for number in range(1, crew.replicas + 1)

@@ -4,10 +4,12 @@ from collections import Counter
 
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
+from nodemend.testing.api_server.policies import CHECKER
 from nodemend.testing.cluster.direct import Object
 from nodemend.testing.network import Fate
 from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.world import MACHINE, SPACE, ChecksWorld
+from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.surroundings import CANARY
 from tests.simulation.settling import InvariantBrokenError
 
@@ -16,14 +18,16 @@ MAY_BE_UNDONE = 5
 
 
 class HostileChecksInvariants(Invariants):
-    def __init__(self, world: ChecksWorld, most: int) -> None:
+    def __init__(self, world: ChecksWorld, most: int, policies: Policies) -> None:
         self.checked: Counter[str] = Counter()
+        self._policies = policies
         super().__init__(world, most)
 
     def restored(self) -> None:
         faults = self._world.replicas[0].faults
         faults[Fate.LATE] = faults.get(Fate.LATE, 0) + MAY_BE_UNDONE
         self._recoveries._last.clear()
+        self._policies.restored()
         self.note_policy()
         for machine in self._world.api.list(MACHINE):
             self._ask_the_owner_again(machine)
@@ -45,6 +49,7 @@ class HostileChecksInvariants(Invariants):
 
     def _saw_beginning(self, name: str) -> None:
         self.checked.update(("I4", "I5", "I6"))
+        self._policies.may_begin(CHECKER, name)
         if name.startswith("far"):
             raise InvariantBrokenError(f"I5: {name} is begun with, and nobody here knows how its node is")
         super()._saw_beginning(name)

@@ -17,7 +17,7 @@ from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
 from nodemend.testing.api_server.server import SimulatedApiServer
 from nodemend.testing.cluster.world import Account
-from nodemend.testing.network import Fate, ServedWatch
+from nodemend.testing.network import DRY_RUN, Fate, ServedWatch
 from nodemend.testing.scheduler import Scheduler
 from tests.simulation.hostile.kinds import Kind, Tally
 
@@ -90,7 +90,7 @@ class Between:
             return said
         answer = self._behind(request) or self._serve(request)
         self._tally.read(answer.body)
-        if answer.status == 403:
+        if answer.status == 403 and DRY_RUN not in request.query:
             self.take_effect(Kind.RIGHTS)
         for tell in self.heard:
             tell(request, answer)

@@ -21,6 +21,7 @@ from tests.simulation.hostile.checks_truth import HostileChecksInvariants
 from tests.simulation.hostile.hostile_nodes import HostileNode
 from tests.simulation.hostile.kinds import Kind, Tally
 from tests.simulation.hostile.neighbours import Neighbours
+from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.restores import Restores
 from tests.simulation.hostile.surroundings import Around, stand_between
 from tests.simulation.hostile.truth import HostileInvariants, HostilePowerInvariants
@@ -59,7 +60,9 @@ def play(seed: int, *, keep_trace: bool = False, only: Only = ()) -> Run:
 
 
 def _play_walking_path(seed: int, *, keep_trace: bool, only: Only) -> Run:
-    judge, tally = HostileInvariants(), Tally()
+    tally = Tally()
+    policies = Policies(tally)
+    judge = HostileInvariants(policies)
     found: list[Around] = []
 
     def join(world: World) -> None:
@@ -67,26 +70,30 @@ def _play_walking_path(seed: int, *, keep_trace: bool, only: Only) -> Run:
         two_kinds.CarefulAdmin("anna", person, world.scheduler, world.machines).start()
         around = _surround(world, judge, tally)
         found.append(around)
-        _begin(around, _plans(around, judge), only)
+        policies.install(around)
+        _begin(around, {**_plans(around, judge), Kind.POLICIES: policies.plan}, only)
 
-    wishes = {"people": False, "self_fencing": True}
+    wishes = {"people": False, "self_fencing": True, "admission": policies.admission}
     beside = Beside(judge, wishes, join, lambda settle: _outlast(found, judge, settle))
     run = walking_path.play(seed, keep_trace=keep_trace, beside=beside)
     return _shown("walking_path", run, judge, tally)
 
 
 def _play_power(seed: int, *, keep_trace: bool, only: Only) -> Run:
-    judge, tally = HostilePowerInvariants(), Tally()
+    tally = Tally()
+    policies = Policies(tally, power_cycle=True)
+    judge = HostilePowerInvariants(policies)
     found: list[Around] = []
 
     def join(both: tuple[World, Rack]) -> None:
         world, rack = both
         around = _surround(world, judge, tally)
         found.append(around)
+        policies.install(around)
         far = {Kind.CLUSTERS: lambda: clusters.FarCluster(around, rack).plan()}
-        _begin(around, {**_plans(around, judge), **far}, only)
+        _begin(around, {**_plans(around, judge), **far, Kind.POLICIES: policies.plan}, only)
 
-    wishes = {"self_fencing": True, "others": clusters.KINDS}
+    wishes = {"self_fencing": True, "others": clusters.KINDS, "admission": policies.admission}
     beside = Beside(judge, wishes, join, lambda settle: _outlast(found, judge, settle))
     run = power.play(seed, keep_trace=keep_trace, beside=beside)
     return _shown("power", run, judge, tally)
@@ -95,16 +102,20 @@ def _play_power(seed: int, *, keep_trace: bool, only: Only) -> Run:
 def _play_checks(seed: int, *, keep_trace: bool, only: Only) -> Run:
     judges: list[HostileChecksInvariants] = []
     tally = Tally()
+    policies = Policies(tally, remediator=False)
 
     def judge(world: ChecksWorld, most: int) -> HostileChecksInvariants:
-        judges.append(HostileChecksInvariants(world, most))
+        judges.append(HostileChecksInvariants(world, most, policies))
         return judges[0]
 
     def join(world: ChecksWorld) -> None:
         around = _surround_checks(world, tally, judges[0])
-        _begin(around, _plans_of_checks(around, world, judges[0]), only)
+        policies.install(around)
+        plans = _plans_of_checks(around, world, judges[0])
+        _begin(around, {**plans, Kind.POLICIES: policies.plan}, only)
 
-    run = checks.play(seed, keep_trace=keep_trace, beside=Beside(judge, join=join))
+    beside = Beside(judge, {"admission": policies.admission["checker"]}, join)
+    run = checks.play(seed, keep_trace=keep_trace, beside=beside)
     checked = judges[0].checked
     return Run(seed, "checks", run.broken, 0, checked, tally.made, tally.effective, run.digest, run.lines)
 

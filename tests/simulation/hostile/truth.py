@@ -25,6 +25,7 @@ from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import World
 from tests.simulation.hostile.clusters import FAR
+from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.surroundings import CANARY
 from tests.simulation.hostile.versions import LATER
 from tests.simulation.power.invariants import PowerInvariants
@@ -51,9 +52,12 @@ class HostileInvariants(Invariants):
     strict_release = True
     """Whether a machine is known to be off at the moment of the write that releases it."""
 
-    def __init__(self) -> None:
+    def __init__(self, policies: Policies) -> None:
         super().__init__()
         self.checked: Counter[str] = Counter()
+        self._policies = policies
+        self._writes = ""
+        """Whose write is judged."""
         self.liars: set[str] = set()
         """Nodes that lie about themselves."""
         self._excused: set[str] = set()
@@ -114,6 +118,7 @@ class HostileInvariants(Invariants):
         self._orders.clear()
         self._released_words.clear()
         self._deleted_by_us.clear()
+        self._policies.restored()
         self.note_policy()
         bound = {
             (one["metadata"]["uid"], one["spec"].get("nodeName")) for one in self.world.admin_api.list(POD)
@@ -200,6 +205,10 @@ class HostileInvariants(Invariants):
 
     # Counted, and judged where they always are.
 
+    def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
+        self._writes = user
+        super()._saw_write(user, request, answer)
+
     def _has_preconditions(self, request: Request) -> None:
         self.checked["I3"] += 1
         super()._has_preconditions(request)
@@ -214,6 +223,7 @@ class HostileInvariants(Invariants):
 
     def _was_allowed(self, node: str) -> None:
         self.checked["I5"] += 1
+        self._policies.may_begin(self._writes, node)
         super()._was_allowed(node)
 
     def _saw_secret(self, _user: str, request: Request, _answer: Answer) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
+from nodemend.controllers.admission_proof import Admission
 from nodemend.controllers.checker import Checker, CheckerObservers
 from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.controllers.remediator import NO_POWERS, Powers, Remediator, RemediatorObservers
@@ -82,10 +83,13 @@ def checker(
     *,
     medik8s_leases: str = "",
     recorder: Recorder | None = None,
+    admission: Admission | None = None,
 ) -> Coroutine[Any, Any, None]:
     observers = CheckerObservers(Unobserved(), Silent(), recorder or Silent())
     settings = election("nodemend-checker", name, "nodemend-system")
-    return Checker(runtime, transport, settings, observers, medik8s_leases=medik8s_leases).run()
+    return Checker(
+        runtime, transport, settings, observers, medik8s_leases=medik8s_leases, admission=admission
+    ).run()
 
 
 def remediator(
@@ -94,10 +98,11 @@ def remediator(
     name: str,
     *,
     powers: Powers = NO_POWERS,
+    admission: Admission | None = None,
 ) -> Coroutine[Any, Any, None]:
     observers = RemediatorObservers(Unobserved(), Silent(), Silent(), Silent(), Silent(), Silent())
     settings = election("nodemend-remediator", name, "nodemend-system")
-    return Remediator(runtime, transport, settings, observers, powers=powers).run()
+    return Remediator(runtime, transport, settings, observers, powers=powers, admission=admission).run()
 
 
 class OnStart(Protocol):

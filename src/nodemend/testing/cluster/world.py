@@ -16,6 +16,7 @@ from nodemend.api.group_versions import (
     NODE_HEALTH_CHECK,
     REMEDIATION_POLICY,
 )
+from nodemend.controllers.admission_proof import Admission
 from nodemend.controllers.node_health_check.controller import Recorder
 from nodemend.controllers.remediator import Powers
 from nodemend.kube.api_reply import Answer
@@ -30,7 +31,7 @@ from nodemend.testing.cluster.engine import Engine
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.people import Admin
 from nodemend.testing.cluster.replicas import Replica, checker, remediator
-from nodemend.testing.network import GOOD_LINK, LinkQuality
+from nodemend.testing.network import DRY_RUN, GOOD_LINK, LinkQuality
 from nodemend.testing.scheduler import Scheduler
 
 DEFINITIONS: Final = tuple(definition_of(custom) for custom in CUSTOM_RESOURCES)
@@ -56,7 +57,7 @@ class Account:
     def handle(self, request: Request) -> Answer:
         self.asked[request.method] += 1
         answer = self._refusal(request) or self._server.handle(request, self.user)
-        if request.writes and answer.status < 300:
+        if request.writes and answer.status < 300 and DRY_RUN not in request.query:
             for witness in self.witnesses:
                 witness(self.user.name, request, answer)
         return answer
@@ -103,6 +104,8 @@ class Shape:
     """Whether they ask nodes to reset themselves, and machines have agents for that."""
     check: Mapping[str, Any] = field(default_factory=dict)
     """What the NodeHealthCheck says other than usual."""
+    admission: Mapping[str, Admission] = field(default_factory=dict)
+    """Which admission policies "checker" and "remediator" prove; none by default."""
 
 
 class World:
@@ -147,10 +150,19 @@ class World:
             for role, program, account in (
                 (
                     "checker",
-                    partial(checker, medik8s_leases=shape.medik8s_leases, recorder=shape.recorder),
+                    partial(
+                        checker,
+                        medik8s_leases=shape.medik8s_leases,
+                        recorder=shape.recorder,
+                        admission=shape.admission.get("checker"),
+                    ),
                     self.checker,
                 ),
-                ("remediator", partial(remediator, powers=powers), self.remediator),
+                (
+                    "remediator",
+                    partial(remediator, powers=powers, admission=shape.admission.get("remediator")),
+                    self.remediator,
+                ),
             )
             for number in range(shape.replicas)
         ]
