@@ -32,6 +32,7 @@ R = TypeVar("R", ManualRemediation, Remediation)
 
 _NONE: Final = Absent()
 _OVER: Final = (Phase.SUCCEEDED, power_cycle.Phase.SUCCEEDED, self_remediation.Phase.SUCCEEDED)
+_TWICE: Final = " Its workloads may run twice."
 _MAY_NEED_A_PERSON: Final = frozenset(
     {NoAgent.__name__, NothingResets.__name__, NoTimeProof.__name__, ProofContradicted.__name__}
 )
@@ -128,6 +129,11 @@ def may_need_a_person(remediation: Remediation) -> bool:
 def contradiction_of(remediation: Remediation) -> Condition | None:
     """What says that its node's old boot ran after the release had begun: workloads may run twice."""
     return find_true(remediation.status.conditions, EVIDENCE_CONTRADICTED)
+
+
+def spell_contradiction(told: Condition) -> str:
+    """Without the words that whoever shows it begins with: the workloads may run twice."""
+    return told.message.replace(_TWICE, "")
 
 
 def unserved(remediation: Remediation, now: datetime) -> Unserved | None:

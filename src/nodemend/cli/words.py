@@ -77,7 +77,12 @@ def fit(line: str, width: int) -> list[str]:
     indent = len(line) - len(line.lstrip())
     below = indent + (4 if columns or _LABEL.match(line) else 0)
     hanging = columns[-1] if columns and columns[-1] <= width - _NARROWEST else below
-    return wrap(line, width, subsequent_indent=" " * min(hanging, width // 2), break_on_hyphens=False)
+    return wrap(
+        line,
+        width,
+        subsequent_indent=" " * min(hanging, max(width // 2, width - _NARROWEST)),
+        break_on_hyphens=False,
+    )
 
 
 def align(rows: Sequence[Sequence[str]], gap: str = "   ") -> list[str]:

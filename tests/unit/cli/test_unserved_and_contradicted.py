@@ -5,6 +5,7 @@ import pytest
 from nodemend.api import keys, manual_remediation, power_cycle, self_remediation
 from nodemend.api.conditions import Condition, ConditionStatus
 from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.node_health_check import TargetReport
 from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation
@@ -19,6 +20,7 @@ from nodemend.cli.simulate.invention import SILENT
 from nodemend.cli.simulate.world import World
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import StatusView, status_view
+from nodemend.controllers.checking.overlaps import NOTHING_LEFT
 from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
 from nodemend.decide.facts import Absent, Present
 from tests.unit.cli.check.sound_facts import check, facts, leader, troubles
@@ -136,6 +138,60 @@ def test_workloads_that_may_run_twice_are_said_by_every_command_and_whole(remedi
     assert explained(wrong).headline == f"{NODE} may run its workloads twice. {TWICE}"
     assert explained(wrong).next_step == f"kubectl mend tree {NODE}"
     assert (Level.FAIL, f"{NODE}: its workloads may run twice. {TWICE}") in told_by_check(wrong)
+
+
+@pytest.mark.attack("U3")
+def test_that_workloads_may_run_twice_is_said_once() -> None:
+    wrong = contradicted(a_power_cycle(power_cycle.Phase.CONTRADICTED))
+    [condition] = wrong.status.conditions
+    message = "Boot b speaks again. Its workloads may run twice. Switch it off."
+    wrong = wrong.but(status=wrong.status.but(conditions=(condition.but(message=message),)))
+
+    said = "Boot b speaks again. Switch it off."
+    assert explained(wrong).headline == f"{NODE} may run its workloads twice. {said}"
+    assert (Level.FAIL, f"{NODE}: its workloads may run twice. {said}") in told_by_check(wrong)
+
+
+@pytest.mark.attack("U6")
+def test_the_status_of_a_dry_run_says_what_would_be_done() -> None:
+    said = "The RemediationPolicy says DryRun: nothing is done, only told."
+    would = "It would create a ManualRemediation in default (remedy 1 of 1); the guard would let it begin."
+    report = TargetReport(name=NODE, verdict="Held", message=f"{said} {would} Set its mode to Act.")
+    one = check()
+    told = one.but(status=one.status.but(targets=3, healthy=2, reports=(report,)))
+    view = status_view(Absent(), (leader("checker"),), Present([told]), Listing(), MachineListing(), NOON)
+
+    assert [row.why for row in view.nodes] == [would]
+
+
+@pytest.mark.attack("U4")
+def test_a_check_that_has_no_nodes_left_says_so_once_and_leads_to_what_is_wrong() -> None:
+    stalled, shared = (
+        Condition(
+            type=type_,
+            status=ConditionStatus.TRUE,
+            reason="NothingLeft",
+            message=message,
+            last_transition_time=written(-60.0),
+        )
+        for type_, message in (("Stalled", NOTHING_LEFT), ("Overlapping", "nhc/gpus has 3."))
+    )
+    one = check()
+    told = one.but(status=one.status.but(conditions=(stalled, shared)))
+    view = status_view(Absent(), (leader("checker"),), Present([told]), Listing(), MachineListing(), NOON)
+    lines = list(render(view))
+
+    assert [line for line in lines if line.startswith("Warning")] == ["Warning: nhc/workers: nhc/gpus has 3."]
+    assert lines[-1] == "Next: kubectl mend check"
+
+
+@pytest.mark.attack("U12")
+def test_where_counts_say_more_than_rows_the_next_step_is_another_look() -> None:
+    one = check()
+    told = one.but(status=one.status.but(targets=3, healthy=2))
+    view = status_view(Absent(), (leader("checker"),), Present([told]), Listing(), MachineListing(), NOON)
+
+    assert list(render(view))[-1] == "Next: kubectl mend status"
 
 
 @pytest.mark.attack("U3")

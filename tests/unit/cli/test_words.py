@@ -8,6 +8,7 @@ import pytest
 from nodemend.cli.words import (
     align,
     first_sentence,
+    fit,
     fold,
     quoted,
     spell_list,
@@ -80,6 +81,16 @@ def test_columns_stand_below_one_another_and_no_line_ends_in_blanks() -> None:
         "NODE      WHY",
         "a         because it is so",
         "edge-07",
+    ]
+
+
+def test_a_folded_last_column_stays_below_itself() -> None:
+    """In a table whose last column begins past the middle of the terminal, too."""
+    head = f"{'3   allowed by the cluster':<41}"
+
+    assert fit(f"{head}mode Act, no pause, 0 other nodes under remediation", 80) == [
+        f"{head}mode Act, no pause, 0 other nodes under",
+        f"{'':<41}remediation",
     ]
 
 

@@ -108,6 +108,10 @@ def _template(name: str, reference: TemplateReference, templates: Templates) -> 
         case Present():
             yield ok(f"{name}: its template {where} exists")
         case Absent():
-            yield fail(f"{name}: its template {where} does not exist, so nothing can be remediated")
+            edit = f"kubectl edit nodehealthcheck {name.removeprefix('nhc/')}"
+            yield fail(
+                f"{name}: its template {where} does not exist, so nothing can be remediated",
+                f"create it, or name another: {edit}",
+            )
         case Unreadable(why):
             yield unread(f"{name}: its template {where}", why)

@@ -9,7 +9,14 @@ from nodemend.api.lease import Lease
 from nodemend.api.timestamps import parse_time
 from nodemend.cli.check.facts import CheckFacts
 from nodemend.cli.check.view import Finding, fail, ok, unread, warn
-from nodemend.cli.remediations import Remediation, contradiction_of, is_open, node_of, unserved
+from nodemend.cli.remediations import (
+    Remediation,
+    contradiction_of,
+    is_open,
+    node_of,
+    spell_contradiction,
+    unserved,
+)
 from nodemend.cli.words import first_sentence, spell_names, spell_seconds
 from nodemend.controllers.remediating.locks import lock_name
 from nodemend.decide.explanation import spell_count
@@ -58,7 +65,7 @@ def _open(remediations: Sequence[Remediation], now: datetime) -> Iterator[Findin
 def _amiss(found: Remediation, now: datetime) -> Iterator[Finding]:
     step = f"kubectl mend explain {node_of(found)}"
     if (twice := contradiction_of(found)) is not None:
-        yield fail(f"{node_of(found)}: its workloads may run twice. {twice.message}", step)
+        yield fail(f"{node_of(found)}: its workloads may run twice. {spell_contradiction(twice)}", step)
     if (nobody := unserved(found, now)) is not None:
         yield fail(f"{node_of(found)}: {explain(nobody)}", step)
 

@@ -18,17 +18,27 @@ from nodemend.cli.explain.step_words import spell_step
 from nodemend.cli.explain.view import ExplainView, HeldView, Question
 from nodemend.cli.leaders import LeaderState
 from nodemend.cli.next_steps import split_step
-from nodemend.cli.remediations import Remediation, contradiction_of, is_open, may_need_a_person, unserved
+from nodemend.cli.remediations import (
+    Remediation,
+    contradiction_of,
+    is_open,
+    may_need_a_person,
+    spell_contradiction,
+    unserved,
+)
 from nodemend.cli.words import first_sentence, spell_list
+from nodemend.controllers.fresh_reads import POLICY_OF_DEFAULTS
 from nodemend.controllers.node_health_check import gather
+from nodemend.controllers.node_health_check.gather import View
 from nodemend.controllers.node_health_check.rivals import find_rival
 from nodemend.decide import manual_remediation, remediation_request
+from nodemend.decide.dry_run import tell_dry_run
 from nodemend.decide.guard_holds import Unserved
-from nodemend.decide.holds import Hold
+from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.node_health import Healthy, NodeHealth
 from nodemend.decide.remediation_order import MEASURES
 from nodemend.decide.remediation_request import Create, Escalate, Leave, Request, Withdraw
-from nodemend.decide.storm_guard import guard
+from nodemend.decide.storm_guard import Go, guard
 
 HOW_AGES_COUNT: Final = (
     "Ages are counted from the times written in the objects, by the API server's clock. The controllers count"
@@ -49,7 +59,7 @@ def explain_node(facts: ExplainFacts) -> ExplainView:
         headline=f"{facts.node.name} {verdict}",
         questions=tuple(with_hold(rows, held, else_at="remediating")),
         held=held,
-        notes=(*_check_notes(judged), *_recovery_notes(judged), *_notes(facts, held)),
+        notes=(*_check_notes(judged, held), *_recovery_notes(judged), *_notes(facts, held)),
         unread=(*facts.unseen, *facts.unread),
         advice=step.advice,
         next_step=step.command,
@@ -77,7 +87,7 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
         return f"was to be remediated. {held.sentence}", held
     if (twice := _contradiction(facts)) is not None:
         held = HeldView(reason=twice.reason, sentence=twice.message, next_step="")
-        return f"may run its workloads twice. {twice.message}", held
+        return f"may run its workloads twice. {spell_contradiction(twice)}", held
     if facts.open_ is not None and not _is_over(facts.open_.remediation):
         step = manual_remediation.decide(facts.open_)
         if isinstance(step, Hold):
@@ -94,7 +104,7 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
     request = remediation_request.decide(
         judged.health,
         judged.existing,
-        guard(judged.guarding, warrant.passing if warrant else ()),
+        _ask_guard(facts.view, judged, warrant.passing if warrant else ()),
         gather.wishes_of(judged.target),
         ordered=warrant is not None,
     )
@@ -107,6 +117,16 @@ def _verdict(facts: ExplainFacts, judged: Judged | None) -> tuple[str, HeldView 
         whose = f"the remediation that {warrant.order.by} ordered" if warrant else "its remediation"
         return f"{spell_state(judged.health)}, and {whose} is held. {held.sentence}", held
     return _unheld(judged.health, request), None
+
+
+def _ask_guard(view: View, judged: Judged, passing: tuple[type[HoldReason], ...]) -> Go | Hold:
+    """In a dry run it tells what would be done, as the checker does, by the remedy that it has come to."""
+    target, facts = judged.target, judged.guarding
+    reports = target.check.status.reports
+    reached = next((one.remedy for one in reports if one.name == target.node.name), 0)
+    index = min(max(reached - 1, 0), len(target.check.spec.remedies) - 1)
+    wish = gather.wish_for(target, index, view.remedies)
+    return tell_dry_run(facts, guard(facts, passing), wish, POLICY_OF_DEFAULTS, passing)
 
 
 def _open(facts: ExplainFacts) -> Iterator[Remediation]:
@@ -155,7 +175,7 @@ def _unheld(health: NodeHealth, request: Request) -> str:
 def _notes(facts: ExplainFacts, held: HeldView | None) -> Iterator[str]:
     yield HOW_AGES_COUNT
     said = first_sentence(facts.open_.remediation.status.message) if facts.open_ else ""
-    if said and (held is None or said != held.sentence):
+    if said and (held is None or said not in held.sentence):
         yield f"The remediator last said: {said}"
     if held is not None and held.reason in _OVERRIDABLE:
         yield f"Who may override lets it past this: kubectl mend override {facts.node.name} --reason ..."
@@ -168,10 +188,11 @@ def _notes(facts: ExplainFacts, held: HeldView | None) -> Iterator[str]:
             yield f"Nothing of this happens before the {leader.component} runs. {leader.sentence}."
 
 
-def _check_notes(judged: Judged | None) -> Iterator[str]:
+def _check_notes(judged: Judged | None, held: HeldView | None) -> Iterator[str]:
     check = judged.target.check if judged is not None else None
     stalled = find_true(check.status.conditions, "Stalled") if check is not None else None
-    if check is not None and stalled is not None:
+    told = held is not None and stalled is not None and held.sentence in stalled.message
+    if check is not None and stalled is not None and not told:
         yield f"nhc/{check.metadata.name} could not act: {stalled.message}"
 
 

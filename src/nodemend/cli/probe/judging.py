@@ -180,6 +180,10 @@ def _next_step(facts: ProbeFacts, ways: tuple[Way, ...], prospect: Prospect | Un
     if agent is not None and agent.state is AgentState.SILENT:
         where = f"-n {AGENT_NAMESPACE} --field-selector spec.nodeName={facts.case.name}"
         return f"look at its agent: kubectl get pods {where}"
+    if facts.absent and facts.check is not None:
+        named = spell_list(sorted(f"{one.namespace}/{one.name}" for one in facts.absent))
+        edit = f"kubectl edit nodehealthcheck {facts.check.metadata.name}"
+        return f"create the template {named}, or name another: {edit}"
     if all(way.possible is not Possible.YES for way in ways if way.remedy):
         return "ask somebody who may see what you may not, or whose remedy it is"
     return "nothing"

@@ -80,7 +80,7 @@ def _checks(view: StatusView) -> Iterator[str]:
         rows.append((f"mhc/{served.name}", *counts, _SAID[served.allowed], served.why))
     yield from align(rows)
     for check in view.checks:
-        for said in (check.stalled, check.overlap):
+        for said in dict.fromkeys((check.stalled, check.overlap)):
             if said:
                 yield f"Warning: nhc/{check.name}: {said}"
     for served in view.machine_checks:
@@ -158,8 +158,10 @@ def _next_step(view: StatusView) -> str:
     if view.machines:
         namespace, _, name = view.machines[0].machine.partition("/")
         return f"kubectl mend explain machine/{name} -n {namespace}"
-    if any(check.stalled for check in view.checks):
+    if any(check.stalled or check.overlap for check in view.checks):
         return "kubectl mend check"
+    if view.nodes_untold:
+        return "kubectl mend status"
     if view.policy.paused:
         return "kubectl mend resume"
     return "nothing"

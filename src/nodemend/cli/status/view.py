@@ -1,11 +1,12 @@
 """What `kubectl mend status` shows."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from nodemend.api import keys
-from nodemend.api.conditions import ConditionStatus, find, find_true
+from nodemend.api.conditions import Condition, ConditionStatus, find, find_true
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.power_cycle import Metal3Remediation, Phase
 from nodemend.api.remediation_policy import STORM, RemediationPolicy
@@ -24,7 +25,7 @@ from nodemend.cli.status.machine_rows import MachineCheckRow, MachineRow, Machin
 from nodemend.cli.status.past import PastRow, past_rows, seconds_between
 from nodemend.cli.words import first_sentence
 from nodemend.cli.written_ages import age_of
-from nodemend.controllers.checking.overlaps import CONDITION
+from nodemend.controllers.checking.overlaps import CONDITION, NOTHING_LEFT
 from nodemend.controllers.fresh_reads import policy_facts
 from nodemend.controllers.pauses import in_force
 from nodemend.decide.facts import Absent, Present, Seen, Unreadable
@@ -225,8 +226,21 @@ def _check(check: NodeHealthCheck, now: datetime) -> CheckRow:
         why="the checker has not reported yet" if said is None else first_sentence(said.message),
         paused=spell_pause(pause.by, pause.reason, pause.until or "") if pause is not None else "",
         overlap=overlap.message if overlap is not None else "",
-        stalled=stalled.message if stalled is not None else "",
+        stalled=_stalled(stalled, overlap),
     )
+
+
+def _stalled(stalled: Condition | None, overlap: Condition | None) -> str:
+    """Where other checks have all its nodes, what says so says why."""
+    if stalled is None:
+        return ""
+    return overlap.message if overlap is not None and stalled.message == NOTHING_LEFT else stalled.message
+
+
+def _why_held(message: str) -> str:
+    """Of a dry run, what it would do: that it is one is said above."""
+    told = re.search(r" (It (?:would|could do nothing)\b.*)", message)
+    return first_sentence(told[1] if told else message)
 
 
 def _nodes(
@@ -241,7 +255,7 @@ def _nodes(
             state=report.verdict,
             for_seconds=None,
             check=check.metadata.name,
-            why=first_sentence(report.message),
+            why=_why_held(report.message),
         )
         for check in checks
         for report in check.status.reports

@@ -19,7 +19,7 @@ from nodemend.controllers.node_health_check.quick_judge import QuickJudge
 from nodemend.controllers.node_health_check.recovery_book import RecoveryBook
 from nodemend.controllers.node_health_check.rungs import Rungs
 from nodemend.controllers.node_health_check.wards import ward_of
-from nodemend.decide.dry_run import Wish, tell_dry_run
+from nodemend.decide.dry_run import tell_dry_run
 from nodemend.decide.guard_facts import GuardFacts
 from nodemend.decide.holds import Hold
 from nodemend.decide.node_health import Healthy, NodeHealth, Unhealthy
@@ -112,13 +112,7 @@ class NodeBook:
 
     def _ask_guard(self, target: Target, facts: GuardFacts, warrant: Warrant | None) -> Go | Hold:
         passing = warrant.passing if warrant else ()
-        index, remedies = self._rungs.next_of(target), target.check.spec.remedies
-        template, known = remedies[index].template, self._view.remedies
-        what = gather.would_create(target, template)
-        wish = Wish(
-            f"create a {what.kind} in {what.namespace} (remedy {index + 1} of {len(remedies)})",
-            known.unusable(template) or known.missing(template),
-        )
+        wish = gather.wish_for(target, self._rungs.next_of(target), self._view.remedies)
         return tell_dry_run(facts, guard(facts, passing), wish, POLICY_OF_DEFAULTS, passing)
 
     def enter(self, case: Case, entry: Entry) -> None:

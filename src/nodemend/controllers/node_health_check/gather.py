@@ -15,6 +15,7 @@ from nodemend.controllers.checking.condition_ages import ConditionAges
 from nodemend.controllers.checking.node_checks import selecting
 from nodemend.controllers.checking.remedies import Remedies, RemedyKind
 from nodemend.controllers.checking.ward import Busy
+from nodemend.decide.dry_run import Wish
 from nodemend.decide.escalation import Trying
 from nodemend.decide.node_health import NodeHealth, judge, types_that_matter
 from nodemend.decide.recovery import Recovering
@@ -143,6 +144,17 @@ def would_create(target: Target, template: TemplateReference) -> ObjectReference
         kind=template.kind.removesuffix("Template"),
         name=target.node.name,
         namespace=template.namespace,
+    )
+
+
+def wish_for(target: Target, index: int, known: Remedies) -> Wish:
+    """What is asked for by its remedy of this index."""
+    remedies = target.check.spec.remedies
+    template = remedies[index].template
+    what = would_create(target, template)
+    return Wish(
+        f"create a {what.kind} in {what.namespace} (remedy {index + 1} of {len(remedies)})",
+        known.unusable(template) or known.missing(template),
     )
 
 

@@ -21,6 +21,9 @@ from nodemend.testing.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SICK = "node-1"
+WOULD = (
+    "It would create a ManualRemediation in nodemend-system (remedy 1 of 1); the guard would let it begin."
+)
 
 
 @contextmanager
@@ -103,7 +106,11 @@ def test_the_whole_way_of_a_failure_is_explained_step_by_step() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason", "sentence"),
     [
-        ({"mode": "DryRun"}, "DryRun", "The RemediationPolicy says DryRun: nothing is done, only told."),
+        (
+            {"mode": "DryRun"},
+            "DryRun",
+            f"The RemediationPolicy says DryRun: nothing is done, only told. {WOULD}",
+        ),
         ({"mode": "Act", "pause": {"reason": "swap", "by": "admin"}}, "Paused", "Paused by admin: swap."),
     ],
 )

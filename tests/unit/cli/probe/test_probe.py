@@ -131,6 +131,8 @@ def test_a_remedy_whose_template_is_not_there_is_not_called_possible() -> None:
     assert way.possible is Possible.NO
     assert way.because == f"its template {CALL.namespace}/{CALL.name} does not exist"
     assert not view.releasable
+    assert view.advice == f"Create the template {CALL.namespace}/{CALL.name}, or name another:"
+    assert view.next_step == "kubectl edit nodehealthcheck workers"
 
 
 @pytest.mark.attack("U8")
