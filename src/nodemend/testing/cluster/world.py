@@ -139,35 +139,30 @@ class World:
         self.checker = Account(self.server, User(CHECKER))
         self.remediator = Account(self.server, User(REMEDIATOR))
         self._begin(shape)
+        self.replicas = self._make_replicas(shape)
+        for replica in self.replicas:
+            replica.watch_over()
+
+    def _make_replicas(self, shape: Shape) -> list[Replica]:
         powers = Powers(
             power_cycle=shape.power_cycle,
             node_deletion=shape.node_deletion,
             capm3_kinds=shape.capm3_kinds,
             self_fencing=shape.self_fencing,
         )
-        self.replicas = [
+        checks = partial(
+            checker,
+            medik8s_leases=shape.medik8s_leases,
+            recorder=shape.recorder,
+            admission=shape.admission.get("checker"),
+        )
+        remediates = partial(remediator, powers=powers, admission=shape.admission.get("remediator"))
+        programs = (("checker", checks, self.checker), ("remediator", remediates, self.remediator))
+        return [
             Replica(self.scheduler, f"{role}-{number}", program, account, shape.quality)
-            for role, program, account in (
-                (
-                    "checker",
-                    partial(
-                        checker,
-                        medik8s_leases=shape.medik8s_leases,
-                        recorder=shape.recorder,
-                        admission=shape.admission.get("checker"),
-                    ),
-                    self.checker,
-                ),
-                (
-                    "remediator",
-                    partial(remediator, powers=powers, admission=shape.admission.get("remediator")),
-                    self.remediator,
-                ),
-            )
+            for role, program, account in programs
             for number in range(shape.replicas)
         ]
-        for replica in self.replicas:
-            replica.watch_over()
 
     def account(self, user: str) -> Account:
         """Of somebody else who has programs in this cluster."""
