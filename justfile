@@ -147,6 +147,10 @@ scale size="normal" what="": controlplane-build
 heartbeat-path heartbeats="20000": controlplane-build
     {{python}} -m bench.heartbeat_path {{heartbeats}}
 
+# [user-output] What people are told, held to golden files on a real API server; a start in 0.25 s, status at most twice its libraries.
+user-output *args: controlplane-build
+    {{python}} -m bench.user_output {{args}}
+
 # [scale-upstream] Cluster API's own manager and our checker on the same Machines. Not in CI.
 scale-upstream nodes="1000":
     {{python}} -m bench.scale.upstream {{nodes}}

@@ -70,6 +70,7 @@ PARTS: Final = (
     "peer-load 120",
     "scale normal",
     "heartbeat-path",
+    "user-output",
     "bench-clients normal",
     "bench-workload-clusters",
     "package",
