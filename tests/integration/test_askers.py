@@ -1,18 +1,19 @@
 """The managers of others, under accounts that have our opt-in roles by aggregation, and nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pytest
 
-from controlplane.api import Api, ApiError
+from controlplane.api import MERGE, Api, ApiError
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.manifests import bind, install
 from nodemend.api import keys
+from tests.integration.refused import refusal
 
 pytestmark = pytest.mark.real
 
@@ -120,6 +121,10 @@ def _may_read(api: Api) -> bool:
     return True
 
 
+def _is_refused(attempt: Callable[[], object]) -> bool:
+    return refusal(attempt) != ""
+
+
 def remediation(asker: Asker, spec: dict[str, Any]) -> dict[str, Any]:
     metadata = {"name": "a-0", "namespace": "default", **asker.metadata}
     return {"apiVersion": GROUP, "kind": "Metal3Remediation", "metadata": metadata, "spec": spec}
@@ -153,6 +158,9 @@ def test_it_can_take_back_one_that_is_under_way_and_not_make_it_look_over(
         ({"metadata": {"finalizers": None}}, path),
         ({"spec": {"strategy": "retry"}}, path),
     ):
+        # Without effect until it is refused: policies take a moment.
+        attempt = partial(api.request, "PATCH", where, change, content_type=MERGE, query={"dryRun": "All"})
+        wait_until(f"{change} is refused", partial(_is_refused, attempt), within=60.0)
         with pytest.raises(ApiError):
             api.patch(where, change)
     api.delete(path)

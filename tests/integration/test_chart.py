@@ -119,7 +119,8 @@ def test_every_value_is_in_the_schema_and_has_a_default() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     schema = json.loads((CHART / "values.schema.json").read_text())
 
-    assert _keys(values) == _schema_keys(schema, schema["definitions"]) - {"global"}
+    unused = {"global", "remediationPolicy"}
+    assert _keys(values) == _schema_keys(schema, schema["definitions"]) - unused
 
 
 def test_alerts_and_monitors_are_made_on_request() -> None:
