@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from nodemend.testing.metal3.furnishing import CROSSED
 from tests.simulation.beside import SettleBy
 from tests.simulation.hostile.endpoint import brown_out
 from tests.simulation.hostile.kinds import Kind
@@ -10,6 +11,11 @@ from tests.simulation.hostile.surroundings import Around
 
 AWAY: Final = (5.0, 20.0, 60.0, 180.0)
 HOURS: Final = (1.0, 2.0, 3.0)
+ILL_HOURS: Final = (0.5, 1.0, 2.0)
+DAYS: Final = (26.0, 50.0)
+"""In hours."""
+FOR_DAYS: Final = 0.08
+"""Of the long outages and brown-outs: a day takes half a minute to play, and a brown-out twice that."""
 ILL: Final = (0.2, 0.5, 0.8)
 
 
@@ -19,27 +25,42 @@ def plan(around: Around) -> None:
 
 
 def outlast_hours(around: Around, away: Callable[[bool], None], settle: SettleBy, within: float) -> None:
-    """When all was well nobody reaches the API server for hours, and meanwhile a machine breaks.
+    """When all was well nobody reaches the API server for hours or days, and meanwhile a machine breaks.
 
-    `away` is told when the controllers of Kubernetes lose the API server, and when they have it back.
+    `away` is told when the controllers of Kubernetes lose the API server, and when they have it back. It may
+    come back ill: then it fails many requests for hours more.
     """
     names, machines = sorted(around.endpoints), around.machines
-    hours = around.chance.choice(HOURS)
+    hours = _how_long(around, HOURS)
     around.note(f"nobody has an API server for {hours:.0f} hours")
     send_away(around, names)
     away(True)
     for machine in machines.values():
         machine.connected = False
     around.scheduler.run(around.now + around.chance.uniform(0.0, hours) * 3600.0)
-    broken = machines[around.chance.choice(around.nodes)] if machines else None
-    if broken is not None:
-        broken.hung = True
+    if machines:
+        # Nobody can switch a machine whose host has another's BMC.
+        machines[around.chance.choice([name for name in around.nodes if name not in CROSSED])].hung = True
     around.scheduler.run(around.now + hours * 1800.0)
     for machine in machines.values():
         machine.connected = True
     away(False)
     bring_back(around, names)
+    if around.chance.random() < 0.5:
+        _be_ill_for_hours(around, names)
     settle(around.now + within)
+
+
+def _how_long(around: Around, hours: tuple[float, ...]) -> float:
+    return around.chance.choice(DAYS if around.chance.random() < FOR_DAYS else hours)
+
+
+def _be_ill_for_hours(around: Around, names: list[str]) -> None:
+    hours, share = _how_long(around, ILL_HOURS), around.chance.choice(ILL)
+    around.note(f"the API server fails {share:.0%} of all requests for {hours:.1f} hours")
+    _make_ill(around, names, share)
+    around.scheduler.run(around.now + hours * 3600.0)
+    _recover(around, names)
 
 
 def _some(around: Around) -> list[str]:
@@ -71,11 +92,15 @@ def bring_back(around: Around, names: list[str]) -> None:
 def _fall_ill(around: Around) -> None:
     names, share = _some(around), around.chance.choice(ILL)
     around.note(f"the API server fails {share:.0%} of the requests of {names}")
+    _make_ill(around, names, share)
+    around.later(lambda: _recover(around, names), (30.0, 90.0, 200.0))
+
+
+def _make_ill(around: Around, names: list[str], share: float) -> None:
     for name in names:
         endpoint = around.endpoints[name]
         endpoint.ill = brown_out(endpoint, around.chance, share)
         endpoint.begin(Kind.OUTAGES)
-    around.later(lambda: _recover(around, names), (30.0, 90.0, 200.0))
 
 
 def _recover(around: Around, names: list[str]) -> None:
