@@ -16,6 +16,7 @@ class Kind(StrEnum):
     STALE = "stale caches"
     NEIGHBOURS = "neighbours' controllers"
     TWO_KINDS = "two remediations of one node"
+    BOTH = "self-fencing beside power cycles"
     NODES = "hostile nodes"
     CLUSTERS = "equal names in two clusters"
     RESTORES = "restores of etcd"

@@ -78,7 +78,7 @@ class Policies:
     """Of one world: who proves which, and since when which of them are not as shipped."""
 
     def __init__(self, tally: Tally, *, remediator: bool = True, power_cycle: bool = False) -> None:
-        """With `remediator`, of a world in which nodes fence themselves, too."""
+        """With `remediator`, of a world in which nodes fence themselves, too. Nothing without `begin`."""
         self._tally = tally
         self._names = (*ALWAYS, *(OF_SELF_FENCING if remediator else ()))
         shipped, system = _shipped(), keys.SYSTEM_NAMESPACE
@@ -96,9 +96,15 @@ class Policies:
         self._unread: set[str] = set()
         self._found: dict[tuple[str, str], float] = {}
         """When a program first found so."""
-        self._around: Around
+        self._around: Around | None = None
 
-    def install(self, around: Around) -> None:
+    @property
+    def around(self) -> Around:
+        if self._around is None:
+            raise RuntimeError("nobody has policies here")
+        return self._around
+
+    def begin(self, around: Around) -> None:
         """Before anything runs. Programs find out by themselves whether all is there."""
         self._around = around
         for resource in KINDS.values():
@@ -110,19 +116,19 @@ class Policies:
         for kind in around.server._kinds:
             rules = [*kind.rules, *(rule for of, rule in NOT_SIMULATED if of == kind.resource)]
             kind.rules = tuple(map(self._in_force_alone, rules))
-
-    def plan(self) -> None:
-        self._around.at_some_times(2, self._harm)
-        self._around.scheduler.at(self._around.ceases, self._put_all_back)
+        around.at_some_times(2, self._harm)
+        around.scheduler.at(around.ceases, self._put_all_back)
 
     def restored(self) -> None:
         """What stands in the store is another's work now."""
-        self._look()
+        if self._around is not None:
+            self._look()
 
     def may_begin(self, user: str, what: str) -> None:
         """I5: nothing irreversible begins without a proof, nor after a program saw that there is none."""
-        role, now = ROLES[user], self._around.now
+        role = ROLES[user]
         for name, since in self._broken.items():
+            now = self.around.now
             if name not in self.duties[role].policies:
                 continue
             found = self._found.get((role, name), now)
@@ -139,13 +145,13 @@ class Policies:
             if doubt is None or name not in self._broken:
                 continue
             if isinstance(doubt, PolicyNotInForce):
-                self._found.setdefault((role, name), self._around.now)
+                self._found.setdefault((role, name), self.around.now)
             if name in self._unread:
                 self._unread.discard(name)
                 self._tally.take_effect(Kind.POLICIES)
 
     def _harm(self) -> None:
-        around, chance = self._around, self._around.chance
+        around, chance = self.around, self.around.chance
         name = ACCOUNTS if chance.random() < NOT_ASKED else chance.choice(self._names)
         if name in self._broken:
             return
@@ -166,7 +172,7 @@ class Policies:
         around.later(lambda: self._mend(name), LASTS)
 
     def _mend(self, name: str) -> None:
-        self._around.note(f"{name} is as shipped again")
+        self.around.note(f"{name} is as shipped again")
         self._asked = self._asked or name == ACCOUNTS
         self._put_back(name)
         self._look()
@@ -177,7 +183,7 @@ class Policies:
                 self._mend(name)
 
     def _put_back(self, name: str) -> None:
-        api = self._around.api
+        api = self.around.api
         for part, kind in KINDS.items():
             document = _documents()[part, name]
             found = api.get(kind, name)
@@ -190,7 +196,7 @@ class Policies:
         """What the store says now of each."""
         broken = {name for name in self._names if self._changed(name)}
         broken |= set() if self._asked else {ACCOUNTS}
-        self._broken = {name: self._broken.get(name, self._around.now) for name in sorted(broken)}
+        self._broken = {name: self._broken.get(name, self.around.now) for name in sorted(broken)}
         self._found = {key: when for key, when in self._found.items() if key[1] in broken}
         self._unread &= broken
 
@@ -198,7 +204,7 @@ class Policies:
         """The fields in which it is not as shipped."""
         changed: set[str] = set()
         for part, kind in KINDS.items():
-            found, spec = self._around.api.get(kind, name), _documents()[part, name]["spec"]
+            found, spec = self.around.api.get(kind, name), _documents()[part, name]["spec"]
             there = found["spec"] if found else {}
             changed |= {field for field in spec.keys() | there.keys() if spec.get(field) != there.get(field)}
         return changed

@@ -6,12 +6,13 @@ lies about itself can harm its own workloads alone.
 """
 
 from collections import Counter
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from nodemend.api import keys
 from nodemend.api.group_versions import (
+    BARE_METAL_HOST,
     LEASE,
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
@@ -28,9 +29,9 @@ from tests.simulation.hostile.clusters import FAR
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.surroundings import CANARY
 from tests.simulation.hostile.versions import LATER
-from tests.simulation.power.invariants import PowerInvariants
+from tests.simulation.power.invariants import READ_WITHIN, PowerInvariants
 from tests.simulation.settling import InvariantBrokenError
-from tests.simulation.walking_path.invariants import Invariants, is_ours
+from tests.simulation.walking_path.invariants import EVIDENCE, Invariants, is_ours
 
 Object = dict[str, Any]
 
@@ -42,6 +43,7 @@ ONE_AT_A_TIME: Final = 0.4
 """Of the seeds of power cycles."""
 ENDED: Final = ("succeeded", "failed", "")
 """Phases in which a remediation gives its lock back."""
+AGENT_LEASES: Final = f"/namespaces/{keys.AGENT_NAMESPACE}/leases/"
 LOCKS: Final = f"/namespaces/{keys.SYSTEM_NAMESPACE}/leases/node-"
 
 
@@ -58,6 +60,7 @@ class HostileInvariants(Invariants):
         self._policies = policies
         self._writes = ""
         """Whose write is judged."""
+        self.marked = 0
         self.liars: set[str] = set()
         """Nodes that lie about themselves."""
         self._excused: set[str] = set()
@@ -247,18 +250,57 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
 
     removes_nodes = True
     strict_release = False
+    evidence: ClassVar = {**EVIDENCE, SELF_REMEDIATION: ("E2", "E4")}
 
     def watch(self, world: World) -> None:
         """In some worlds one may be at work at a time: who miscounts the others is seen there."""
         if world.scheduler.chance("one at a time").random() < ONE_AT_A_TIME:
             world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": 1}})
         super().watch(world)
+        world.remediator.witnesses.append(self._saw_marker)
+
+    def _saw_marker(self, user: str, request: Request, _answer: Answer) -> None:
+        """I4, I5, I9: by one who holds the lock, allowed, for the boot that the node told of."""
+        if AGENT_LEASES not in request.path:
+            return
+        noted = (msgspec.json.decode(request.body).get("metadata") or {}).get("annotations") or {}
+        if not noted.get(keys.MARKER):
+            return
+        self.checked.update(("I4", "I5", "I9"))
+        self._writes, name = user, request.path.rpartition("/")[2]
+        marker = msgspec.json.decode(noted[keys.MARKER])
+        self.marked += 1
+        self._was_allowed(name)
+        remediation = self.world.admin_api.get(SELF_REMEDIATION, name, keys.SYSTEM_NAMESPACE)
+        if remediation is None or not (remediation.get("status") or {}).get("nodeUID"):
+            raise InvariantBrokenError(f"I4: {name} is marked, and nobody asked for that")
+        self._holds_the_lock(remediation)
+        if self._is_held(name):
+            raise InvariantBrokenError(f"I4: {name} is marked while its host is switched")
+        told = self._boots.within(name, READ_WITHIN)
+        if marker["bootID"] not in told:
+            raise InvariantBrokenError(f"I9: {marker['bootID']} is marked, and {name} told {sorted(told)}")
+
+    def _is_held(self, name: str) -> bool:
+        found = [one for one in self.world.admin_api.list(BARE_METAL_HOST) if one["metadata"]["name"] == name]
+        return any(
+            key.startswith(keys.OUR_HOLD_PREFIX)
+            for one in found
+            for key in one["metadata"].get("annotations", {})
+        )
 
     def _saw_hold(self, key: str, version: str, host: Object) -> None:
         self.checked.update(("I3", "I4", "I5", "I6", "I9", "I11"))
         if host["metadata"]["name"] == FAR:
             raise InvariantBrokenError("I9: a host of another cluster is switched off for a node of ours")
+        self._is_unmarked(host["metadata"]["name"])
         super()._saw_hold(key, version, host)
+
+    def _is_unmarked(self, name: str) -> None:
+        """I4: who asked the node to end itself has ended, or gave way, with its marker."""
+        lease = self.world.admin_api.get(LEASE, name, keys.AGENT_NAMESPACE) or {"metadata": {}}
+        if lease["metadata"].get("annotations", {}).get(keys.MARKER):
+            raise InvariantBrokenError(f"I4: the host of {name} is switched while {name} is marked")
 
     def restored(self) -> None:
         super().restored()

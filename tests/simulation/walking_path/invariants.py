@@ -4,7 +4,8 @@ The numbers are those of SAFETY.md.
 """
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -17,6 +18,7 @@ from nodemend.api.group_versions import (
     POD,
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
+    Resource,
 )
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request, Selection
@@ -24,7 +26,7 @@ from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import FOREIGN_TAINT, World
 from tests.simulation.settling import InvariantBrokenError
 
-EVIDENCE = {MANUAL_REMEDIATION: "E5", METAL3_REMEDIATION: "E1"}
+EVIDENCE: Mapping[Resource, tuple[str, ...]] = {MANUAL_REMEDIATION: ("E5",), METAL3_REMEDIATION: ("E1",)}
 """What each kind that releases workloads does it on."""
 POLICY_READ_WITHIN = 15.0
 LATEST_ARRIVAL = 61.0
@@ -32,6 +34,8 @@ LATEST_ARRIVAL = 61.0
 
 class Invariants:
     """Stands beside a world and sees everything."""
+
+    evidence: ClassVar = EVIDENCE
 
     def __init__(self) -> None:
         self.releases = 0
@@ -75,7 +79,9 @@ class Invariants:
 
     def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
         self._has_preconditions(request)
-        if request.method is Method.POST and request.path.endswith(tuple(kind.plural for kind in EVIDENCE)):
+        if request.method is Method.POST and request.path.endswith(
+            tuple(kind.plural for kind in self.evidence)
+        ):
             self._saw_beginning(msgspec.json.decode(answer.body))
         if request.method is Method.PATCH and request.path.startswith("/api/v1/nodes/"):
             node = msgspec.json.decode(answer.body)
@@ -116,7 +122,7 @@ class Invariants:
         self.releases += 1
         claims = [
             (kind, remediation)
-            for kind in EVIDENCE
+            for kind in self.evidence
             for remediation in self.world.admin_api.list(kind)
             if (remediation.get("status") or {}).get("nodeUID") == uid
             and "evidence" in remediation["status"]
@@ -126,8 +132,8 @@ class Invariants:
             raise InvariantBrokenError(f"I4: {len(claims)} remediations release {name}")
         [(kind, claim)] = claims
         evidence = claim["status"]["evidence"]
-        named = (evidence["class"], evidence["nodeUID"], evidence["bootID"])
-        if named != (EVIDENCE[kind], uid, boot or evidence["bootID"]):
+        named = (evidence["nodeUID"], evidence["bootID"])
+        if evidence["class"] not in self.evidence[kind] or named != (uid, boot or evidence["bootID"]):
             raise InvariantBrokenError(f"I2: released boot {boot} on evidence {evidence}")
         self._holds_the_lock(claim)
         self._was_allowed(name)
@@ -160,7 +166,7 @@ class Invariants:
     def settled(self) -> None:
         """I8 and I14: faults have ceased long ago. Everything is well, and nothing of ours is left."""
         world = self.world
-        left = [one for kind in EVIDENCE for one in world.admin_api.list(kind)]
+        left = [one for kind in self.evidence for one in world.admin_api.list(kind)]
         if left:
             said = [(one.get("status") or {}).get("message") for one in left]
             raise InvariantBrokenError(f"I14: {_names(left)} not closed: {said}")

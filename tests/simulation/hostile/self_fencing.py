@@ -1,0 +1,49 @@
+"""Agents on the machines of the power world: the same sick node is asked to end itself, and switched off.
+
+Who comes first is drawn. Each remediation is served: at most one of them acts on a node at a time.
+"""
+
+from typing import Final
+
+from nodemend.api import keys
+from nodemend.api.group_versions import NODE, SELF_REMEDIATION
+from nodemend.testing.api_server.admission import User
+from nodemend.testing.cluster.fenced_machine import Rack
+from nodemend.testing.cluster.world import Account
+from tests.simulation.hostile.kinds import Kind
+from tests.simulation.hostile.surroundings import Around
+
+NOTICED: Final = 0.1
+"""Chance with which somebody asks at a look on a node that is sick."""
+LASTS: Final = (100.0, 300.0, 600.0)
+
+
+class SelfFencing:
+    def __init__(self, around: Around) -> None:
+        self._around = around
+
+    def plan(self) -> None:
+        around = self._around
+        rack = Rack(around.api, Account(around.server, User("agents")), around.scheduler)
+        for machine in around.machines.values():
+            rack.fence(machine)
+        self._look()
+
+    def _look(self) -> None:
+        around = self._around
+        for name, machine in around.machines.items():
+            if not machine.kubelet_works and around.chance.random() < NOTICED:
+                self._ask(name)
+        if around.now < around.ceases * (1.0 - around.quiet):
+            around.scheduler.after(10.0, self._look)
+
+    def _ask(self, name: str) -> None:
+        around, api, namespace = self._around, self._around.api, keys.SYSTEM_NAMESPACE
+        if api.get(NODE, name) is None or api.get(SELF_REMEDIATION, name, namespace) is not None:
+            return
+        token = around.token(Kind.BOTH)
+        around.note(f"somebody asks {name} to end itself")
+        metadata = {"name": name, "annotations": {"example.com/why": token}}
+        api.create(SELF_REMEDIATION, {"metadata": metadata, "spec": {}}, namespace)
+        around.tally.make(Kind.BOTH, token)
+        around.later(lambda: api.delete(SELF_REMEDIATION, name, namespace), LASTS)
