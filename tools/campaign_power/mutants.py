@@ -20,6 +20,7 @@ class CampaignName(StrEnum):
     CHECKS = "checks"
     POWER = "power"
     FENCING = "fencing"
+    HOSTILE = "hostile"
     DIFFERENTIAL = "differential"
 
 

@@ -56,6 +56,7 @@ def campaigns(workers: int) -> dict[CampaignName, Campaign]:
         CampaignName.CHECKS: simulation("checks", 240, 8.0),
         CampaignName.POWER: simulation("power", 240, 15.0),
         CampaignName.FENCING: simulation("fencing", 2000, 2.0),
+        CampaignName.HOSTILE: Campaign("tests.simulation.hostile", 360, 10.0, _INVARIANT, extra=side_by_side),
         CampaignName.DIFFERENTIAL: Campaign(
             "tests.simulation.differential",
             500,

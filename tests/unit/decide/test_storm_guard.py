@@ -23,6 +23,7 @@ from nodemend.decide.storm_guard import (
 )
 from tests.unit.decide.worlds import allowing
 
+UNBOUND = guard_holds.PolicyNotInForce("nodemend-accounts", "it has no binding of its name")
 PAUSE = Pause(reason="switch swap", by="anna")
 
 
@@ -32,6 +33,7 @@ PAUSE = Pause(reason="switch swap", by="anna")
         (Present(allowing(Mode.ACT, None, 1)), Go()),
         (Present(allowing(Mode.ACT, PAUSE, 9)), Hold(guard_holds.Paused("anna", "switch swap"))),
         (Present(allowing(Mode.DRY_RUN, None, 9)), Hold(guard_holds.DryRun(policy_exists=True))),
+        (Present(replace(allowing(Mode.ACT, None, 1), doubt=UNBOUND)), Hold(UNBOUND)),
         (Absent(), Hold(guard_holds.DryRun(policy_exists=False))),
         (Unreadable("500"), Hold(holds.CannotRead("the RemediationPolicy", "500"))),
     ],
