@@ -258,6 +258,17 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
             world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": 1}})
         super().watch(world)
         world.remediator.witnesses.append(self._saw_marker)
+        world.remediator.witnesses.append(self._saw_evidence_go)
+
+    def _saw_evidence_go(self, _user: str, request: Request, answer: Answer) -> None:
+        """I11: what is gathered again under a new leadership is other evidence (decision 59)."""
+        if f"/{SELF_REMEDIATION.plural}/" not in request.path or not request.path.endswith("/status"):
+            return
+        status = msgspec.json.decode(request.body).get("status") or {}
+        if status.get("evidence", "kept") is None:
+            uid = msgspec.json.decode(answer.body)["metadata"]["uid"]
+            for word in [one for one in self._released_words if one.startswith(uid)]:
+                del self._released_words[word]
 
     def _saw_marker(self, user: str, request: Request, _answer: Answer) -> None:
         """I4, I5, I9: by one who holds the lock, allowed, for the boot that the node told of."""
