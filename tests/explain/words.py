@@ -29,6 +29,8 @@ SAMPLES: Final[dict[Any, tuple[object, ...]]] = {
     tuple[str, ...]: ((), ("somebody",)),
     Doubt: tuple(kind(*("edge-07" for _ in dataclasses.fields(kind))) for kind in get_args(Doubt)),
 }
+SENTENCES: Final = {"would": ("It would do this.", "It would do that.")}
+"""Fields that are told as they are, after the sentence."""
 REASONS: Final = tuple(sorted(get_args(holds.HoldReason), key=lambda kind: kind.__name__))
 STEPS: Final = get_args(Step)
 PHASES: Final = tuple(RecoveryPhase)
@@ -97,7 +99,10 @@ def _values(reason: Any) -> Iterator[tuple[str, object]]:
 def _examples(kind: type) -> Iterator[Any]:
     """Every mixture of sample values, and of defaults where there are any."""
     hints = typing.get_type_hints(kind)
-    samples = [(*SAMPLES[hints[field.name]], *_default(field)) for field in dataclasses.fields(kind)]
+    samples = [
+        (*SENTENCES.get(field.name, SAMPLES[hints[field.name]]), *_default(field))
+        for field in dataclasses.fields(kind)
+    ]
     return (kind(*values) for values in product(*samples))
 
 
