@@ -10,9 +10,10 @@ from typing import Final
 from nodemend.api.conditions import Condition, find_true
 from nodemend.decide.fencing_holds import ProofContradicted
 from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import HoldReason, WordContradicted
+from nodemend.decide.holds import Hold, HoldReason, WordContradicted
 from nodemend.decide.host_holds import BootOutlived, SpokeAfterRelease
 from nodemend.decide.remediation_conditions import Said
+from nodemend.decide.remediation_steps import ForgetEvidence, MarkReleased
 
 EVIDENCE_CONTRADICTED: Final = "EvidenceContradicted"
 BROKEN_OFF: Final = "The release had begun when its evidence no longer held: workloads may run twice."
@@ -25,19 +26,21 @@ def is_contradiction(reason: HoldReason | None, *, released: bool) -> bool:
     return released and isinstance(reason, WordContradicted | ProofContradicted)
 
 
-def tell_hold(reason: HoldReason, *, released: bool) -> tuple[Said, ...]:
-    """What a hold for this `reason` adds to the conditions."""
-    if not is_contradiction(reason, released=released):
-        return ()
-    return (Said(EVIDENCE_CONTRADICTED, True, type(reason).__name__, str(explain(reason))),)
+def tell_contradiction(step: object, *, released: bool) -> tuple[Said, ...]:
+    """What a step adds to the conditions: nothing where it contradicts no evidence."""
+    match step:
+        case Hold(reason) if is_contradiction(reason, released=released):
+            return (Said(EVIDENCE_CONTRADICTED, True, type(reason).__name__, str(explain(reason))),)
+        case ForgetEvidence(contradicted=True) | MarkReleased(contradicted=True):
+            return (Said(EVIDENCE_CONTRADICTED, True, "ReleaseBrokenOff", BROKEN_OFF),)
+        case _:
+            return ()
 
 
-def tell_broken_off(*, contradicted: bool) -> tuple[Said, ...]:
-    """The same of a step that ends a release; `contradicted` as that step says."""
-    return (Said(EVIDENCE_CONTRADICTED, True, "ReleaseBrokenOff", BROKEN_OFF),) if contradicted else ()
+def says_contradicted(conditions: Iterable[Condition]) -> bool:
+    return find_true(conditions, EVIDENCE_CONTRADICTED) is not None
 
 
 def is_untold(conditions: Iterable[Condition], reason: HoldReason, *, released: bool) -> bool:
     """Whether the conditions do not say yet what this hold means."""
-    told = find_true(conditions, EVIDENCE_CONTRADICTED)
-    return told is None and is_contradiction(reason, released=released)
+    return is_contradiction(reason, released=released) and not says_contradicted(conditions)

@@ -1,7 +1,7 @@
 """What a ManualRemediation's status says after each step."""
 
 from nodemend.api.manual_remediation import ManualRemediationStatus, Phase
-from nodemend.decide.contradiction import is_contradiction, is_untold, tell_broken_off, tell_hold
+from nodemend.decide.contradiction import is_contradiction, is_untold, tell_contradiction
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold, NodeReady
 from nodemend.decide.manual_remediation_steps import ReportSilence
@@ -40,18 +40,8 @@ def after(
         changed = changed.but(disproved_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    said = (*_conditions(changed, _why(step)), *_contradicted(step, released=status.released))
+    said = (*_conditions(changed, _why(step)), *tell_contradiction(step, released=status.released))
     return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
-
-
-def _contradicted(step: StatusStep, *, released: bool) -> tuple[Said, ...]:
-    match step:
-        case Hold(reason):
-            return tell_hold(reason, released=released)
-        case ForgetEvidence(contradicted=contradicted) | MarkReleased(contradicted=contradicted):
-            return tell_broken_off(contradicted=contradicted)
-        case _:
-            return ()
 
 
 def tells(status: ManualRemediationStatus, hold: Hold) -> bool:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from nodemend.api.power_cycle import Metal3RemediationStatus, Phase
-from nodemend.decide.contradiction import is_contradiction, is_untold, tell_broken_off, tell_hold
+from nodemend.decide.contradiction import is_contradiction, is_untold, tell_contradiction
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold, HoldReason
 from nodemend.decide.host_holds import HostDoubtful
@@ -59,18 +59,11 @@ def after(
     changed = _changed(status, step, epoch, now).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    said = (*_conditions(changed, _why(step)), *_contradicted(step, released=status.released))
+    # Giving up says why, as a hold does.
+    held = Hold(step.why) if isinstance(step, GiveUp) else step
+    twice = tell_contradiction(held, released=status.released)
+    said = (*_conditions(changed, _why(step)), *twice)
     return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
-
-
-def _contradicted(step: StatusStep, *, released: bool) -> tuple[Said, ...]:
-    match step:
-        case Hold(reason) | GiveUp(reason, _):
-            return tell_hold(reason, released=released)
-        case ForgetEvidence(contradicted=contradicted) | MarkReleased(contradicted=contradicted):
-            return tell_broken_off(contradicted=contradicted)
-        case _:
-            return ()
 
 
 def tells(status: Metal3RemediationStatus, hold: Hold) -> bool:

@@ -3,7 +3,7 @@
 from typing import Final, assert_never
 
 from nodemend.api.self_remediation import MarkedLease, Phase, SelfRemediationStatus
-from nodemend.decide.contradiction import is_contradiction, is_untold, tell_broken_off, tell_hold
+from nodemend.decide.contradiction import is_contradiction, is_untold, tell_contradiction
 from nodemend.decide.fencing_holds import ProofContradicted, Proving
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
@@ -41,18 +41,8 @@ def after(
     changed = _changed(status, step, epoch).but(observed_generation=generation)
     if isinstance(step, Stamp):
         return changed
-    said = (*_conditions(changed, _why(step)), *_contradicted(step, released=status.released))
+    said = (*_conditions(changed, _why(step)), *tell_contradiction(step, released=status.released))
     return changed.but(conditions=told(status.conditions, said, generation=generation, now=now))
-
-
-def _contradicted(step: StatusStep, *, released: bool) -> tuple[Said, ...]:
-    match step:
-        case Hold(reason):
-            return tell_hold(reason, released=released)
-        case ForgetEvidence(contradicted=contradicted) | MarkReleased(contradicted=contradicted):
-            return tell_broken_off(contradicted=contradicted)
-        case _:
-            return ()
 
 
 def tells(status: SelfRemediationStatus, hold: Hold) -> bool:

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Final
 
-from nodemend.api.conditions import find_true
 from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE
 from nodemend.api.manual_remediation import ManualRemediation, Phase
 from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import remediation_steps as steps
-from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
+from nodemend.decide.contradiction import says_contradicted
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.manual_remediation_steps import ReportSilence, Step
@@ -46,7 +45,7 @@ def _subject(remediation: ManualRemediation) -> Subject:
     owners = (owner.uid for owner in metadata.owner_references if owner.kind == NODE.kind)
     uid = remediation.status.node_uid or next(owners, "")
     status = remediation.status
-    twice = find_true(status.conditions, EVIDENCE_CONTRADICTED) is not None
+    twice = says_contradicted(status.conditions)
     return Subject(MANUAL_REMEDIATION, metadata, metadata.name, uid, status.released, twice)
 
 

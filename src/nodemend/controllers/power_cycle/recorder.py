@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from nodemend.api.bare_metal_host import BareMetalHost
-from nodemend.api.conditions import find_true
 from nodemend.api.event import ObjectReference
 from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
 from nodemend.api.power_cycle import Metal3Remediation, Phase
@@ -12,7 +11,7 @@ from nodemend.controllers.power_cycle.figures import PowerFigures
 from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import power_cycle_steps as power
 from nodemend.decide import remediation_steps as steps
-from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED, is_contradiction
+from nodemend.decide.contradiction import is_contradiction, says_contradicted
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.kube.event_book import Happening
@@ -88,7 +87,7 @@ class PowerCycleRecorder:
 def _subject(remediation: Metal3Remediation) -> Subject:
     metadata, status = remediation.metadata, remediation.status
     node = status.node_name or metadata.name
-    twice = find_true(status.conditions, EVIDENCE_CONTRADICTED) is not None
+    twice = says_contradicted(status.conditions)
     return Subject(METAL3_REMEDIATION, metadata, node, status.node_uid, status.released, twice)
 
 

@@ -7,13 +7,12 @@ from enum import Enum, auto
 from typing import Final, NamedTuple, TypeVar
 
 from nodemend.api import manual_remediation, power_cycle, self_remediation
-from nodemend.api.conditions import find_true
 from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.controllers.fresh_reads import Reader
-from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
+from nodemend.decide.contradiction import says_contradicted
 from nodemend.decide.facts import Present, Seen, Unreadable
 from nodemend.kube.api_outcome import Ok, Reason, Refused
 from nodemend.kube.paged_list import list_all
@@ -169,6 +168,6 @@ def _hand(remediation: K, node: str, stage: _Stage) -> _Hand:
     """Where evidence was contradicted workloads may run twice: its node keeps its place until it is over."""
     status = remediation.status
     over = status.phase in _OVER
-    contradicted = find_true(status.conditions, EVIDENCE_CONTRADICTED) is not None
+    contradicted = says_contradicted(status.conditions)
     stage = _Stage.AT_WORK if contradicted and not over else stage
     return _Hand(remediation.metadata.uid, node, stage, status.released and not over)

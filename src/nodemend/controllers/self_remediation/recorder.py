@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import Final
 
-from nodemend.api.conditions import find_true
 from nodemend.api.evidence import Evidence
 from nodemend.api.group_versions import SELF_REMEDIATION
 from nodemend.api.self_remediation import Phase, SelfRemediation
 from nodemend.controllers.remediating.teller import Subject, Teller, Told, spell_taint
 from nodemend.decide import remediation_steps as steps
-from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
+from nodemend.decide.contradiction import says_contradicted
 from nodemend.decide.hold_explanations import explain
 from nodemend.decide.holds import Hold
 from nodemend.decide.self_remediation_steps import NoteProgress, PlaceMarker, RecordProof, Step, TakeMarkerOff
@@ -50,7 +49,7 @@ class SelfRemediationRecorder:
 def _subject(remediation: SelfRemediation) -> Subject:
     metadata = remediation.metadata
     status = remediation.status
-    twice = find_true(status.conditions, EVIDENCE_CONTRADICTED) is not None
+    twice = says_contradicted(status.conditions)
     return Subject(SELF_REMEDIATION, metadata, _node_of(remediation), status.node_uid, status.released, twice)
 
 
