@@ -236,3 +236,22 @@ def test_a_token_that_is_not_of_this_node_is_not_taken(make: Make, others: bool,
     wait_until("it has ended", lambda: not process.running, within=30)
 
     assert why in node.said
+
+
+def test_an_agent_whose_node_is_registered_again_ends_and_the_next_one_reports_for_the_new_node(
+    make: Make,
+) -> None:
+    node = make()
+    running = node.start()
+    wait_until("it is published", lambda: bool(node.report()), within=60)
+    old = node.uid
+
+    node.plane.api.delete("/api/v1/nodes/n1")
+    again = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    new = node.plane.api.create(again)["metadata"]["uid"]
+    node.renew_token()
+
+    wait_until("it ends", lambda: not running.running, within=30)
+    says(node, f"this Node was registered again: its UID was {old} and is {new}")
+    node.start()
+    wait_until("it reports for the new Node", lambda: node.report()["nodeUID"] == new, within=60)

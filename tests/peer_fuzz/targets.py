@@ -232,7 +232,7 @@ def gate_publishes(data: bytes) -> str:
     if not isinstance(told, dict):
         return f"{token is None} {type(pod).__name__}"
     boot = seeds.boot()
-    needed = needs_publishing(told, seeds.BOOT_ID, boot.worth)
+    needed = needs_publishing(told, seeds.BOOT_ID, boot.worth, "2026-01-01T00:00:00")
     patch = renewed_lease(told, boot, "2026-01-01T00:00:00")
     if patch is not None:
         json.dumps(patch)

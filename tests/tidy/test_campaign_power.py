@@ -59,7 +59,7 @@ def test_all_campaigns_play_a_little_before_one_plays_the_rest() -> None:
     sizes = {CampaignName.POWER: 240, CampaignName.FENCING: 2000}
     assert list(stretches(mutant, sizes)) == [
         Stretch(CampaignName.POWER, 0, 24),
-        Stretch(CampaignName.FENCING, 0, 200),
+        Stretch(CampaignName.FENCING, 0, 100),
         Stretch(CampaignName.POWER, 24, 216),
-        Stretch(CampaignName.FENCING, 200, 1800),
+        Stretch(CampaignName.FENCING, 100, 1900),
     ]

@@ -52,8 +52,9 @@ def main() -> int:
     for fault in faults:
         print(fault)
     still_open = [id_ for id_, finding in findings.items() if finding.open]
+    outcome = "none played" if options.list else f"{len(succeeding(endings))} succeed"
     print(
-        f"attacks: {played} attacks of {len(findings)} findings, {len(succeeding(endings))} succeed"
+        f"attacks: {played} attacks of {len(findings)} findings, {outcome}"
         + (f"; open: {' '.join(still_open)}" if still_open else "")
     )
     return 1 if faults else 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from campaign_power.hunting import Hunt
-from campaign_power.mutants import SERVER, Mutant, chosen
+from campaign_power.mutants import SERVER, CampaignName, Mutant, chosen
 from campaign_power.playing import campaigns
 from campaign_power.results import Result, Results
 
@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--state", type=Path, default=STATE, help="where results are kept")
     parser.add_argument("--every-campaign", action="store_true", help="go on after one has caught it")
+    parser.add_argument("--enough", action="store_true", help="play no more when the bars are reached")
     parser.add_argument("--known", action="store_true", help="play nothing; tell what is known")
     parser.add_argument("--tests", action="store_true", help="run the tests that the mutants name")
     options = parser.parse_args()
@@ -41,12 +42,21 @@ def main() -> int:
         hunt = Hunt(Results(options.state), played, options.seeds_scale, Path(folder))
         if options.tests:
             return _run_tests(hunt, mutants)
-        results: dict[str, list[Result]] = {}
-        for mutant in mutants:
-            found = hunt.hunt(mutant, every=options.every_campaign, known=options.known)
-            print(_line(mutant, found), flush=True)
-            results[mutant.name] = found
+        results = _play(hunt, mutants, options)
     return _report(mutants, results)
+
+
+def _play(hunt: Hunt, mutants: list[Mutant], options: argparse.Namespace) -> dict[str, list[Result]]:
+    """First what the first seeds of each campaign catch; then the other seeds, for what they do not."""
+    results: dict[str, list[Result]] = {}
+    for sample in (True, False):
+        for mutant in mutants:
+            known = options.known or (options.enough and _enough(mutants, results))
+            found = hunt.hunt(mutant, every=options.every_campaign, sample=sample, known=known)
+            if found != results.get(mutant.name):
+                print(_line(mutant, found), flush=True)
+            results[mutant.name] = found
+    return results
 
 
 def _line(mutant: Mutant, found: list[Result]) -> str:
@@ -56,22 +66,38 @@ def _line(mutant: Mutant, found: list[Result]) -> str:
     return f"{mutant.area}: {mutant.name}: {said}"
 
 
+def _caught(mutants: list[Mutant], results: dict[str, list[Result]]) -> tuple[int, int, int]:
+    """By the campaigns whose sizes are set, by the hostile one alone, and of the simulated server's."""
+    by = {
+        one.name: {result.campaign for result in results.get(one.name, ()) if result.caught}
+        for one in mutants
+    }
+    server = {one.name for one in mutants if one.area == SERVER}
+    others = [campaigns for name, campaigns in by.items() if name not in server]
+    hostile = sum(campaigns == {CampaignName.HOSTILE} for campaigns in others)
+    return sum(map(bool, others)) - hostile, hostile, sum(bool(by[name]) for name in server)
+
+
+def _enough(mutants: list[Mutant], results: dict[str, list[Result]]) -> bool:
+    caught, _, of_server = _caught(mutants, results)
+    server = sum(one.area == SERVER for one in mutants)
+    return caught >= WANTED * (len(mutants) - server) and of_server >= WANTED_OF_SERVER * server
+
+
 def _report(mutants: list[Mutant], results: dict[str, list[Result]]) -> int:
-    caught = {name for name, found in results.items() if any(one.caught for one in found)}
     by_campaign = Counter(
         campaign for found in results.values() for campaign in {one.campaign for one in found if one.caught}
     )
     for campaign, number in sorted(by_campaign.items()):
         print(f"{number:5}  caught by {campaign}")
-    server = [one.name for one in mutants if one.area == SERVER]
-    others = [one.name for one in mutants if one.area != SERVER]
-    of_server, of_others = len(caught & set(server)), len(caught & set(others))
+    caught, hostile, of_server = _caught(mutants, results)
+    server = sum(one.area == SERVER for one in mutants)
     print(
-        f"campaign-power: {of_others} of {len(others)} mutants caught by the campaigns alone, "
-        f"{of_server} of {len(server)} of the simulated server's by differential"
+        f"campaign-power: {caught} of {len(mutants) - server} mutants caught by the campaigns alone "
+        f"({WANTED:.0%} wanted), {hostile} more by the hostile campaign, "
+        f"{of_server} of {server} of the simulated server's by differential"
     )
-    enough = of_others >= WANTED * len(others) and of_server >= WANTED_OF_SERVER * len(server)
-    return 0 if enough else 1
+    return 0 if _enough(mutants, results) else 1
 
 
 def _run_tests(hunt: Hunt, mutants: list[Mutant]) -> int:

@@ -10,11 +10,21 @@ from pathlib import Path
 from typing import Final
 
 from campaign_power.mutants import ROOT, CampaignName, Mutant, applied
-from campaign_power.playing import Campaign, Otherwise, Outcome, Passed, Violated, environment, play, replay
+from campaign_power.playing import (
+    Campaign,
+    Otherwise,
+    Outcome,
+    Passed,
+    Violated,
+    environment,
+    modules_of,
+    play,
+    replay,
+)
 from campaign_power.results import Result, Results, digest_of, key_of
 
 _LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "dist")
-_SAMPLE: Final = 0.1
+_SAMPLE: Final = 0.05
 """Most mutants that are caught are caught early: all campaigns play so much before one plays the rest."""
 
 _FEWEST: Final = 24
@@ -48,16 +58,19 @@ class Hunt:
         self._results = results
         self._campaigns = campaigns
         self._sizes = {name: max(1, round(one.seeds * scale)) for name, one in campaigns.items()}
-        self._sources = digest_of(ROOT)
+        self._digests: dict[CampaignName, str] = {}
         self._broken, self._sound = folder / "broken", folder / "sound"
         for tree in (self._broken, self._sound):
             # Also the sound one: somebody may go on working on the project meanwhile.
             shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
 
-    def hunt(self, mutant: Mutant, *, every: bool, known: bool = False) -> list[Result]:
-        """Until a campaign has caught it; with `every`, until each has. With `known` nothing is played."""
+    def hunt(self, mutant: Mutant, *, every: bool, sample: bool = False, known: bool = False) -> list[Result]:
+        """Until a campaign has caught it; with `every`, until each has. With `sample`, by the first seeds of
+        each alone. With `known` nothing is played."""
         found: list[Result] = []
         for stretch in stretches(mutant, self._sizes):
+            if sample and stretch.first:
+                continue
             caught_by = {one.campaign for one in found if one.caught}
             if caught_by and not (every and stretch.campaign not in caught_by):
                 continue
@@ -66,7 +79,7 @@ class Hunt:
         return found
 
     def _result(self, mutant: Mutant, stretch: Stretch, *, known: bool) -> Result | None:
-        key = key_of(self._sources, mutant, stretch.campaign, stretch.first, stretch.seeds)
+        key = key_of(self._digest(stretch.campaign), mutant, stretch.campaign, stretch.first, stretch.seeds)
         result = self._results.find(key)
         if result is None and not known:
             began = time.monotonic()
@@ -75,6 +88,12 @@ class Hunt:
             result = self._judge(key, mutant, stretch, outcome, time.monotonic() - began)
             self._results.keep(result)
         return result
+
+    def _digest(self, name: CampaignName) -> str:
+        if name not in self._digests:
+            modules = modules_of(self._campaigns[name], self._sound)
+            self._digests[name] = digest_of(self._sound, modules)
+        return self._digests[name]
 
     def _judge(self, key: str, mutant: Mutant, stretch: Stretch, outcome: Outcome, took: float) -> Result:
         seed, why, caught = -1, "", False

@@ -55,7 +55,7 @@ def campaigns(workers: int) -> dict[CampaignName, Campaign]:
         CampaignName.SIMULATE: simulation("walking_path", 400, 10.0),
         CampaignName.CHECKS: simulation("checks", 240, 8.0),
         CampaignName.POWER: simulation("power", 240, 15.0),
-        CampaignName.FENCING: simulation("fencing", 2000, 2.0),
+        CampaignName.FENCING: simulation("shipped_fencing", 2000, 4.0),
         CampaignName.HOSTILE: Campaign("tests.simulation.hostile", 360, 10.0, _INVARIANT, extra=side_by_side),
         CampaignName.DIFFERENTIAL: Campaign(
             "tests.simulation.differential",
@@ -112,6 +112,25 @@ def replay(campaign: Campaign, tree: Path, seed: int) -> bool:
         for _ in running.stdout or ():
             pass
         return running.wait() == 0
+
+
+def modules_of(campaign: Campaign, tree: Path) -> list[Path]:
+    """The modules of tests that it imports."""
+    importing = (
+        f"import sys, {campaign.module}\n"
+        "print(*(one.__file__ for one in sys.modules.values() if getattr(one, '__file__', None)), sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", importing],
+        cwd=tree,
+        env=environment(tree),
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=120.0,
+        check=True,
+    )
+    tests = tree / "tests"
+    return [path for path in map(Path, done.stdout.splitlines()) if path.is_relative_to(tests)]
 
 
 def environment(tree: Path) -> dict[str, str]:

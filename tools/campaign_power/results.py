@@ -1,5 +1,6 @@
 """What is known already: one line for each mutant, campaign and stretch of seeds, kept by what they were."""
 
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -8,8 +9,8 @@ import msgspec
 
 from campaign_power.mutants import CampaignName, Mutant
 
-_READ: Final = ("src", "tests/simulation", "deploy/crds", "deploy/manifests")
-"""What campaigns play with. A change of any of it makes every result void."""
+_READ: Final = ("src", "deploy/crds", "deploy/manifests")
+"""What every campaign plays with, beside its own modules. A change of any of it makes every result void."""
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -56,12 +57,12 @@ def key_of(sources: str, mutant: Mutant, campaign: CampaignName, first: int, see
     return sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def digest_of(root: Path) -> str:
-    """Of all that campaigns play with."""
+def digest_of(root: Path, modules: Iterable[Path]) -> str:
+    """Of all that a campaign plays with; `modules` are those of tests that it imports."""
     found = sha256()
-    for folder in _READ:
-        for path in sorted((root / folder).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                found.update(f"{path.relative_to(root)}\0".encode())
-                found.update(sha256(path.read_bytes()).digest())
+    shared = (path for folder in _READ for path in (root / folder).rglob("*") if path.is_file())
+    for path in sorted({*shared, *modules}):
+        if "__pycache__" not in path.parts:
+            found.update(f"{path.relative_to(root)}\0".encode())
+            found.update(sha256(path.read_bytes()).digest())
     return found.hexdigest()

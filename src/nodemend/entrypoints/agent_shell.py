@@ -53,6 +53,7 @@ HEALTHY_WANTED: Final = 2
 _CONNECTIONS: Final = 14
 """To the API server: a renewal of its own, looks for peers, and eight looks beside renewals that fail."""
 _CLOSE_SECONDS: Final = 1.0
+_TOKEN_READ_EVERY: Final = 10.0
 STAND_DOWN_SECONDS: Final = 10.0
 """Of the 15 that its pod has to end."""
 
@@ -120,18 +121,23 @@ async def _serve(settings: AgentSettings, boot_id: str, runtime: AsyncioRuntime,
         health = HealthBoard()
         health.must_reach("the first renewal that is acknowledged", lambda: watch.renewed)
         probes = await listen(owned, settings.probes, probes_of(health))
-        log.info("listening", peers=who.address, probes=probes)
-        if not who.address:
-            log.warning("no peer can ask this node: its --peer-host is no address", host=settings.peers.host)
+        _log_addresses(log, who.address, probes, settings.peers.host)
         works = {
             "watch": _watch(watching, recalled, log),
             "peers": FrontDoor(door, certificates.server_tls, server, believe).run(),
             "certificate": _renew(settings, certificates, runtime, transport, log).run(),
+            "node": _watch_node_uid(settings, who.node_uid, runtime),
             "signals": until_told_to_stop(log),
         }
         await run_together(runtime, works)
         if not recalled.condemned:
             await _stand_down(watching, log)
+
+
+def _log_addresses(log: Log, peers: str, probes: int, host: str) -> None:
+    log.info("listening", peers=peers, probes=probes)
+    if not peers:
+        log.warning("no peer can ask this node: its --peer-host is no address", host=host)
 
 
 def _feeder(settings: AgentSettings, boot_id: str) -> FeederFile:
@@ -227,6 +233,27 @@ def _own_node(settings: AgentSettings) -> BoundNode:
             return found
         case BoundNode(name, _):
             raise CredentialsError(f"the token is of a pod on {name}, and this is {settings.node_name}")
+
+
+async def _watch_node_uid(settings: AgentSettings, uid: str, runtime: AsyncioRuntime) -> None:
+    """Raises CredentialsError when kubelet's token names another Node than the one this agent reports for.
+
+    A Node that is deleted and registered again has a new UID, while its boot and this agent may run on.
+    SelfRemediation holds while the agent's report names the old Node; the next agent reports for the new one.
+    """
+    while True:
+        await runtime.sleep(_TOKEN_READ_EVERY)
+        if (now := _uid_of_token(settings)) not in ("", uid):
+            raise CredentialsError(f"this Node was registered again: its UID was {uid} and is {now}")
+
+
+def _uid_of_token(settings: AgentSettings) -> str:
+    """Empty where the token tells none: the transport reads the same file, and fails for it with words."""
+    try:
+        found = node_of_token(Path(f"{settings.account}/token").read_text(encoding="ascii"))
+    except (OSError, UnicodeError):
+        return ""
+    return found.uid if isinstance(found, BoundNode) and found.name == settings.node_name else ""
 
 
 def _door(port: int) -> socket.socket:

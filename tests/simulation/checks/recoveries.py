@@ -85,6 +85,11 @@ class RecoveryInvariants:
         self._given_up[name] += not any(one["status"] == "True" for one in conditions)
         return ""
 
+    def forget(self, *names: str) -> None:
+        """Of these Nodes, or of all. What was owed to one that another deleted is not owed to the next."""
+        for name in names or tuple(self._last):
+            self._last.pop(name, None)
+
     def settled(self) -> str:
         """None is owed, none is at work, and none was lost: after a Fix went there was a recovery."""
         if left := [one["metadata"]["name"] for one in self._world.api.list(SWITCH_ON)]:

@@ -54,7 +54,10 @@ class AgentProcess(Process):
         fed = node.lease_file.until / _S if isinstance(node.lease_file, FeedLease) else 0.0
         memory = node.memory or Memory(conduct=Conduct(), fed_until=fed)
         wanted = node.healthy_wanted
-        self._watch = SelfWatch(node.who, memory, chance=node.chance.random(), healthy_wanted=wanted)
+        who = node.who
+        self.node_uid = who.node_uid
+        """Of the Node for which it reports."""
+        self._watch = SelfWatch(who, memory, chance=node.chance.random(), healthy_wanted=wanted)
         self._desk = desk.PeerDesk(now=node.clock.now())
         self._lives = 0
         """Told to stop, it begins another: answers that were meant for the first are not heard."""

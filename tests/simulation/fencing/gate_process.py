@@ -1,5 +1,6 @@
 """The shipped boot gate in a simulated process: its judgements, and messages that can be lost."""
 
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 _S: Final = 1_000_000_000
 _EVERY: Final = 2.0
 _WITHIN: Final = 6.0
-_WALL: Final = "2026-01-01T00:00:00"
+_BEGAN: Final = 1_767_225_600.0
+"""The time at which a simulation begins."""
 
 
 class GateProcess(Process):
@@ -36,6 +38,8 @@ class GateProcess(Process):
         self._waits = node.name in node.world.held_back
         self._feeder: AskNow | Closed = Closed("nothing is known yet")
         self._held_back = ""
+        self._renewed = ""
+        """The time that it wrote last."""
         self.do(self._begin)
 
     def _begin(self) -> None:
@@ -54,29 +58,35 @@ class GateProcess(Process):
 
     def _write(self, lease: AgentLease | None) -> None:
         node, now, status = self._node, self._now(), self._node.status
-        known = None if lease is None else _as_json(node.name, lease)
+        known = None if lease is None else _as_json(node.name, lease, self._renewed)
         code = exit_codes.ABSENT if known is None else self._judged(known)
         worth = judge_worth(status, node.boot_id, now)
         self._held_back = "three resets" if self._waits and node.name in node.world.held_back else ""
-        if code == exit_codes.MARKED or not needs_publishing(known, node.boot_id, worth, self._held_back):
+        wall = _printed(node.wall)
+        if code == exit_codes.MARKED or not needs_publishing(
+            known, node.boot_id, worth, wall, self._held_back
+        ):
             self._conclude(code)
             return
         length = longest_lease(status, node.boot_id) or 35.0
         boot = Boot(node.name, node.uid, node.boot_id, worth, length, "", self._held_back)
         request: PlaceLease | RenewLease
         if lease is None or known is None:
-            request = PlaceLease(_report_in(new_lease(boot, _WALL)), 0.0)
+            request = PlaceLease(_report_in(new_lease(boot, wall)), 0.0)
         else:
-            request = RenewLease(lease, _report_in(renewed_lease(known, boot, _WALL)), 0.0)
+            request = RenewLease(lease, _report_in(renewed_lease(known, boot, wall)), 0.0)
         turn, store = self._turn, node.world.store
-        store.ask(node.name, lambda: store.serve(node.name, request), partial(self._written, turn), self)
+        store.ask(
+            node.name, lambda: store.serve(node.name, request), partial(self._written, turn, wall), self
+        )
 
-    def _written(self, turn: int, news: LeaseNews) -> None:
+    def _written(self, turn: int, wall: str, news: LeaseNews) -> None:
         if turn != self._turn:
             return
         if isinstance(news, Found):
             self._node.world.counts["published by a gate"] += 1
-            self._conclude(self._judged(_as_json(self._node.name, news.lease)))
+            self._renewed = wall
+            self._conclude(self._judged(_as_json(self._node.name, news.lease, wall)))
         else:
             self._begin()
 
@@ -104,14 +114,18 @@ class GateProcess(Process):
         return int(self._node.clock.now() * _S)
 
 
-def _as_json(name: str, lease: AgentLease) -> dict[str, object]:
+def _printed(wall: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(_BEGAN + wall))
+
+
+def _as_json(name: str, lease: AgentLease, renewed: str) -> dict[str, object]:
     annotations = {}
     if isinstance(lease.report, AgentReport):
         annotations[AGENT_REPORT] = msgspec.json.encode(lease.report).decode()
     if lease.marker is not None:
         annotations[MARKER] = msgspec.json.encode(lease.marker).decode()
     about = {"name": name, "uid": lease.uid, "resourceVersion": lease.version, "annotations": annotations}
-    return {"kind": "Lease", "metadata": about}
+    return {"kind": "Lease", "metadata": about, "spec": {"renewTime": renewed}}
 
 
 def _report_in(written: dict[str, object] | None) -> AgentReport:

@@ -1,5 +1,6 @@
 """Neighbours in the world of the checks, whose nodes are Nodes alone."""
 
+from collections.abc import Callable
 from typing import Any
 
 from nodemend.api import keys
@@ -10,9 +11,11 @@ from tests.simulation.hostile.surroundings import Around
 
 
 class CheckedNeighbours:
-    def __init__(self, around: Around, world: ChecksWorld) -> None:
+    def __init__(self, around: Around, world: ChecksWorld, deleted: Callable[[str], None]) -> None:
+        """`deleted` is told the name of each Node that they delete."""
         self._around = around
         self._world = world
+        self._deleted = deleted
 
     def plan(self) -> None:
         around = self._around
@@ -40,6 +43,7 @@ class CheckedNeighbours:
             return
         around.note(f"another deletes the Node {name}")
         around.api.delete(NODE, name)
+        self._deleted(name)
         ready = around.chance.choice(("True", "True", "Unknown"))
         around.later(lambda: self._make(name, node, ready), (0.5, 5.0, 25.0, 60.0))
 

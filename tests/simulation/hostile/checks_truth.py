@@ -26,11 +26,15 @@ class HostileChecksInvariants(Invariants):
     def restored(self) -> None:
         faults = self._world.replicas[0].faults
         faults[Fate.LATE] = faults.get(Fate.LATE, 0) + MAY_BE_UNDONE
-        self._recoveries._last.clear()
+        self._recoveries.forget()
         self._policies.restored()
         self.note_policy()
         for machine in self._world.api.list(MACHINE):
             self._ask_the_owner_again(machine)
+
+    def saw_deletion(self, node: str) -> None:
+        """By another."""
+        self._recoveries.forget(node)
 
     def _ask_the_owner_again(self, machine: Object) -> None:
         """It acts once on each asking, and what it did may be undone."""

@@ -1,9 +1,5 @@
 """One seed of one world with hostile faults beside those that it always has."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from random import Random
 from typing import Final
 
 from nodemend.api import keys
@@ -19,6 +15,8 @@ from tests.simulation.checks.world import ChecksWorld
 from tests.simulation.hostile import caches, clocks, clusters, outages, rights, two_kinds, versions
 from tests.simulation.hostile.checks_neighbours import CheckedNeighbours
 from tests.simulation.hostile.checks_truth import HostileChecksInvariants
+from tests.simulation.hostile.drawing import Only, Plans, Run, begin, has_policies
+from tests.simulation.hostile.fencing_world import play_fencing
 from tests.simulation.hostile.hostile_nodes import HostileNode
 from tests.simulation.hostile.kinds import Kind, Tally
 from tests.simulation.hostile.neighbours import Neighbours
@@ -31,29 +29,10 @@ from tests.simulation.power import run as power
 from tests.simulation.walking_path import run as walking_path
 from tests.simulation.walking_path.faults import FAULTS_CEASE
 
-SHARE: Final = 0.35
-"""Of the kinds of faults that a seed has."""
 FOR_HOURS: Final = 0.15
 """Of the seeds with outages: these have one of hours."""
 SETTLES_WITHIN: Final = 6000.0
-WORLDS: Final = ("walking_path", "power", "checks")
-Only = Collection[Kind]
-Plans = Mapping[Kind, Callable[[], None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a seed showed."""
-
-    seed: int
-    world: str
-    broken: str
-    releases: int
-    checked: Counter[str]
-    made: Counter[str] = field(default_factory=Counter)
-    effective: Counter[str] = field(default_factory=Counter)
-    digest: str = ""
-    lines: tuple[str, ...] = ()
+WORLDS: Final = ("walking_path", "power", "checks", "fencing")
 
 
 def play(seed: int, *, keep_trace: bool = False, only: Only = ()) -> Run:
@@ -63,7 +42,7 @@ def play(seed: int, *, keep_trace: bool = False, only: Only = ()) -> Run:
 
 def _play_walking_path(seed: int, *, keep_trace: bool, only: Only) -> Run:
     tally = Tally()
-    policies, proven = Policies(tally), _has_policies(seed, only)
+    policies, proven = Policies(tally), has_policies(seed, only)
     judge = HostileInvariants(policies)
     found: list[Around] = []
 
@@ -74,7 +53,7 @@ def _play_walking_path(seed: int, *, keep_trace: bool, only: Only) -> Run:
         found.append(around)
         if proven:
             policies.begin(around)
-        _begin(around, _plans(around, judge), only)
+        begin(around, _plans(around, judge), only)
 
     wishes = {"people": False, "self_fencing": True, "admission": policies.admission if proven else {}}
     beside = Beside(judge, wishes, join, lambda settle: _outlast(found, judge, settle))
@@ -84,7 +63,7 @@ def _play_walking_path(seed: int, *, keep_trace: bool, only: Only) -> Run:
 
 def _play_power(seed: int, *, keep_trace: bool, only: Only) -> Run:
     tally = Tally()
-    policies, proven = Policies(tally, power_cycle=True), _has_policies(seed, only)
+    policies, proven = Policies(tally, power_cycle=True), has_policies(seed, only)
     judge = HostilePowerInvariants(policies)
     found: list[Around] = []
 
@@ -98,7 +77,7 @@ def _play_power(seed: int, *, keep_trace: bool, only: Only) -> Run:
             Kind.CLUSTERS: lambda: clusters.FarCluster(around, rack).plan(),
             Kind.BOTH: SelfFencing(around).plan,
         }
-        _begin(around, {**_plans(around, judge), **here}, only)
+        begin(around, {**_plans(around, judge), **here}, only)
 
     wishes = {
         "self_fencing": True,
@@ -113,7 +92,7 @@ def _play_power(seed: int, *, keep_trace: bool, only: Only) -> Run:
 def _play_checks(seed: int, *, keep_trace: bool, only: Only) -> Run:
     judges: list[HostileChecksInvariants] = []
     tally = Tally()
-    policies, proven = Policies(tally, remediator=False), _has_policies(seed, only)
+    policies, proven = Policies(tally, remediator=False), has_policies(seed, only)
 
     def judge(world: ChecksWorld, most: int) -> HostileChecksInvariants:
         judges.append(HostileChecksInvariants(world, most, policies))
@@ -123,7 +102,7 @@ def _play_checks(seed: int, *, keep_trace: bool, only: Only) -> Run:
         around = _surround_checks(world, tally, judges[0])
         if proven:
             policies.begin(around)
-        _begin(around, _plans_of_checks(around, world, judges[0]), only)
+        begin(around, _plans_of_checks(around, world, judges[0]), only)
 
     beside = Beside(judge, {"admission": policies.admission["checker"]} if proven else {}, join)
     run = checks.play(seed, keep_trace=keep_trace, beside=beside)
@@ -152,7 +131,7 @@ def _plans_of_checks(around: Around, world: ChecksWorld, judge: HostileChecksInv
     """Nobody remediates in this world: there are no two kinds of remediations."""
     return {
         Kind.STALE: lambda: caches.plan(around),
-        Kind.NEIGHBOURS: CheckedNeighbours(around, world).plan,
+        Kind.NEIGHBOURS: CheckedNeighbours(around, world, judge.saw_deletion).plan,
         Kind.NODES: lambda: HostileNode(around, around.chance.choice(around.nodes)).plan(),
         Kind.CLUSTERS: lambda: clusters.plan_far_machines(around),
         Kind.RESTORES: Restores(around, judge.restored).plan,
@@ -184,7 +163,7 @@ def _surround(world: World, judge: HostileInvariants, tally: Tally) -> Around:
 def _plans(around: Around, judge: HostileInvariants) -> Plans:
     def lie() -> None:
         name = around.chance.choice(around.nodes)
-        judge.liars.add(name)
+        judge.attribution.liars.add(name)
         HostileNode(around, name).plan()
 
     return {
@@ -207,21 +186,6 @@ def _outlast(found: list[Around], judge: HostileInvariants, settle: SettleBy) ->
         outages.outlast_hours(around, lambda away: setattr(engine, "away", away), settle, SETTLES_WITHIN)
 
 
-def _has_policies(seed: int, only: Only) -> bool:
-    """In these seeds the server has our admission policies, and the programs prove them all the time.
-
-    Where many requests are lost that takes long: with it in each seed, few would reach a release.
-    """
-    return Kind.POLICIES in only if only else Random(f"policies {seed}").random() < SHARE
-
-
-def _begin(around: Around, plans: Plans, only: Only) -> None:
-    drawn = [kind for kind in plans if around.chance.random() < SHARE]
-    drawn = drawn or [around.chance.choice(list(plans))]
-    for kind in [kind for kind in plans if kind in only] if only else drawn:
-        plans[kind]()
-
-
 def _shown(name: str, run: walking_path.Run | power.Run, judge: HostileInvariants, tally: Tally) -> Run:
     return Run(
         run.seed,
@@ -236,4 +200,9 @@ def _shown(name: str, run: walking_path.Run | power.Run, judge: HostileInvariant
     )
 
 
-PLAYS: Final = {"walking_path": _play_walking_path, "power": _play_power, "checks": _play_checks}
+PLAYS: Final = {
+    "walking_path": _play_walking_path,
+    "power": _play_power,
+    "checks": _play_checks,
+    "fencing": play_fencing,
+}

@@ -1,9 +1,4 @@
-"""Judges releases by what machines truly run, among others that release and delete Nodes as well.
-
-Pods are removed by force under anybody's out-of-service taint, and when anybody deleted a Node. What follows
-from another's taint or deletion is that one's fault: it is excused here, and nothing else is. A node that
-lies about itself can harm its own workloads alone.
-"""
+"""Judges releases by what machines truly run, among others that release and delete Nodes as well."""
 
 from collections import Counter
 from typing import Any, ClassVar, Final
@@ -17,7 +12,6 @@ from nodemend.api.group_versions import (
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
     NODE,
-    POD,
     REMEDIATION_POLICY,
     SELF_REMEDIATION,
 )
@@ -25,6 +19,7 @@ from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import World
+from tests.simulation.hostile.attribution import NODES, Attribution, taints_of
 from tests.simulation.hostile.clusters import FAR
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.surroundings import CANARY
@@ -35,9 +30,6 @@ from tests.simulation.walking_path.invariants import EVIDENCE, Invariants, is_ou
 
 Object = dict[str, Any]
 
-KNOWN_LATE: Final = 60.0
-"""Seconds for which Kubernetes may act on a taint that is off again: it may be late to know of Nodes."""
-NODES: Final = "/api/v1/nodes/"
 OURS: Final = "nodemend.io/"
 ONE_AT_A_TIME: Final = 0.4
 """Of the seeds of power cycles."""
@@ -61,16 +53,16 @@ class HostileInvariants(Invariants):
         self._writes = ""
         """Whose write is judged."""
         self.marked = 0
-        self.liars: set[str] = set()
-        """Nodes that lie about themselves."""
-        self._excused: set[str] = set()
-        self._tainted_by_us: dict[str, float] = {}
-        self._deleted_by_us: set[str] = set()
-        self._brought_back: set[str] = set()
-        """Nodes that had our taint in a backup: Kubernetes acts on it before we can take it off."""
-        self._before: dict[str, Object] = {}
+        self._attribution: Attribution | None = None
+
+    @property
+    def attribution(self) -> Attribution:
+        if self._attribution is None:
+            raise RuntimeError("watches nothing yet")
+        return self._attribution
 
     def watch(self, world: World) -> None:
+        self._attribution = Attribution(world)
         super().watch(world)
         world.engine.removed = self._saw_removal
         for account in (world.checker, world.remediator):
@@ -82,64 +74,25 @@ class HostileInvariants(Invariants):
     def started(self, machine: Machine, workload: str) -> None:
         self.starts[workload] += 1
         self.checked["I1"] += 1
-        others = [
-            other.name
-            for other in self.world.machines.values()
-            if other is not machine
-            and other.name not in self.liars
-            and any(who == workload and uid not in self._excused for uid, who in other.running.items())
-        ]
-        if others:
-            raise InvariantBrokenError(f"I1: {workload} starts on {machine.name} while {others} run it")
+        self.attribution.started(machine, workload)
 
     def _saw_removal(self, pod: Object) -> None:
-        """What is removed by force runs nowhere, where we are why it is."""
-        name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
         self.checked["I1"] += 1
-        if pod["metadata"]["uid"] not in self.world.machines[node].running or node in self.liars:
-            return
-        if self._released_by_us(node):
-            raise InvariantBrokenError(f"I1: {name} is removed by force while {node} runs it")
-        self.world.scheduler.note(f"{name} is removed from {node}, which runs it, and not by us")
-        self._excused.add(pod["metadata"]["uid"])
-
-    def _released_by_us(self, node: str) -> bool:
-        if self.world.admin_api.get(NODE, node) is None and node in self._deleted_by_us:
-            return True
-        since = self._tainted_by_us.get(node)
-        if node in self._brought_back:
-            return False
-        return since is not None and self.world.scheduler.now - since < KNOWN_LATE
-
-    def _let_go(self, node: str) -> None:
-        """A taint out of a backup is off; Kubernetes may know so a little later."""
-        after = KNOWN_LATE
-        self.world.scheduler.after(after, lambda: self._brought_back.discard(node))
+        self.attribution.removed(pod)
 
     def restored(self) -> None:
-        """etcd went back: some of what was counted was never done, and what runs may have no pod."""
+        """etcd went back: some of what was counted was never done."""
         self._orders.clear()
         self._released_words.clear()
-        self._deleted_by_us.clear()
         self._policies.restored()
         self.note_policy()
-        bound = {
-            (one["metadata"]["uid"], one["spec"].get("nodeName")) for one in self.world.admin_api.list(POD)
-        }
-        for machine in self.world.machines.values():
-            self._excused |= {uid for uid in machine.running if (uid, machine.name) not in bound}
-        for node in self.world.admin_api.list(NODE):
-            name = node["metadata"]["name"]
-            if any(map(is_ours, _taints(node))):
-                self._brought_back.add(name)
-            else:
-                self._tainted_by_us.pop(name, None)
+        self.attribution.restored()
 
     def remember(self, request: Request) -> None:
         """To be told of every write of ours before it is done: what there was before it."""
         if request.writes and request.path.startswith(NODES):
             name = request.path.removeprefix(NODES).partition("/")[0]
-            before = self._before[name] = self.world.admin_api.get(NODE, name) or {}
+            before = self.attribution.remember(name)
             if before and request.method is Method.PATCH:
                 self._asks_for_ours_alone(name, before, msgspec.json.decode(request.body))
         elif request.writes and LOCKS in request.path:
@@ -176,16 +129,10 @@ class HostileInvariants(Invariants):
     def _saw_node(self, _user: str, request: Request, answer: Answer) -> None:
         if not request.path.startswith(NODES):
             return
-        name, now = request.path.removeprefix(NODES).partition("/")[0], self.world.scheduler.now
-        if request.method is Method.DELETE:
-            self._deleted_by_us.add(name)
-            return
-        after, before = msgspec.json.decode(answer.body), self._before.get(name, {})
-        if any(map(is_ours, [*_taints(before), *_taints(after)])):
-            self._tainted_by_us[name] = now
-        if not any(map(is_ours, _taints(after))):
-            self._let_go(name)
-        self._changes_ours_alone(name, before, after)
+        name = request.path.removeprefix(NODES).partition("/")[0]
+        before, after = self.attribution.saw_node(name, request, answer)
+        if after:
+            self._changes_ours_alone(name, before, after)
 
     def _asks_for_ours_alone(self, name: str, before: Object, asked: Object) -> None:
         """I8, also where a policy would refuse the write: that policy may be missing one day."""
@@ -193,7 +140,7 @@ class HostileInvariants(Invariants):
         if "taints" not in (asked.get("spec") or {}) or asked["metadata"].get("resourceVersion") != current:
             return
         wanted = asked["spec"]["taints"] or []
-        if lost := [one for one in _taints(before) if not is_ours(one) and one not in wanted]:
+        if lost := [one for one in taints_of(before) if not is_ours(one) and one not in wanted]:
             raise InvariantBrokenError(f"I8: {name} is to lose {lost}, which is not ours")
 
     def _changes_ours_alone(self, name: str, before: Object, after: Object) -> None:
@@ -219,8 +166,8 @@ class HostileInvariants(Invariants):
     def _saw_release(self, name: str, uid: str, boot: str | None) -> None:
         self.checked.update(("I1", "I2", "I4", "I11"))
         machine = self.world.machines[name]
-        alive = {uid: who for uid, who in machine.running.items() if uid not in self._excused}
-        if self.strict_release and alive and name not in self.liars:
+        alive = self.attribution.running(machine)
+        if self.strict_release and alive:
             raise InvariantBrokenError(f"I1: {name} is released while it runs {sorted(alive.values())}")
         super()._saw_release(name, uid, boot)
 
@@ -326,10 +273,6 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
         super().settled()
 
 
-def _taints(node: Object) -> list[Object]:
-    return list((node.get("spec") or {}).get("taints") or ())
-
-
 def _of_others(node: Object) -> dict[str, Any]:
     metadata, spec = node["metadata"], node.get("spec") or {}
     annotations = metadata.get("annotations") or {}
@@ -337,7 +280,7 @@ def _of_others(node: Object) -> dict[str, Any]:
         "labels": metadata.get("labels") or {},
         "annotations": {key: value for key, value in annotations.items() if not key.startswith(OURS)},
         "taints": {
-            f"{one['key']}:{one['effect']}": one.get("value") for one in _taints(node) if not is_ours(one)
+            f"{one['key']}:{one['effect']}": one.get("value") for one in taints_of(node) if not is_ours(one)
         },
         "unschedulable": {"is": spec.get("unschedulable", False)},
     }

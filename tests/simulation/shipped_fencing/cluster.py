@@ -4,11 +4,12 @@ The nodes are those of tests/simulation/fencing; their store is the API server, 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION_TEMPLATE
+from nodemend.controllers.admission_proof import Admission
 from nodemend.decide.renewal_pace import USUAL_PACE
 from nodemend.decide.time_proof import USUALLY
 from nodemend.testing.api_server.admission import User
@@ -44,6 +45,7 @@ CHECK: Final[dict[str, Any]] = {
     ],
 }
 CONNECTED_EVERY: Final = 0.5
+TOKEN_READ_EVERY: Final = 10.0
 
 
 class Cluster:
@@ -57,9 +59,11 @@ class Cluster:
         quality: LinkQuality,
         slowest: bool = False,
         ride_through: float = 0.0,
+        invariants: FencingInvariants | None = None,
+        admission: Mapping[str, Admission] | None = None,
         keep_trace: bool = False,
     ) -> None:
-        self.invariants = FencingInvariants()
+        self.invariants = invariants or FencingInvariants()
         shape = Shape(
             people=False,
             self_fencing=True,
@@ -68,6 +72,7 @@ class Cluster:
             quality=quality,
             policy=POLICY,
             check=CHECK,
+            admission=admission or {},
         )
         self.world = World(seed, shape, self.invariants.started, keep_trace=keep_trace)
         self.scheduler = self.world.scheduler
@@ -99,6 +104,7 @@ class Cluster:
         self.around.nodes.update(self.nodes)
         self.invariants.watch(self)
         self._connect()
+        self._follow_nodes()
 
     def tell(self, what: str) -> None:
         self.scheduler.note(what)
@@ -142,7 +148,8 @@ class Cluster:
         found = self.api.get(NODE, name)
         if found is None:
             return
-        others = [one for one in found["status"]["conditions"] if one["type"] != SICK["type"]]
+        told = (found.get("status") or {}).get("conditions") or ()
+        others = [one for one in told if one["type"] != SICK["type"]]
         change = {"status": {"conditions": [*wanted, *others]}}
         self.api.patch(NODE, name, change, at=("", "status"))
 
@@ -171,3 +178,8 @@ class Cluster:
         for node in self.nodes.values():
             node.connect()
         self.scheduler.after(CONNECTED_EVERY, self._connect)
+
+    def _follow_nodes(self) -> None:
+        for node in self.nodes.values():
+            node.follow_node()
+        self.scheduler.after(TOKEN_READ_EVERY, self._follow_nodes)

@@ -37,6 +37,7 @@ class Faults:
         self._chance = chance
         self._backups: list[Snapshot] = []
         self.restored = False
+        self.on_restored: Callable[[], None] = lambda: None
 
     def plan(self) -> None:
         """A few kinds a seed, so that each is met alone and with others."""
@@ -251,3 +252,4 @@ class Faults:
         self._fresh_caches()
         self._cluster.world.server.restore(backup, bump=self._chance.choice((0, _BUMPED)))
         self.restored = True
+        self.on_restored()

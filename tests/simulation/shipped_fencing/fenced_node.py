@@ -21,6 +21,8 @@ from tests.simulation.fencing.node import Node
 from tests.simulation.fencing.surroundings import BrokenError, Surroundings
 
 _S: Final = 1_000_000_000
+NO_NODE: Final = "none"
+NODE_AWAITED_EVERY: Final = 5.0
 MOMENT: Final = 0.005
 """Seconds: as close as the adversary comes to each limit."""
 
@@ -35,6 +37,7 @@ class LastMomentFeeder(FeederProcess):
 
     def _be_late(self) -> None:
         node = self._node
+        node.world.counts["lease looked at before a ping"] += 1
         unleased = node.permitted or node.gate_standing == PUBLISHED
         if not unleased and self._checked_at >= self._machine.status.lease.until:
             raise BrokenError(f"I10: {node.name} is fed after its lease has ended")
@@ -99,7 +102,7 @@ class FencedNode(Node):
     @property
     def uid(self) -> str:
         node = self._api.get(NODE, self.name)
-        return str(node["metadata"]["uid"]) if node is not None else "none"
+        return str(node["metadata"]["uid"]) if node is not None else NO_NODE
 
     def draw_rate(self) -> float:
         return 1 - self.world.clock_error if self.slowest else super().draw_rate()
@@ -126,6 +129,22 @@ class FencedNode(Node):
     def open_gate(self) -> None:
         super().open_gate()
         self.machine.gated = False
+
+    def _start_agent(self, boot: str) -> None:
+        """It is a pod of its Node: without one it waits."""
+        if self.uid == NO_NODE:
+            self.world.line.after(NODE_AWAITED_EVERY, lambda: self._start_agent(boot))
+        else:
+            super()._start_agent(boot)
+
+    def follow_node(self) -> None:
+        """As an agent does that finds another Node in its token than the one for which it reports.
+
+        Here kubelet renews a token at once; in truth that takes it up to the token's hour.
+        """
+        if self.agent.alive and self.uid not in (NO_NODE, self.agent.node_uid):
+            self.world.counts["agent ended for a Node registered again"] += 1
+            self.restart_agent(self.chance.uniform(1.0, 11.0))
 
     def _speak(self, boot_id: str) -> None:
         """Its machine's kubelet does."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from nodemend.api import keys
+from nodemend.api.agent_lease import AgentReport
 from nodemend.api.group_versions import LEASE, NODE, POD, SELF_REMEDIATION
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request, Selection
@@ -25,6 +26,8 @@ Object = dict[str, Any]
 NODES: Final = "/api/v1/nodes/"
 AGENT_LEASES: Final = f"/namespaces/{keys.AGENT_NAMESPACE}/leases/"
 STATUSES: Final = f"/{SELF_REMEDIATION.plural}/"
+PEERS: Final = 2
+"""Without so many nothing is proven by time."""
 CHANGED: Final = (NODES, AGENT_LEASES, STATUSES)
 """Whatever is changed there decides about a release."""
 
@@ -100,24 +103,23 @@ class FencingInvariants:
 
     def _saw_annotations(self, name: str, changed: Object) -> None:
         if marker := changed.get(keys.MARKER):
-            boot = msgspec.json.decode(marker)["bootID"]
-            self.cluster.around.marked_boots.add(boot)
-            self.marked_at[boot] = self.cluster.scheduler.now
-            self.cluster.counts["marked"] += 1
-            self.cluster.tell(f"{boot} is marked")
-            self.on_marked(name)
+            self._saw_marker(name, msgspec.json.decode(marker)["bootID"])
         if changed.get(keys.PEER_PROPOSAL):
             self.on_proposed(name)
+
+    def _saw_marker(self, name: str, boot: str) -> None:
+        self.cluster.around.marked_boots.add(boot)
+        self.marked_at[boot] = self.cluster.scheduler.now
+        self.cluster.counts["marked"] += 1
+        self.cluster.tell(f"{boot} is marked")
+        self.on_marked(name)
 
     def _saw_status(self, name: str, status: Object) -> None:
         if status.get("phase") == "Fencing":
             self.on_begun(name)
         evidence = status.get("evidence")
         if evidence and evidence["class"] == "E4":
-            self._is_over(self._node_of(evidence["bootID"]), evidence["bootID"], "I1: proven over")
-
-    def _node_of(self, boot_id: str) -> str:
-        return boot_id.rpartition("-boot-")[0]
+            self._is_over(name, evidence["bootID"], "I1: proven over")
 
     def _is_over(self, name: str, boot_id: str, what: str) -> None:
         node, now = self.cluster.nodes[name], self.cluster.scheduler.now
@@ -130,9 +132,7 @@ class FencingInvariants:
     def _saw_release(self, node: Object) -> None:
         name, uid = node["metadata"]["name"], node["metadata"]["uid"]
         boot = node["status"]["nodeInfo"]["bootID"]
-        fenced = self.cluster.nodes[name]
-        if fenced.runs:
-            raise InvariantBrokenError(f"I1: {name} is released while {fenced.boot_id} runs")
+        self._is_released(name)
         self._is_over(name, boot, "I1: released")
         claims = [
             one
@@ -144,6 +144,11 @@ class FencingInvariants:
             raise InvariantBrokenError(f"I2: {name} is released in {boot} on {evidence}")
         self._holds_the_lock(uid, claims[0]["metadata"]["uid"])
         self._count(evidence[0]["class"], name, boot)
+
+    def _is_released(self, name: str) -> None:
+        node = self.cluster.nodes[name]
+        if node.runs:
+            raise InvariantBrokenError(f"I1: {name} is released while {node.boot_id} runs")
 
     def _holds_the_lock(self, node_uid: str, holder: str) -> None:
         lock = self.cluster.api.get(LEASE, f"node-{node_uid}", keys.SYSTEM_NAMESPACE)
@@ -168,6 +173,8 @@ class FencingInvariants:
             lease = cluster.store.read(name)
             if lease is None or lease.marker is not None:
                 raise InvariantBrokenError(f"I8: {name} has a marker, or no Lease")
+            if not isinstance(lease.report, AgentReport) or len(lease.report.peers[-1]) < PEERS:
+                raise InvariantBrokenError(f"I14: {name} has no peers that could stand for it")
         left = [
             (one["metadata"]["name"], (one.get("status") or {}).get("message"))
             for one in cluster.api.list(SELF_REMEDIATION)

@@ -81,16 +81,16 @@ def _play_mixed(seed: int, keep_trace: bool) -> Run:
     broken = ""
     try:
         cluster.run(BEGIN + LASTS)
-        steady = _settle(cluster, strict=not faults.restored)
+        steady = settle(cluster, strict=not faults.restored)
         if steady and chance.random() < ONE_MORE_SHARE:
-            _lose_one_more(cluster, chance.choice(list(cluster.nodes)))
+            lose_one_more(cluster, chance.choice(list(cluster.nodes)))
         nothing_failed_unseen(cluster.world.replicas)
     except (InvariantBrokenError, BrokenError) as error:
         broken = str(error)
     return _told(seed, MIXED, broken, cluster)
 
 
-def _lose_one_more(cluster: Cluster, name: str) -> None:
+def lose_one_more(cluster: Cluster, name: str) -> None:
     """I13: whatever was before, one that nobody hears is released in time. I9: nobody else ends."""
     boots = {node: one.boot_id for node, one in cluster.nodes.items()}
     by_time = cluster.invariants.releases["E4"]
@@ -103,7 +103,7 @@ def _lose_one_more(cluster: Cluster, name: str) -> None:
         raise InvariantBrokenError(f"I9: {', '.join(ended)} ended when {name} was lost")
 
 
-def _settle(cluster: Cluster, *, strict: bool) -> bool:
+def settle(cluster: Cluster, *, strict: bool) -> bool:
     """I14. After a restore of etcd a person may be needed: then it is only watched for as long."""
     by, well_since = cluster.scheduler.now + SETTLES_WITHIN, -1.0
     last = InvariantBrokenError("I14: never looked at")

@@ -15,6 +15,7 @@ from nodemend.decide.small_value import SmallValue
 CONTACT_AGE = 15.0
 """K, as agents have it. Nobody asks this node anything before its agent is there."""
 _PRECISE = ".000000Z"
+_MINUTE = len("2026-01-01T00:00")
 
 
 class Boot(SmallValue):
@@ -32,13 +33,17 @@ class Boot(SmallValue):
 
 
 def needs_publishing(
-    lease: dict[str, object] | None, boot_id: str, worth: Worth, held_back: str = ""
+    lease: dict[str, object] | None, boot_id: str, worth: Worth, wall: str, held_back: str = ""
 ) -> bool:
     """Whether what stands on the Lease is of another boot, or promises something else of the watchdog.
 
     Or says otherwise why the gate stays closed: it does not open as long as that stands there. Or has not
     answered the marker on it: whoever wrote that wants to know whether the gate is closed by now. What an
     agent of this boot has published is not touched: it knows better by now.
+
+    Or was published in an earlier minute. A remediator believes only what was written while the admission
+    policy of these Leases was in force as it is now, and a policy can be replaced while a gate is closed:
+    without another report both would wait for each other. `wall` is the time in UTC, to the second.
     """
     found = _report_on(lease)
     if found.get("bootID") != boot_id:
@@ -47,7 +52,8 @@ def needs_publishing(
         return False
     same = _promise(found.get("watchdog")) == _promise(_watchdog(worth))
     answered = found.get("answers") == _asked_by(lease)
-    return not same or not answered or found.get("heldBack", "") != held_back
+    now = _minute_of(lease) == wall[:_MINUTE]
+    return not (same and answered and now and found.get("heldBack", "") == held_back)
 
 
 def agent_has_published(lease: dict[str, object] | None, boot_id: str) -> bool:
@@ -158,12 +164,21 @@ def _promise(watchdog: object) -> object:
 
 
 def _spec(boot: Boot, wall: str) -> dict[str, object]:
-    """For people; nothing rests on it."""
+    """For people; nothing rests on it but when a closed gate publishes again."""
     return {
         "holderIdentity": boot.node,
         "leaseDurationSeconds": round(CONTACT_AGE),
         "renewTime": wall + _PRECISE,
     }
+
+
+def _minute_of(lease: dict[str, object] | None) -> str:
+    """In which it was renewed last; empty where it does not say."""
+    match lease:
+        case {"spec": {"renewTime": str(time)}}:
+            return time[:_MINUTE]
+        case _:
+            return ""
 
 
 def _asked_by(lease: dict[str, object] | None) -> int | None:

@@ -121,7 +121,7 @@ class Publisher:
         wanted = self._wanted
         if agent_has_published(lease, wanted.boot_id):
             return (exit_codes.TAKEN_OVER if looked == exit_codes.CLEAN else looked), ""
-        if not needs_publishing(lease, wanted.boot_id, wanted.worth, wanted.held_back):
+        if not needs_publishing(lease, wanted.boot_id, wanted.worth, wanted.wall, wanted.held_back):
             return looked, ""
         token = self._fetch_token()
         if isinstance(token, Token):

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from nodemend.agent.api_check import exit_codes
 from nodemend.agent.api_check.lease_report import CONTACT_AGE
@@ -414,3 +415,21 @@ def test_a_server_that_cannot_tell_now_has_told_nothing(at: str, status: int) ->
 
     code, why = Publisher(WANTED, ask, server.as_agent).publish()
     assert (code, str(status) in why) == (exit_codes.NO_ANSWER, True)
+
+
+def test_a_gate_that_stays_closed_publishes_once_a_minute() -> None:
+    """What was written before the admission policy was in force as it is now is believed by nobody."""
+    server = Server()
+    server.put(EARLIER, marker="boot-1", epoch=7)
+    assert published(server)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
+    first = server.report
+
+    again = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:59")
+    assert published(server, again)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
+    assert server.report == first
+
+    later = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:01:00")
+    assert published(server, later)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
+    assert server.report == structs.replace(
+        first, sequence=first.sequence + 1, steady_since=first.sequence + 1
+    )
