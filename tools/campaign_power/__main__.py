@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from campaign_power.hunting import Hunt
-from campaign_power.mutants import SERVER, CampaignName, Mutant, chosen
+from campaign_power.mutants import FURTHER, MUTANTS, SERVER, CampaignName, Mutant, chosen
 from campaign_power.playing import campaigns
 from campaign_power.results import Result, Results
 
@@ -32,8 +32,9 @@ def main() -> int:
     parser.add_argument("--enough", action="store_true", help="play no more when the bars are reached")
     parser.add_argument("--known", action="store_true", help="play nothing; tell what is known")
     parser.add_argument("--tests", action="store_true", help="run the tests that the mutants name")
+    parser.add_argument("--further", action="store_true", help="those of further_mutants.yaml instead")
     options = parser.parse_args()
-    mutants = chosen(options.only)
+    mutants = chosen(options.only, FURTHER if options.further else MUTANTS)
     if not mutants:
         print(f"no mutant has {options.only!r} for its area or in its name")
         return 1

@@ -11,6 +11,8 @@ import msgspec
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MUTANTS: Final = Path(__file__).with_name("mutants.yaml")
+FURTHER: Final = Path(__file__).with_name("further_mutants.yaml")
+"""Written by somebody who had not read the campaigns, when those were final. Reported apart."""
 SERVER: Final = "server"
 """The area of the simulated API server, whose mutants the differential has to catch."""
 
@@ -45,13 +47,13 @@ class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return sha256(msgspec.json.encode((self.file, self.old, self.new))).hexdigest()
 
 
-def read_mutants() -> list[Mutant]:
-    return msgspec.yaml.decode(MUTANTS.read_bytes(), type=list[Mutant])
+def read_mutants(file: Path = MUTANTS) -> list[Mutant]:
+    return msgspec.yaml.decode(file.read_bytes(), type=list[Mutant])
 
 
-def chosen(only: str) -> list[Mutant]:
+def chosen(only: str, file: Path = MUTANTS) -> list[Mutant]:
     """By area, or by a part of the name; all of them for nothing."""
-    mutants = read_mutants()
+    mutants = read_mutants(file)
     return [one for one in mutants if one.area == only] or [one for one in mutants if only in one.name]
 
 

@@ -204,7 +204,8 @@ class FencingInvariants:
             raise InvariantBrokenError(f"I8: something of ours is left on {name}")
         if FOREIGN_TAINT not in taints:
             raise InvariantBrokenError(f"I8: another's taint is gone from {name}")
-        ready = [one["status"] for one in node["status"]["conditions"] if one["type"] == "Ready"]
+        told = (node.get("status") or {}).get("conditions") or ()
+        ready = [one["status"] for one in told if one["type"] == "Ready"]
         if ready != ["True"]:
             raise InvariantBrokenError(f"I14: {name} is not Ready")
 
