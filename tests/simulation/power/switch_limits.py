@@ -6,18 +6,20 @@ of that time.
 
 from collections import defaultdict
 from collections.abc import Iterator
+from math import inf
 from typing import Any, Final
 
 import msgspec
 
 from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, NODE
+from nodemend.api.group_versions import BARE_METAL_HOST, LEASE, NODE
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import RemediationPolicySpec
 from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
+from nodemend.controllers.checking.vanished import COUNTED_FOR
 from nodemend.decide.limits import Reading, closed, parse_gate
 from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
+from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.world import World
 from nodemend.testing.network import Fate
 from tests.simulation.settling import InvariantBrokenError
@@ -40,9 +42,13 @@ class SwitchLimits:
         self._renewed: defaultdict[str, list[float]] = defaultdict(list)
         self._phases: dict[str, str] = {}
         self._last_began: tuple[float, int] | None = None
+        self._deleted: dict[str, tuple[float, int]] = {}
+        """When a Node was deleted, and in which leadership of the remediators."""
         for node in world.admin_api.list(NODE):
             self.note(node)
         world.admin.witnesses.append(self._heard)
+        for account in (world.admin, world.remediator):
+            account.witnesses.append(self._saw_deletion)
 
     def began(self, remediation: Object) -> None:
         """To be told of every status that is written."""
@@ -89,9 +95,26 @@ class SwitchLimits:
         yield from (when for told in self._ready.values() for when, _ in told if when > since)
 
     def _is_storm(self, moment: float, target: str) -> bool:
-        unwell = {name for name in self._ready if not self._ready_at(name, moment)} | {target}
-        gate, total = parse_gate(self._policy.max_unhealthy), len(self._ready)
+        counted = [name for name in self._ready if not self._is_forgotten(name)]
+        unwell = {name for name in counted if not self._ready_at(name, moment)} | {target}
+        gate, total = parse_gate(self._policy.max_unhealthy), len(counted)
         return closed(gate, len(unwell), total, Reading.SPARES_ONE)
+
+    def _is_forgotten(self, name: str) -> bool:
+        """One whose Node is gone counts for a while, as long as the leader is the same that saw it go."""
+        if self._world.admin_api.get(NODE, name) is not None:
+            return False
+        when, leadership = self._deleted.get(name, (-inf, 0))
+        return self._now - when > COUNTED_FOR - self._within or leadership != self._leadership
+
+    @property
+    def _leadership(self) -> int:
+        lease = self._world.admin_api.get(LEASE, "nodemend-remediator", keys.SYSTEM_NAMESPACE)
+        return int(lease["spec"].get("leaseTransitions", 0)) if lease else 0
+
+    def _saw_deletion(self, _user: str, request: Request, _answer: Answer) -> None:
+        if request.method is Method.DELETE and request.path.startswith("/api/v1/nodes/"):
+            self._deleted[request.path.rpartition("/")[2]] = (self._now, self._leadership)
 
     def _ready_at(self, name: str, moment: float) -> bool:
         return next((ready for when, ready in reversed(self._ready[name]) if when <= moment), True)

@@ -158,7 +158,9 @@ class Invariants:
         """I11: one word, one power-off that was seen, one release, however often we crashed on the way."""
         evidence = remediation["status"]["evidence"]
         seen = (evidence.get("host") or {}).get("lastUpdated", "")
-        word = f"{remediation['metadata']['uid']}/{evidence['bootID']}/{seen}"
+        # A person who takes a word back and gives it again gives another one.
+        given = remediation["status"]["observedGeneration"] if evidence["class"] == "E5" else ""
+        word = f"{remediation['metadata']['uid']}/{evidence['bootID']}/{seen}{given}"
         self._released_words[word] += 1
         if self._released_words[word] > 1:
             raise InvariantBrokenError(f"I11: {word} was released {self._released_words[word]} times")
