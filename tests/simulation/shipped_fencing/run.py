@@ -11,6 +11,7 @@ from tests.simulation.shipped_fencing.cluster import Cluster
 from tests.simulation.shipped_fencing.directed import Directed, LongestLife
 from tests.simulation.shipped_fencing.faults import BEGIN, LASTS, Faults, draw_quality
 from tests.simulation.shipped_fencing.lost_promises import Restored, StaleCache, StandsDown
+from tests.simulation.shipped_fencing.more_faults import MoreFaults
 from tests.simulation.shipped_fencing.peer_dangers import (
     Liar,
     LooksFail,
@@ -78,12 +79,15 @@ def _play_mixed(seed: int, keep_trace: bool) -> Run:
     cluster = Cluster(f"mixed {seed}", nodes=5, quality=draw_quality(chance), keep_trace=keep_trace)
     faults = Faults(cluster, chance)
     faults.plan()
+    MoreFaults(cluster, seed).plan()
     broken = ""
     try:
         cluster.run(BEGIN + LASTS)
         steady = settle(cluster, strict=not faults.restored)
         if steady and chance.random() < ONE_MORE_SHARE:
             lose_one_more(cluster, chance.choice(list(cluster.nodes)))
+            cluster.network.cut = set()
+            settle(cluster, strict=True)
         nothing_failed_unseen(cluster.world.replicas)
     except (InvariantBrokenError, BrokenError) as error:
         broken = str(error)
