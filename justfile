@@ -171,12 +171,8 @@ power-table:
 simulate-power seeds="5000":
     {{python}} -m tests.simulation.power.campaign --seeds {{seeds}}
 
-# [simulate-fencing] The shipped agents, feeders and time proof: five nodes, cut links, pauses, restarts, drift, liars.
-simulate-fencing seeds="10000" *args:
-    {{python}} -m tests.simulation.fencing.campaign --seeds {{seeds}} {{args}}
-
-# [simulate-fencing] The shipped remediator too, on the simulated API server, with an adversary within a second of the bound.
-simulate-shipped-fencing seeds="2000" *args:
+# [simulate-fencing] The shipped agents, feeders and remediators on the simulated API server, with an adversary within a second of the bound.
+simulate-fencing seeds="2000" *args:
     {{python}} -m tests.simulation.shipped_fencing.campaign --seeds {{seeds}} {{args}}
 
 # [simulate-hostile] The worlds of the other campaigns, with hostile nodes, neighbours, clusters, restores and stale caches in them.

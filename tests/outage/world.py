@@ -89,7 +89,6 @@ class Cluster:
         """The number of each agent's last renewal, and when it was first seen."""
         for number in range(nodes):
             name = f"n{number:02}"
-            self.world.bound.add(name)
             node = self.world.nodes[name] = OutageNode(name, self.world, chance, liar=False)
             node.stubborn = False
         self._propose()

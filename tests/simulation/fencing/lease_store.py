@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from nodemend.agent.self_watch_steps import PlaceLease, ReadLease, RenewLease
-from nodemend.api.agent_lease import Marker, PeerProposal
+from nodemend.api.agent_lease import PeerProposal
 from nodemend.kube.agent_lease import AgentLease, Found, LeaseNews, Missing, Outdated
 from tests.simulation.fencing.network import API, Network
 from tests.simulation.fencing.time_line import Process
@@ -52,9 +52,6 @@ class LeaseStore:
 
     def read(self, node: str) -> AgentLease | None:
         return self.leases.get(node)
-
-    def mark(self, node: str, known: AgentLease, marker: Marker | None) -> LeaseNews:
-        return self._swap(node, known, marker=marker)
 
     def propose(self, node: str, known: AgentLease, proposal: PeerProposal) -> LeaseNews:
         return self._swap(node, known, proposal=proposal)

@@ -1,4 +1,4 @@
-"""A node: a watchdog that counts, the shipped feeder and agent, and a workload behind a boot gate."""
+"""A node: a watchdog that counts, and the shipped feeder, boot gate and agent."""
 
 from random import Random
 
@@ -12,12 +12,10 @@ from nodemend.decide.peer_verdict import Answer
 from tests.simulation.fencing.agent_process import AgentProcess
 from tests.simulation.fencing.feeder_process import WATCHDOG, FeederProcess
 from tests.simulation.fencing.gate_process import GateProcess
-from tests.simulation.fencing.network import API
 from tests.simulation.fencing.papers import Papers
 from tests.simulation.fencing.surroundings import BrokenError, Surroundings
-from tests.simulation.fencing.time_line import Clock, Process
+from tests.simulation.fencing.time_line import Clock
 
-KUBELET_SPEAKS_EVERY = 10.0
 STOPPED_WITHIN = 15.0
 """Seconds that kubelet gives an agent to end by itself."""
 _WORTH = WatchdogReport(class_="hardware", written=float(WATCHDOG), effective=float(WATCHDOG))
@@ -67,7 +65,6 @@ class Node:
         self.boot_id = ""
         self.up = False
         self.gate_open = False
-        self.workload = False
         self._agent_is_back_after = 0.0
         self.boot()
 
@@ -79,7 +76,7 @@ class Node:
         self.boot_id = f"{self.name}-boot-{self.boots}"
         self.clock = Clock(world.line, self.draw_rate(), world.line.now)
         self.watchdog = Watchdog(self, self.draw_watchdog())
-        self.up, self.gate_open, self.workload = True, False, False
+        self.up, self.gate_open = True, False
         self.lease_file: FeedLease | NoRecord = NoRecord()
         self.permitted = False
         """An agent has left its permit."""
@@ -150,7 +147,7 @@ class Node:
             return
         self.world.tell(f"{self.name} resets: {why}")
         self.world.counts["reset"] += 1
-        self.up = self.gate_open = self.workload = False
+        self.up = self.gate_open = False
         self.feeder.alive = self.gate.alive = self.agent.alive = False
         self.boot_id = ""
         slow = self.chance.random() < 0.4
@@ -165,11 +162,6 @@ class Node:
         return self.chance.choice([Answer.HEALTHY, Answer.CONDEMNED, Answer.API_OUT_OF_REACH])
 
     # Processes.
-
-    @property
-    def processes(self) -> tuple[Process, ...]:
-        """Those that should run once the gate has opened."""
-        return (self.feeder, self.agent)
 
     def stop_agent(self, back_after: float) -> None:
         """In order: it may stand down. Another is there after a while, or very late."""
@@ -208,7 +200,7 @@ class Node:
         if self.up and self.boot_id == boot and not self.feeder.alive:
             self.feeder = self.make_feeder()
 
-    # Workloads.
+    # The gate.
 
     def open_gate(self) -> None:
         """This boot is published, and there was no marker: kubelet starts what is bound to the node.
@@ -218,22 +210,7 @@ class Node:
         if not self.watchdog.left():
             raise BrokenError(f"I1: the gate of {self.name} opens before its watchdog runs")
         self.gate_open = True
-        self.workload = self.world.is_bound(self.name)
-        self._speak(self.boot_id)
         slow = self.chance.random() < 0.2
         wait = self.chance.uniform(20.0, 50.0) if slow else self.chance.uniform(0.5, 8.0)
         boot = self.boot_id
         self.world.line.after(wait, lambda: self._start_agent(boot))
-
-    def _speak(self, boot_id: str) -> None:
-        """Its kubelet, while it runs. It starts what is bound to the node whether or not anybody hears it."""
-        if not self.up or self.boot_id != boot_id:
-            return
-        world = self.world
-
-        def arrive() -> None:
-            if not world.store.down:
-                world.kube.report(self.name, boot_id, world.line.now)
-
-        world.network.send(self.name, API, arrive)
-        world.line.after(KUBELET_SPEAKS_EVERY, lambda: self._speak(boot_id))

@@ -146,9 +146,6 @@ class FencedNode(Node):
             self.world.counts["agent ended for a Node registered again"] += 1
             self.restart_agent(self.chance.uniform(1.0, 11.0))
 
-    def _speak(self, boot_id: str) -> None:
-        """Its machine's kubelet does."""
-
     def reset(self, why: str) -> None:
         """Its processes run on until the reset is done, and what they wrote lands later still."""
         if not self.up or self._ending == self.boot_id:
