@@ -92,7 +92,7 @@ class FencedNode(Node):
         self.watchdog_lasts = 0.0
         self.ended_at = 0.0
         self.writes_land_until = 0.0
-        """What its last boot sent to storage has landed by then."""
+        """What its last boot with an open gate sent to storage has landed by then."""
         self._ending = ""
         super().__init__(machine.name, world, chance, liar=False)
         self.stubborn = False
@@ -161,7 +161,9 @@ class FencedNode(Node):
             return
         now, drain = self.world.line.now, USUALLY.drain
         self.ended_at = now
-        self.writes_land_until = now + (drain if self.slowest else self.chance.uniform(0.0, drain))
+        lands = now + (drain if self.slowest else self.chance.uniform(0.0, drain))
+        if self.gate_open:  # Behind a closed gate no pod runs, and nothing is written.
+            self.writes_land_until = lands
         super().reset(why)
         self.machine.power_off()
 
