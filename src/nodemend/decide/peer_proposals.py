@@ -12,9 +12,10 @@ from nodemend.decide.renewal_pace import pace_for
 
 MOST_SILENT: Final = 0.2
 """A share. Where more agents than that fall silent, their way to the API server has failed, not they: then
-nobody's peers are changed. Nor where so many that are somebody's peers have no address any more: after an
-outage that was longer than their certificates all are without one for some minutes, and lists of the few who
-have theirs already would bear the loss of nobody if the API server went away again."""
+nobody gets other peers. Nor where so many that are somebody's peers have no address any more: after an outage
+that was longer than their certificates all are without one for some minutes, and lists of the few who have
+theirs already would bear the loss of nobody if the API server went away again. But who has too many such
+peers gives all of them up, and lives on when it is cut off (decision 52)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,29 @@ def _are_away(agents: Sequence[AgentSeen]) -> bool:
     return silent + len(mute & listed) > most
 
 
+def _is_unanswered(peers: Sequence[PeerEntry], mute: AbstractSet[str]) -> bool:
+    """Whether the loss of one more peer could end a node with these peers in an outage of the API server.
+
+    It then lives on by the answers of more than half of them, and those that are mute give none.
+    """
+    answering = sum(one.name not in mute for one in peers)
+    return answering < len(peers) and 2 * (answering - 1) <= len(peers)
+
+
+def _give_up_peers(agents: Sequence[AgentSeen]) -> Iterator[tuple[AgentSeen, PeerProposal]]:
+    """One that is mute itself needs no proposal for that: without a certificate it gives its peers up."""
+    mute = {one.peer.name for one in agents if one.mute}
+    for one in agents:
+        if not one.answers or one.proposal is None:
+            continue
+        if _is_unanswered(one.proposal.peers, mute):
+            yield one, PeerProposal(peers=(), every=one.proposal.every)
+
+
 def propose_peers(agents: Sequence[AgentSeen]) -> Iterator[tuple[AgentSeen, PeerProposal]]:
     """What is to be proposed to whom, of those whom something else was proposed to."""
     if _are_away(agents):
+        yield from _give_up_peers(agents)
         return
     ring, every = PeerRing(one.peer for one in agents if one.answers), pace_for(len(agents)).every
     members = frozenset(one.peer.name for one in agents if one.control_plane)

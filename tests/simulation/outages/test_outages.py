@@ -47,19 +47,15 @@ def test_but_no_longer_than_was_published(seed: int) -> None:
     assert cluster.resets == 4
 
 
-FROZEN = pytest.mark.xfail(
-    reason="While more than a fifth of the agents have no address, nobody's peers are changed: nodes with a"
-    " certificate keep a majority of peers that cannot answer."
-)
-
-
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     "bare",
     [
         pytest.param(5, id="nobody has one"),
         pytest.param(1, id="one has none"),
-        pytest.param(3, id="most have none", marks=FROZEN),
+        pytest.param(2, id="two have none"),
+        pytest.param(3, id="most have none"),
+        pytest.param(4, id="one has one"),
     ],
 )
 def test_an_outage_for_all_resets_nobody_whose_certificate_ran_out_before(seed: int, bare: int) -> None:

@@ -88,11 +88,24 @@ def _without_address(one: AgentSeen) -> AgentSeen:
     return replace(one, peer=replace(one.peer, address=""))
 
 
-def test_where_many_have_lost_their_addresses_at_once_nobody_s_peers_are_changed() -> None:
+def test_where_many_have_lost_their_addresses_at_once_nobody_gets_other_peers() -> None:
     """After an outage that their certificates did not outlive: they have new ones one after another."""
+    twenty = [agent(number) for number in range(20)]
+    known = [replace(one, proposal=wanted) for one, wanted in propose_peers(twenty)]
+    assert proposed([*map(_without_address, known[:5]), *known[5:]]) == {}
+
+
+@pytest.mark.parametrize("lost", range(2, 6))
+def test_who_keeps_too_few_peers_that_answer_gives_all_of_them_up(lost: int) -> None:
+    """Else it would end itself in an outage: fewer than half of its peers could tell it that all have one."""
     known = [replace(one, proposal=wanted) for one, wanted in propose_peers(FIVE)]
-    for lost in range(2, 6):
-        assert proposed([*map(_without_address, known[:lost]), *known[lost:]]) == {}
+    found = proposed([*map(_without_address, known[:lost]), *known[lost:]])
+    assert found == {one.peer.name: set() for one in known[lost:]}
+
+
+def test_silent_peers_may_answer_and_nobody_gives_them_up() -> None:
+    known = [replace(one, proposal=wanted) for one, wanted in propose_peers(FIVE)]
+    assert proposed([*(replace(one, silent=True) for one in known[:3]), *known[3:]]) == {}
 
 
 def test_one_that_has_lost_it_alone_is_nobody_s_peer_any_more() -> None:
