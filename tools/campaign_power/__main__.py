@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from campaign_power.hunting import Hunt
-from campaign_power.mutants import FURTHER, MUTANTS, SERVER, CampaignName, Mutant, chosen
+from campaign_power.mutants import FURTHER, MUTANTS, SERVER, Mutant, chosen
 from campaign_power.playing import campaigns
 from campaign_power.results import Result, Results
 
@@ -67,20 +67,15 @@ def _line(mutant: Mutant, found: list[Result]) -> str:
     return f"{mutant.area}: {mutant.name}: {said}"
 
 
-def _caught(mutants: list[Mutant], results: dict[str, list[Result]]) -> tuple[int, int, int]:
-    """By the campaigns whose sizes are set, by the hostile one alone, and of the simulated server's."""
-    by = {
-        one.name: {result.campaign for result in results.get(one.name, ()) if result.caught}
-        for one in mutants
-    }
-    server = {one.name for one in mutants if one.area == SERVER}
-    others = [campaigns for name, campaigns in by.items() if name not in server]
-    hostile = sum(campaigns == {CampaignName.HOSTILE} for campaigns in others)
-    return sum(map(bool, others)) - hostile, hostile, sum(bool(by[name]) for name in server)
+def _caught(mutants: list[Mutant], results: dict[str, list[Result]]) -> tuple[int, int]:
+    """Of the product's, and of the simulated server's."""
+    caught = [one.area for one in mutants if any(result.caught for result in results.get(one.name, ()))]
+    of_server = caught.count(SERVER)
+    return len(caught) - of_server, of_server
 
 
 def _enough(mutants: list[Mutant], results: dict[str, list[Result]]) -> bool:
-    caught, _, of_server = _caught(mutants, results)
+    caught, of_server = _caught(mutants, results)
     server = sum(one.area == SERVER for one in mutants)
     return caught >= WANTED * (len(mutants) - server) and of_server >= WANTED_OF_SERVER * server
 
@@ -91,11 +86,11 @@ def _report(mutants: list[Mutant], results: dict[str, list[Result]]) -> int:
     )
     for campaign, number in sorted(by_campaign.items()):
         print(f"{number:5}  caught by {campaign}")
-    caught, hostile, of_server = _caught(mutants, results)
+    caught, of_server = _caught(mutants, results)
     server = sum(one.area == SERVER for one in mutants)
     print(
         f"campaign-power: {caught} of {len(mutants) - server} mutants caught by the campaigns alone "
-        f"({WANTED:.0%} wanted), {hostile} more by the hostile campaign, "
+        f"({WANTED:.0%} wanted), "
         f"{of_server} of {server} of the simulated server's by differential"
     )
     return 0 if _enough(mutants, results) else 1

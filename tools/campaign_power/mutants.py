@@ -22,7 +22,6 @@ class CampaignName(StrEnum):
     CHECKS = "checks"
     POWER = "power"
     FENCING = "fencing"
-    HOSTILE = "hostile"
     DIFFERENTIAL = "differential"
 
 

@@ -28,12 +28,15 @@ class Campaign:
     first: str = "--first"
     first_seed: int = 0
     extra: tuple[str, ...] = ()
+    world: tuple[str, ...] = ()
+    """Arguments by which it is told which of its worlds it plays."""
 
     def command(self, first: int, seeds: int) -> list[str]:
-        return [self.module, self.size, str(seeds), self.first, str(self.first_seed + first), *self.extra]
+        size = (self.size, str(seeds), self.first, str(self.first_seed + first))
+        return [self.module, *self.world, *size, *self.extra]
 
     def replay(self, seed: int) -> list[str]:
-        return [self.module, "--replay", str(seed)]
+        return [self.module, *self.world, "--replay", str(seed)]
 
 
 _INVARIANT: Final = re.compile(r"seed (?P<seed>\d+): (?P<why>I\d+: .*)")
@@ -47,16 +50,15 @@ _ENDS_WITHIN: Final = 15.0
 def campaigns(workers: int) -> dict[CampaignName, Campaign]:
     side_by_side = ("--workers", str(workers))
 
-    def simulation(folder: str, seeds: int, slowest: float) -> Campaign:
-        module = f"tests.simulation.{folder}.campaign"
-        return Campaign(module, seeds, slowest, _INVARIANT, extra=side_by_side)
+    def simulation(world: str, seeds: int, slowest: float) -> Campaign:
+        module = "tests.simulation.hostile"
+        return Campaign(module, seeds, slowest, _INVARIANT, extra=side_by_side, world=("--world", world))
 
     return {
         CampaignName.SIMULATE: simulation("walking_path", 400, 10.0),
         CampaignName.CHECKS: simulation("checks", 240, 8.0),
         CampaignName.POWER: simulation("power", 240, 15.0),
-        CampaignName.FENCING: simulation("shipped_fencing", 2000, 4.0),
-        CampaignName.HOSTILE: Campaign("tests.simulation.hostile", 360, 10.0, _INVARIANT, extra=side_by_side),
+        CampaignName.FENCING: simulation("fencing", 2000, 4.0),
         CampaignName.DIFFERENTIAL: Campaign(
             "tests.simulation.differential",
             500,

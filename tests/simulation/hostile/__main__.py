@@ -1,7 +1,7 @@
 """`python -m tests.simulation.hostile`: the worlds of the other campaigns, with hostile faults in them.
 
 Seed n is played in world n modulo their number. `--replay WORLD:SEED` tells one, `--only KIND,KIND` leaves
-all other kinds of faults away.
+all other kinds of faults away. With `--world` all seeds are of one world, some without hostile faults.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from typing import Final
 from tests.simulation.campaigning import play_all
 from tests.simulation.hostile.drawing import Run
 from tests.simulation.hostile.kinds import Kind
-from tests.simulation.hostile.run import PLAYS, WORLDS, play
+from tests.simulation.hostile.run import PLAYS, WORLDS, play, play_mixed
 
 REPLAY: Final = "python -m tests.simulation.hostile --replay {seed}"
 FULL: Final = 5_000
@@ -33,8 +33,11 @@ def main() -> int:
     )
     parser.add_argument("--only", metavar="KIND,KIND", help=", ".join(kind.name for kind in Kind))
     parser.add_argument("--replay", metavar="WORLD:SEED")
+    parser.add_argument("--world", choices=WORLDS, help="play this one, and its plain seeds, too")
     options = parser.parse_args()
     only = tuple(Kind[name] for name in options.only.split(",")) if options.only else ()
+    if options.world:
+        return _play_world(options)
     if options.replay:
         world, _, seed = options.replay.rpartition(":")
         return _replay(world, int(seed), only)
@@ -46,11 +49,26 @@ def main() -> int:
     return _report(runs, time.monotonic() - began)
 
 
+def _play_world(options: argparse.Namespace) -> int:
+    mixed = partial(play_mixed, world=options.world)
+    if options.replay:
+        return _tell(mixed(int(options.replay), keep_trace=True))
+    seeds = range(options.first, options.first + options.seeds)
+    replay = f"python -m tests.simulation.hostile --world {options.world} --replay {{seed}}"
+    runs = play_all(mixed, seeds, workers=options.workers, replay=replay, minutes=options.minutes)
+    broken = sum(bool(run.broken) for run in runs)
+    print(f"{len(runs)} seeds of {options.world}, {broken} violations")
+    return 1 if broken else 0
+
+
 def _replay(world: str, seed: int, only: tuple[Kind, ...]) -> int:
     """Every seed can be played in every world; without one, in that where the campaign plays it."""
-    run = PLAYS[world or WORLDS[seed % len(WORLDS)]](seed, keep_trace=True, only=only)
+    return _tell(PLAYS[world or WORLDS[seed % len(WORLDS)]](seed, keep_trace=True, only=only))
+
+
+def _tell(run: Run) -> int:
     print("\n".join(run.lines))
-    print(f"{run.world}:{seed}: {run.broken or 'all invariants hold'}, {run.releases} releases")
+    print(f"{run.world}:{run.seed}: {run.broken or 'all invariants hold'}, {run.releases} releases")
     return 1 if run.broken else 0
 
 

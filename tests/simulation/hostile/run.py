@@ -1,5 +1,7 @@
 """One seed of one world with hostile faults beside those that it always has."""
 
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from nodemend.api import keys
@@ -26,12 +28,14 @@ from tests.simulation.hostile.self_fencing import SelfFencing
 from tests.simulation.hostile.surroundings import Around, stand_between
 from tests.simulation.hostile.truth import HostileInvariants, HostilePowerInvariants
 from tests.simulation.power import run as power
+from tests.simulation.shipped_fencing import run as shipped_fencing
 from tests.simulation.walking_path import run as walking_path
 from tests.simulation.walking_path.faults import FAULTS_CEASE
 
 FOR_HOURS: Final = 0.15
 """Of the seeds with outages: these have one of hours."""
 SETTLES_WITHIN: Final = 6000.0
+AnyRun = walking_path.Run | power.Run | checks.Run | shipped_fencing.Run
 WORLDS: Final = ("walking_path", "power", "checks", "fencing")
 
 
@@ -206,3 +210,20 @@ PLAYS: Final = {
     "checks": _play_checks,
     "fencing": play_fencing,
 }
+_PLAIN: Final[Mapping[str, Callable[..., AnyRun]]] = {
+    "walking_path": walking_path.play,
+    "power": power.play,
+    "checks": checks.play,
+    "fencing": shipped_fencing.play,
+}
+_HOSTILE_EVERY: Final = {"fencing": 4}
+"""Every other seed of the other worlds. In this one every other is directed at one danger."""
+
+
+def play_mixed(seed: int, *, world: str, keep_trace: bool = False) -> Run:
+    """As the campaign of that world plays it, and some of its seeds with hostile faults."""
+    every = _HOSTILE_EVERY.get(world, 2)
+    if seed % every == every - 1:
+        return PLAYS[world](seed, keep_trace=keep_trace, only=())
+    plain = _PLAIN[world](seed, keep_trace=keep_trace)
+    return Run(seed, world, plain.broken, 0, Counter(), lines=plain.lines)
