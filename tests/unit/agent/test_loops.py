@@ -419,3 +419,23 @@ def test_a_node_without_the_api_says_so_only_after_it_had_it_and_long_enough(cou
     counter.asked("n")
     counter.run(3.0)
     assert counter.answers[1:] == [("n", Answer.SILENT), ("n", Answer.API_OUT_OF_REACH)]
+
+
+def test_contact_that_comes_back_while_it_looks_for_one_who_asks_is_not_denied(counter: Counter) -> None:
+    """From its next renewal on its Lease vouches for that contact."""
+    counter.start()
+    counter.run(30.0)
+    counter.cut()
+    counter.run(K + 10.0)
+    counter.link.quality = LinkQuality(delay=(1.0, 1.0))
+    counter.link.heal()
+    renewals = counter.server.renewals
+    while counter.server.renewals == renewals:
+        counter.run(0.1)
+    counter.link.cut(down=False)  # The acknowledgement is under way; what is asked from now on gets lost.
+    assert counter.watch.out_of_reach(counter.process.unslewed())
+    counter.asked("n")
+    counter.run(2.4)
+
+    assert not counter.watch.out_of_reach(counter.process.unslewed())
+    assert counter.answers == [("n", Answer.SILENT)]

@@ -74,6 +74,16 @@ def test_a_renewal_lets_it_live_from_when_it_was_sent_not_from_when_it_was_ackno
     assert story.meets(Found(a_lease("8")), after=2.9) == [FeedUntil(sent_at + 35.0), Wait(sent_at + 7.9)]
 
 
+def test_contact_ages_from_when_a_renewal_was_acknowledged_not_from_when_it_was_sent() -> None:
+    """It may be stored long after it was sent, and a manager counts on K from then on."""
+    story = settled()
+    story.meets(Waited(), after=5.0)
+    story.meets(Found(a_lease("8")), after=3.0)
+
+    assert not story.watch.out_of_reach(story.now + 14.5)
+    assert story.watch.out_of_reach(story.now + 15.0)
+
+
 def test_where_there_is_none_it_places_one() -> None:
     story = Story()
     story.meets(Begun())

@@ -8,7 +8,13 @@ import msgspec
 import pytest
 
 from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER
+from nodemend.api.group_versions import (
+    MANUAL_REMEDIATION,
+    NODE,
+    NODE_HEALTH_CHECK,
+    REMEDIATION_ORDER,
+    REMEDIATION_POLICY,
+)
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.explain.facts import gather
 from nodemend.controllers.checking.control_plane_roll import ControlPlaneRoll
@@ -23,7 +29,7 @@ from nodemend.controllers.node_health_check.gather import Target, View, find_tar
 from nodemend.controllers.node_health_check.orders import Orders, Warrant
 from nodemend.controllers.node_health_check.second_look import SecondLook
 from nodemend.controllers.node_health_check.surroundings import NodeSurroundings
-from nodemend.decide.guard_holds import ControlPlaneBusy, OrderVoid
+from nodemend.decide.guard_holds import ControlPlaneBusy, OrderVoid, Paused
 from nodemend.decide.holds import CannotRead, Hold, NodeReady
 from nodemend.decide.remediation_order import Order
 from nodemend.kube.api_request import Method, Request
@@ -94,6 +100,12 @@ def test_where_nothing_has_changed_the_remediation_is_created(stage: Stage) -> N
 def test_a_check_that_was_paused_just_now_holds_before_the_watch_tells(stage: Stage) -> None:
     stage.change(pause={"reason": "new kernel", "by": "admin"})
     assert stage.before_create() == Hold(CannotRead(f"the check {CHECK}", "it has just changed"))
+
+
+def test_a_cluster_that_was_paused_just_now_holds_before_the_watch_tells(stage: Stage) -> None:
+    pause = {"spec": {"pause": {"reason": "switch swap", "by": "admin"}}}
+    stage.world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, pause)
+    assert stage.before_create() == Hold(Paused("admin", "switch swap"))
 
 
 def test_a_check_that_is_gone_begins_nothing(stage: Stage) -> None:

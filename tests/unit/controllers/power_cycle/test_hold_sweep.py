@@ -165,23 +165,54 @@ def test_it_stays_while_pods_are_left_of_a_node_that_is_gone(world: PowerWorld) 
     assert LEFT not in world.annotations
 
 
+class SlowSweep:
+    """Hosts with their Nodes, and one that looks at them: every message takes it so many seconds."""
+
+    def __init__(self, delay: float) -> None:
+        self.scheduler = Scheduler("slow lists")
+        kinds = [definition_of(custom) for custom in CUSTOM_RESOURCES]
+        server = SimulatedApiServer(self.scheduler.wall, definitions=[*kinds, a_definition(BARE_METAL_HOST)])
+        account = Account(server, ADMIN)
+        self.api, process = Direct(account), SimulatedProcess(self.scheduler, "remediator", HostClock())
+        link = Link(process, account, LinkQuality(delay=(delay, delay)))
+        client = ApiClient(SimulatedTransport(link), process)
+        sweep = HoldSweep(Reader(client, process), client, Told(self.scheduler).recorder, lambda: True)
+        process.spawn(sweep.run(), "sweep")
+
+    def add(self, host: str, *holds: str) -> None:
+        metadata = {"name": host, "annotations": dict.fromkeys(holds, keys.HARD_HOLD)}
+        self.api.create(BARE_METAL_HOST, {"metadata": metadata}, "default")
+        spec = {"providerID": f"metal3://default/{host}/machine-of-{host}"}
+        self.api.create(NODE, {"metadata": {"name": f"node-of-{host}"}, "spec": spec})
+
+    def run(self, seconds: float) -> None:
+        self.scheduler.run(self.scheduler.now + seconds)
+
+    def holds(self, host: str) -> set[str]:
+        found = self.api.get(BARE_METAL_HOST, host, "default")
+        assert found is not None
+        return set(found["metadata"].get("annotations", {}))
+
+
 def test_lists_that_take_longer_than_other_reads_are_waited_for() -> None:
     """All Nodes of a large cluster take ten seconds and more."""
-    scheduler = Scheduler("slow lists")
-    kinds = [definition_of(custom) for custom in CUSTOM_RESOURCES]
-    server = SimulatedApiServer(scheduler.wall, definitions=[*kinds, a_definition(BARE_METAL_HOST)])
-    account = Account(server, ADMIN)
-    api, process = Direct(account), SimulatedProcess(scheduler, "remediator", HostClock())
-    client = ApiClient(SimulatedTransport(Link(process, account, LinkQuality(delay=(4.0, 4.0)))), process)
-    api.create(
-        BARE_METAL_HOST, {"metadata": {"name": "h1", "annotations": {LEFT: keys.HARD_HOLD}}}, "default"
-    )
-    api.create(NODE, {"metadata": {"name": "n1"}, "spec": {"providerID": "metal3://default/h1/m1"}})
-    sweep = HoldSweep(Reader(client, process), client, Told(scheduler).recorder, lambda: True)
+    slow = SlowSweep(delay=4.0)
+    slow.add("h1", LEFT)
+    slow.run(60.0)
 
-    process.spawn(sweep.run(), "sweep")
-    scheduler.run(scheduler.now + 60.0)
+    assert slow.holds("h1") == set()
 
-    host = api.get(BARE_METAL_HOST, "h1", "default")
-    assert host is not None
-    assert LEFT not in host["metadata"].get("annotations", {})
+
+def test_a_hold_that_lands_with_its_remediation_between_the_two_lists_stays() -> None:
+    slow = SlowSweep(delay=1.0)
+    slow.add("h1")
+    slow.add("h2", LEFT)
+    slow.run(2.0)  # The first list was answered at 1, and the second will be at 3.
+    made = slow.api.create(METAL3_REMEDIATION, {"metadata": {"name": "r1"}}, "default")
+    ours = f"{keys.OUR_HOLD_PREFIX}{made['metadata']['uid']}"
+    change = {"metadata": {"annotations": {ours: keys.HARD_HOLD}}}
+    slow.api.patch(BARE_METAL_HOST, "h1", change, at=("default", ""))
+    slow.run(30.0)
+
+    assert slow.holds("h1") == {ours}
+    assert slow.holds("h2") == set(), "both lists were read"

@@ -1,13 +1,19 @@
 """A lock that nobody holds is given back; any other is left alone."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 import msgspec
 import pytest
 
 from nodemend.api import keys
 from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, NODE
 from nodemend.api.lease import Lease
+from nodemend.api.object_meta import ObjectMeta
 from nodemend.controllers.fresh_reads import Reader
-from nodemend.controllers.remediating.locks import is_orphaned
+from nodemend.controllers.remediating.locks import held_by, is_orphaned
+from nodemend.decide.facts import Present
+from nodemend.decide.remediation_life import HeldBy
 from nodemend.kube.api_client import ApiClient
 from nodemend.kube.api_reply import Answer, Reply, Unanswered
 from nodemend.testing.cluster.direct import Object
@@ -18,6 +24,7 @@ from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
 from tests.unit.kube.scripted_transport import ScriptedTransport
 
 SYSTEM = keys.SYSTEM_NAMESPACE
+T = TypeVar("T")
 
 
 def a_lock(name: str, holder: str, uid: str) -> Object:
@@ -65,15 +72,15 @@ def test_a_lock_without_a_holder_keeps_nobody_from_a_node() -> None:
         world.close()
 
 
-def nobody_holds(lock: Object, reply: Reply) -> bool:
+def concluded(judge: Callable[[Reader], Awaitable[T]], reply: Reply) -> T:
     """What is concluded of a lock when the read of its holder gets this reply."""
     scheduler = Scheduler("orphan")
     process = SimulatedProcess(scheduler, "remediator", HostClock())
     reader = Reader(ApiClient(ScriptedTransport(process, lambda _: reply), process), process)
-    found: list[bool] = []
+    found: list[T] = []
 
     async def look() -> None:
-        found.append(await is_orphaned(reader, msgspec.convert(lock, Lease)))
+        found.append(await judge(reader))
 
     process.spawn(look(), "look")
     scheduler.run(1.0)
@@ -96,6 +103,17 @@ def nobody_holds(lock: Object, reply: Reply) -> bool:
 )
 def test_only_a_holder_that_is_certainly_gone_leaves_an_orphan(reply: Reply, orphaned: bool) -> None:
     """One that cannot be read may be at work."""
-    lock = a_lock("node-x", f"ManualRemediation {SYSTEM}/node-7", "u7")
+    lock = msgspec.convert(a_lock("node-x", f"ManualRemediation {SYSTEM}/node-7", "u7"), Lease)
 
-    assert nobody_holds(lock, reply) == orphaned
+    assert concluded(lambda reader: is_orphaned(reader, lock), reply) == orphaned
+
+
+def test_the_lock_of_another_kind_of_the_same_name_is_not_ours() -> None:
+    """Remediations of one node all have its name: the UID tells them apart."""
+    holder = f"ManualRemediation {SYSTEM}/node-7"
+    lock = Present(msgspec.convert(a_lock("node-x", holder, "u7"), Lease))
+    ours = ObjectMeta(name="node-7", namespace=SYSTEM, uid="u8")
+    living = Answer(200, b'{"metadata": {"uid": "u7"}}')
+
+    found = concluded(lambda reader: held_by(reader, lock, ours), living)
+    assert found == Present(HeldBy(ours=False, holder=holder))
