@@ -3,7 +3,7 @@
 from collections import Counter
 
 from campaign_power.hunting import Stretch, stretches
-from campaign_power.mutants import ROOT, SERVER, CampaignName, Mutant, read_mutants
+from campaign_power.mutants import FURTHER, ROOT, SERVER, CampaignName, Mutant, read_mutants
 from campaign_power.playing import campaigns
 
 FEWEST, OF_SERVER = 80, 12
@@ -13,12 +13,16 @@ AREAS = {
 }
 
 
+def of_both_lists() -> list[Mutant]:
+    return [*read_mutants(), *read_mutants(FURTHER)]
+
+
 def test_every_mutant_changes_one_place_and_no_two_are_the_same() -> None:
-    mutants = read_mutants()
+    mutants = of_both_lists()
+    assert len({one.name for one in mutants}) == len({one.digest for one in mutants}) == len(mutants)
     places = {one.name: (ROOT / one.file).read_text().count(one.old) for one in mutants}
     assert {name: times for name, times in places.items() if times != 1} == {}
     assert [one.name for one in mutants if one.old == one.new] == []
-    assert len({one.name for one in mutants}) == len({one.digest for one in mutants}) == len(mutants)
 
 
 def test_there_are_enough_of_them_in_every_area() -> None:
@@ -29,15 +33,16 @@ def test_there_are_enough_of_them_in_every_area() -> None:
 
 
 def test_campaigns_that_could_notice_are_named_or_why_there_are_none() -> None:
-    mutants = read_mutants()
+    mutants = of_both_lists()
     assert [one.name for one in mutants if bool(one.campaigns) == bool(one.instead)] == []
     by_differential = [one for one in mutants if CampaignName.DIFFERENTIAL in one.campaigns]
     assert by_differential == [one for one in mutants if one.area == SERVER]
 
 
 def test_every_mutant_names_a_test_that_is_there() -> None:
-    named = {test.partition("::")[::2] for one in read_mutants() for test in one.tests}
-    assert [one.name for one in read_mutants() if not one.tests] == []
+    mutants = of_both_lists()
+    named = {test.partition("::")[::2] for one in mutants for test in one.tests}
+    assert [one.name for one in mutants if not one.tests] == []
     assert [name for path, name in named if f"def {name}(" not in (ROOT / path).read_text()] == []
 
 
