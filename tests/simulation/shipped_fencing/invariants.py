@@ -117,9 +117,17 @@ class FencingInvariants:
     def _saw_status(self, name: str, status: Object) -> None:
         if status.get("phase") == "Fencing":
             self.on_begun(name)
-        evidence = status.get("evidence")
-        if evidence and evidence["class"] == "E4":
+        evidence = status.get("evidence", "kept")
+        if evidence is None:
+            self._saw_evidence_forgotten(name)
+        elif evidence != "kept" and evidence["class"] == "E4":
             self._is_over(name, evidence["bootID"], "I1: proven over")
+
+    def _saw_evidence_forgotten(self, name: str) -> None:
+        """I2: no taint of ours stands without evidence, so it comes off before its evidence is forgotten."""
+        node = self.cluster.api.get(NODE, name)
+        if node is not None and any(map(is_ours, node["spec"].get("taints", ()))):
+            raise InvariantBrokenError(f"I2: evidence is forgotten while our taint is on {name}")
 
     def _is_over(self, name: str, boot_id: str, what: str) -> None:
         node, now = self.cluster.nodes[name], self.cluster.scheduler.now

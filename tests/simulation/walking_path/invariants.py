@@ -89,11 +89,26 @@ class Invariants:
             if _asks_for_our_taint(body) and _our_taint_is_on(node):
                 metadata, boot = node["metadata"], node["status"]["nodeInfo"]["bootID"]
                 self._saw_release(metadata["name"], metadata["uid"], boot)
+        if _forgets_evidence(request):
+            self._saw_evidence_forgotten(msgspec.json.decode(answer.body))
         if request.method is Method.DELETE and request.path.startswith("/api/v1/nodes/"):
             self.deletions += 1
             named = msgspec.json.decode(request.body)["preconditions"]
             # Its boot went with it. That version alone could be deleted, and I3 holds that it was named.
             self._saw_release(request.path.rpartition("/")[2], named["uid"], None)
+
+    def _saw_evidence_forgotten(self, remediation: dict[str, Any]) -> None:
+        """I2: no taint of ours stands without evidence, so it comes off before its evidence is forgotten."""
+        uid = (remediation.get("status") or {}).get("nodeUID")
+        for node in self.world.admin_api.list(NODE):
+            if node["metadata"]["uid"] == uid and _our_taint_is_on(node) and not self._has_evidence(uid):
+                name = node["metadata"]["name"]
+                raise InvariantBrokenError(f"I2: evidence is forgotten while our taint is on {name}")
+
+    def _has_evidence(self, uid: str) -> bool:
+        """Whether another remediation has some for this Node."""
+        found = [one.get("status") or {} for kind in self.evidence for one in self.world.admin_api.list(kind)]
+        return any(one.get("nodeUID") == uid and "evidence" in one for one in found)
 
     def _saw_beginning(self, remediation: dict[str, Any]) -> None:
         """I5 at the beginning too, order or not; and I11: one order, one remediation."""
@@ -208,6 +223,15 @@ class Invariants:
 
 def _our_taint_is_on(node: dict[str, Any]) -> bool:
     return any(is_ours(taint) for taint in node["spec"].get("taints", ()))
+
+
+def _forgets_evidence(request: Request) -> bool:
+    if request.method is not Method.PATCH or not request.path.endswith("/status"):
+        return False
+    if request.path.startswith("/api/v1/nodes/"):
+        return False
+    status = msgspec.json.decode(request.body).get("status") or {}
+    return status.get("evidence", "kept") is None
 
 
 def _asks_for_our_taint(body: dict[str, Any]) -> bool:
