@@ -8,6 +8,7 @@ from nodemend.api.timestamps import print_time
 from nodemend.testing.cluster.world import FOREIGN_TAINT
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
+from tests.simulation.walking_path.invariants import is_ours
 
 UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 NOTICED = 0.06
@@ -38,12 +39,14 @@ class Neighbours:
     def _take_out_of_service(self, name: str) -> None:
         """As medik8s, CAPM3 or a person does, by a value of their own: a node that is off, or seems so."""
         around, node = self._around, self._api.get(NODE, name)
-        if node is None or _has_key(node, keys.OUT_OF_SERVICE):
+        if node is None or _has_theirs(node):
             return
         value = around.token(Kind.NEIGHBOURS)
         taint = {"key": keys.OUT_OF_SERVICE, "effect": keys.NO_EXECUTE, "value": value}
         around.note(f"another takes {name} out of service")
-        self._set(name, [*_taints(node), taint])
+        # A Node has one taint of a key and an effect: where ours stands, theirs takes its place.
+        others = [one for one in _taints(node) if one["key"] != keys.OUT_OF_SERVICE]
+        self._set(name, [*others, taint])
         around.tally.make(Kind.NEIGHBOURS, value)
         around.later(lambda: self._remove(name, value))
 
@@ -131,5 +134,5 @@ def _taints(node: dict[str, Any]) -> list[dict[str, Any]]:
     return list((node.get("spec") or {}).get("taints") or ())
 
 
-def _has_key(node: dict[str, Any], key: str) -> bool:
-    return any(one["key"] == key for one in _taints(node))
+def _has_theirs(node: dict[str, Any]) -> bool:
+    return any(one["key"] == keys.OUT_OF_SERVICE and not is_ours(one) for one in _taints(node))
