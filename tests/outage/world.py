@@ -144,6 +144,7 @@ class Cluster:
             lease.proposal if isinstance(lease.proposal, PeerProposal) else None,
             silent=self.line.now - self._heard.get(name, (0, 0.0))[1] > SILENT_AFTER,
             marked=False,
+            gated=report is not None and report.acknowledged == 0,
         )
 
     def _renew_certificates(self) -> None:

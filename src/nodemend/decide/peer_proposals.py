@@ -28,6 +28,8 @@ class AgentSeen:
     """It has not renewed for so long that nobody should count on it."""
     marked: bool
     """It is being remediated: nothing but its marker is written to its Lease."""
+    gated: bool = False
+    """Its boot gate has reported, and no agent yet: its node may be back in a moment."""
     control_plane: bool = False
     """It runs a member of the control plane, as far as its Node or the API servers' addresses say."""
 
@@ -71,8 +73,12 @@ def _is_unanswered(peers: Sequence[PeerEntry], mute: AbstractSet[str]) -> bool:
 
 
 def _give_up_peers(agents: Sequence[AgentSeen]) -> Iterator[tuple[AgentSeen, PeerProposal]]:
-    """One that is mute itself needs no proposal for that: without a certificate it gives its peers up."""
-    mute = {one.peer.name for one in agents if one.mute}
+    """One that is mute itself needs no proposal for that: without a certificate it gives its peers up.
+
+    Nobody gives up a peer whose boot gate waits: that it has no address says nothing of its certificate, and
+    the others would have no proof by time for as long as gates wait.
+    """
+    mute = {one.peer.name for one in agents if one.mute and not one.gated}
     for one in agents:
         if not one.answers or one.proposal is None:
             continue

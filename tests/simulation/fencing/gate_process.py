@@ -121,7 +121,10 @@ def _printed(wall: float) -> str:
 def _as_json(name: str, lease: AgentLease, renewed: str) -> dict[str, object]:
     annotations = {}
     if isinstance(lease.report, AgentReport):
-        annotations[AGENT_REPORT] = msgspec.json.encode(lease.report).decode()
+        report = msgspec.to_builtins(lease.report)
+        # As gates and agents print it, with what is empty.
+        report["watchdog"] = {"driver": "", "why": "", **report["watchdog"]}
+        annotations[AGENT_REPORT] = msgspec.json.encode(report).decode()
     if lease.marker is not None:
         annotations[MARKER] = msgspec.json.encode(lease.marker).decode()
     about = {"name": name, "uid": lease.uid, "resourceVersion": lease.version, "annotations": annotations}

@@ -41,9 +41,10 @@ def needs_publishing(
     answered the marker on it: whoever wrote that wants to know whether the gate is closed by now. What an
     agent of this boot has published is not touched: it knows better by now.
 
-    Or was published in an earlier minute. A remediator believes only what was written while the admission
-    policy of these Leases was in force as it is now, and a policy can be replaced while a gate is closed:
-    without another report both would wait for each other. `wall` is the time in UTC, to the second.
+    Or has a marker on it and was published in an earlier minute. A remediator believes only what was written
+    while the admission policy of these Leases was in force as it is now, and a policy can be replaced while a
+    gate is closed: without another report both would wait for each other. `wall` is the time in UTC, to the
+    second.
     """
     found = _report_on(lease)
     if found.get("bootID") != boot_id:
@@ -51,9 +52,9 @@ def needs_publishing(
     if found.get("acknowledged"):
         return False
     same = _promise(found.get("watchdog")) == _promise(_watchdog(worth))
-    answered = found.get("answers") == _asked_by(lease)
-    now = _minute_of(lease) == wall[:_MINUTE]
-    return not (same and answered and now and found.get("heldBack", "") == held_back)
+    asked = _asked_by(lease)
+    answered = found.get("answers") == asked and (asked is None or _minute_of(lease) == wall[:_MINUTE])
+    return not same or not answered or found.get("heldBack", "") != held_back
 
 
 def agent_has_published(lease: dict[str, object] | None, boot_id: str) -> bool:
@@ -164,7 +165,7 @@ def _promise(watchdog: object) -> object:
 
 
 def _spec(boot: Boot, wall: str) -> dict[str, object]:
-    """For people; nothing rests on it but when a closed gate publishes again."""
+    """For people; nothing rests on it but when a gate answers a marker again."""
     return {
         "holderIdentity": boot.node,
         "leaseDurationSeconds": round(CONTACT_AGE),

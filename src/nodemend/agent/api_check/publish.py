@@ -80,14 +80,17 @@ class Publisher:
         self._node = f"/api/v1/nodes/{self._name}"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases"
         self._lease = f"{self._leases}/{self._name}"
+        self._marked = exit_codes.FAILED
+        """What the last look tells where its write meets conflicts alone."""
 
     def publish(self) -> tuple[int, str]:
         """An exit code, and why where it is a failure. Whoever wrote first is read, and then written upon."""
         for _ in range(_TRIES):
+            self._marked = exit_codes.FAILED
             done = self._try()
             if done is not None:
                 return done
-        return exit_codes.FAILED, "somebody else writes the Lease all the time"
+        return self._marked, "somebody else writes the Lease all the time"
 
     def _try(self) -> tuple[int, str] | None:
         """None after a conflict."""
@@ -109,12 +112,16 @@ class Publisher:
                 return self._answer(json.loads(body), exit_codes.MARKED_FOR_ANOTHER_BOOT)
 
     def _answer(self, lease: dict[str, object], looked: int) -> tuple[int, str] | None:
-        """Whatever comes of the write, the marker was seen."""
+        """Whatever comes of the write, the marker was seen, and the answer to it may stand on the Lease."""
         self._answers(looked)
+        self._marked = looked
         try:
-            return self._write(lease, looked)
+            done = self._write(lease, looked)
         except UNANSWERED as error:
             return looked, str(error)
+        if done is not None and done[0] in (exit_codes.FAILED, exit_codes.NO_ANSWER):
+            return looked, done[1]
+        return done
 
     def _write(self, lease: dict[str, object] | None, looked: int) -> tuple[int, str] | None:
         """`looked` is what the look alone tells, where there is nothing to publish."""

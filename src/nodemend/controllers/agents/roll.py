@@ -160,5 +160,6 @@ def agent_seen(enrolled: Enrolled, node: NodeMark | None, *, silent: bool) -> Ag
         enrolled.proposal,
         silent=silent,
         marked=enrolled.marker is not None,
+        gated=report.acknowledged == 0,
         control_plane=node.control_plane,
     )

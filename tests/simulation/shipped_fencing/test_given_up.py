@@ -1,0 +1,37 @@
+"""Gates that wait for a person take the time proof from no other node."""
+
+from random import Random
+
+from tests.simulation.shipped_fencing.cluster import QUICK, Cluster
+from tests.simulation.shipped_fencing.directed import SETTLED
+
+
+class Quick(Random):
+    """Its node is back after the shortest time: before its agent counts as silent."""
+
+    def random(self) -> float:
+        return 0.9
+
+    def uniform(self, a: float, b: float) -> float:
+        return min(a, b)
+
+
+def test_two_gates_that_wait_for_a_person_keep_no_third_node_of_seven_from_its_release() -> None:
+    """Four of its six peers are in touch all the time: so many prove its end by time."""
+    cluster = Cluster("closed gates", nodes=7, quality=QUICK)
+    try:
+        cluster.run(SETTLED)
+        waiting, lost = ("node-1", "node-2"), "node-7"
+        cluster.around.held_back |= set(waiting)
+        for name in waiting:
+            cluster.nodes[name].chance = Quick()
+            cluster.nodes[name].reset("its power fails")
+        cluster.run(300.0)
+        assert not any(cluster.nodes[name].gate_open for name in waiting)
+
+        cluster.isolate(lost)
+        cluster.run(300.0)
+
+        assert cluster.invariants.releases["E4"] == 1
+    finally:
+        cluster.close()
