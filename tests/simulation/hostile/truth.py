@@ -54,6 +54,8 @@ class HostileInvariants(Invariants):
         """Whose write is judged."""
         self.marked = 0
         self._attribution: Attribution | None = None
+        self._begun: set[tuple[str, str]] = set()
+        """Remediations by self-fencing, by UID, and the boots that they have marked."""
 
     @property
     def attribution(self) -> Attribution:
@@ -228,10 +230,14 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
         self._writes, name = user, request.path.rpartition("/")[2]
         marker = msgspec.json.decode(noted[keys.MARKER])
         self.marked += 1
-        self._was_allowed(name)
         remediation = self.world.admin_api.get(SELF_REMEDIATION, name, keys.SYSTEM_NAMESPACE)
         if remediation is None or not (remediation.get("status") or {}).get("nodeUID"):
             raise InvariantBrokenError(f"I4: {name} is marked, and nobody asked for that")
+        begun = (remediation["metadata"]["uid"], marker["bootID"])
+        if begun not in self._begun:
+            # Where a new leader writes a marker once more, nothing begins.
+            self._was_allowed(name)
+        self._begun.add(begun)
         self._holds_the_lock(remediation)
         if self._is_held(name):
             raise InvariantBrokenError(f"I4: {name} is marked while its host is switched")
