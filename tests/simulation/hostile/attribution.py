@@ -109,3 +109,8 @@ class Attribution:
 
 def taints_of(node: Object) -> list[Object]:
     return list((node.get("spec") or {}).get("taints") or ())
+
+
+def node_in(request: Request) -> str:
+    """The name of the Node that a request is about."""
+    return request.path.removeprefix(NODES).partition("/")[0]

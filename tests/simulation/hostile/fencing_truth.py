@@ -9,7 +9,7 @@ from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
 from nodemend.testing.api_server.policies import REMEDIATOR
 from nodemend.testing.cluster.machines import Machine
-from tests.simulation.hostile.attribution import NODES, Attribution
+from tests.simulation.hostile.attribution import NODES, Attribution, node_in
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.surroundings import CANARY
 from tests.simulation.settling import InvariantBrokenError
@@ -46,7 +46,7 @@ class HostileFencingInvariants(FencingInvariants):
 
     def remember(self, request: Request) -> None:
         if request.writes and request.path.startswith(NODES):
-            self.attribution.remember(_name_in(request))
+            self.attribution.remember(node_in(request))
 
     def saw_read(self, request: Request, _answer: Answer) -> None:
         """I12: no program reads Secrets, nor tells what is in one."""
@@ -83,7 +83,7 @@ class HostileFencingInvariants(FencingInvariants):
 
     def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
         if request.writes and request.path.startswith(NODES):
-            self.attribution.saw_node(_name_in(request), request, answer)
+            self.attribution.saw_node(node_in(request), request, answer)
         super()._saw_write(user, request, answer)
 
     def _has_preconditions(self, request: Request, body: Object) -> None:
@@ -107,7 +107,3 @@ class HostileFencingInvariants(FencingInvariants):
     def settled(self) -> None:
         self.checked.update(("I8", "I14"))
         super().settled()
-
-
-def _name_in(request: Request) -> str:
-    return request.path.removeprefix(NODES).partition("/")[0]

@@ -4,7 +4,6 @@ from collections import Counter
 from random import Random
 from typing import Final
 
-from nodemend.api import keys
 from nodemend.api.group_versions import SELF_REMEDIATION
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.hostile import caches, clocks, outages, rights, versions
@@ -15,7 +14,7 @@ from tests.simulation.hostile.kinds import Kind, Tally
 from tests.simulation.hostile.neighbours import Neighbours
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.restores import Restores
-from tests.simulation.hostile.surroundings import Around, stand_between
+from tests.simulation.hostile.surroundings import Around, surround
 from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen
 from tests.simulation.shipped_fencing.cluster import Cluster
 from tests.simulation.shipped_fencing.faults import BEGIN, LASTS, Faults, draw_quality
@@ -37,7 +36,14 @@ def play_fencing(seed: int, *, keep_trace: bool, only: Only) -> Run:
         admission=policies.admission if proven else {},
         keep_trace=keep_trace,
     )
-    around = _surround(cluster, judge, tally)
+    around = surround(
+        cluster.world,
+        tally,
+        kinds=(SELF_REMEDIATION,),
+        ceases=BEGIN + LASTS - 1.0,
+        before=judge.remember,
+        heard=judge.saw_read,
+    )
     if proven:
         policies.begin(around)
     faults = Faults(cluster, chance)
@@ -54,24 +60,6 @@ def play_fencing(seed: int, *, keep_trace: bool, only: Only) -> Run:
     except (InvariantBrokenError, BrokenError) as error:
         broken = str(error)
     return _shown(seed, broken, cluster, judge, tally)
-
-
-def _surround(cluster: Cluster, judge: HostileFencingInvariants, tally: Tally) -> Around:
-    world = cluster.world
-    around = Around(
-        scheduler=world.scheduler,
-        server=world.server,
-        api=world.admin_api,
-        replicas=world.replicas,
-        account_of=lambda one: world.checker if one.name.startswith("checker") else world.remediator,
-        tally=tally,
-        ceases=BEGIN + LASTS - 1.0,
-        nodes=sorted(world.machines),
-        busy=lambda: {one["metadata"]["name"] for one in world.admin_api.list(SELF_REMEDIATION)},
-        machines=world.machines,
-    )
-    stand_between(around, keys.SYSTEM_NAMESPACE, judge.remember, judge.saw_read)
-    return around
 
 
 def _plans(around: Around, cluster: Cluster, judge: HostileFencingInvariants, faults: Faults) -> Plans:

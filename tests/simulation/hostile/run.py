@@ -25,7 +25,7 @@ from tests.simulation.hostile.neighbours import Neighbours
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.restores import Restores
 from tests.simulation.hostile.self_fencing import SelfFencing
-from tests.simulation.hostile.surroundings import Around, stand_between
+from tests.simulation.hostile.surroundings import Around, stand_between, surround
 from tests.simulation.hostile.truth import HostileInvariants, HostilePowerInvariants
 from tests.simulation.power import run as power
 from tests.simulation.shipped_fencing import run as shipped_fencing
@@ -147,21 +147,14 @@ def _plans_of_checks(around: Around, world: ChecksWorld, judge: HostileChecksInv
 
 
 def _surround(world: World, judge: HostileInvariants, tally: Tally) -> Around:
-    kinds = [MANUAL_REMEDIATION, METAL3_REMEDIATION]
-    around = Around(
-        scheduler=world.scheduler,
-        server=world.server,
-        api=world.admin_api,
-        replicas=world.replicas,
-        account_of=lambda one: world.checker if one.name.startswith("checker") else world.remediator,
-        tally=tally,
+    return surround(
+        world,
+        tally,
+        kinds=(MANUAL_REMEDIATION, METAL3_REMEDIATION),
         ceases=FAULTS_CEASE - 1.0,
-        nodes=sorted(world.machines),
-        busy=lambda: {one["metadata"]["name"] for kind in kinds for one in world.admin_api.list(kind)},
-        machines=world.machines,
+        before=judge.remember,
+        heard=judge.saw_read,
     )
-    stand_between(around, keys.SYSTEM_NAMESPACE, judge.remember, judge.saw_read)
-    return around
 
 
 def _plans(around: Around, judge: HostileInvariants) -> Plans:

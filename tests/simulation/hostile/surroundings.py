@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from nodemend.api.group_versions import SECRET
+from nodemend.api import keys
+from nodemend.api.group_versions import SECRET, Resource
 from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Request
 from nodemend.testing.api_server.server import SimulatedApiServer
 from nodemend.testing.cluster.direct import Direct
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.replicas import Replica
-from nodemend.testing.cluster.world import Account
+from nodemend.testing.cluster.world import Account, World
 from nodemend.testing.scheduler import Scheduler
 from tests.simulation.hostile.endpoint import Between, Past
 from tests.simulation.hostile.kinds import Kind, Tally
@@ -90,3 +91,29 @@ def stand_between(
         between.heard.append(heard)
         replica._endpoint = replica.link.endpoint = between
         around.endpoints[replica.name] = between
+
+
+def surround(
+    world: World,
+    tally: Tally,
+    *,
+    kinds: Sequence[Resource],
+    ceases: float,
+    before: Callable[[Request], None],
+    heard: Callable[[Request, Answer], None],
+) -> Around:
+    """A world of machines. A node is busy while there is a remediation of one of these kinds for it."""
+    around = Around(
+        scheduler=world.scheduler,
+        server=world.server,
+        api=world.admin_api,
+        replicas=world.replicas,
+        account_of=lambda one: world.checker if one.name.startswith("checker") else world.remediator,
+        tally=tally,
+        ceases=ceases,
+        nodes=sorted(world.machines),
+        busy=lambda: {one["metadata"]["name"] for kind in kinds for one in world.admin_api.list(kind)},
+        machines=world.machines,
+    )
+    stand_between(around, keys.SYSTEM_NAMESPACE, before, heard)
+    return around

@@ -19,14 +19,14 @@ from nodemend.kube.api_reply import Answer
 from nodemend.kube.api_request import Method, Request
 from nodemend.testing.cluster.machines import Machine
 from nodemend.testing.cluster.world import World
-from tests.simulation.hostile.attribution import NODES, Attribution, taints_of
+from tests.simulation.hostile.attribution import NODES, Attribution, node_in, taints_of
 from tests.simulation.hostile.clusters import FAR
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.surroundings import CANARY
 from tests.simulation.hostile.versions import LATER
 from tests.simulation.power.invariants import READ_WITHIN, PowerInvariants
 from tests.simulation.settling import InvariantBrokenError
-from tests.simulation.walking_path.invariants import EVIDENCE, Invariants, is_ours
+from tests.simulation.walking_path.invariants import EVIDENCE, Invariants, forgets_evidence, is_ours
 
 Object = dict[str, Any]
 
@@ -93,7 +93,7 @@ class HostileInvariants(Invariants):
     def remember(self, request: Request) -> None:
         """To be told of every write of ours before it is done: what there was before it."""
         if request.writes and request.path.startswith(NODES):
-            name = request.path.removeprefix(NODES).partition("/")[0]
+            name = node_in(request)
             before = self.attribution.remember(name)
             if before and request.method is Method.PATCH:
                 self._asks_for_ours_alone(name, before, msgspec.json.decode(request.body))
@@ -131,7 +131,7 @@ class HostileInvariants(Invariants):
     def _saw_node(self, _user: str, request: Request, answer: Answer) -> None:
         if not request.path.startswith(NODES):
             return
-        name = request.path.removeprefix(NODES).partition("/")[0]
+        name = node_in(request)
         before, after = self.attribution.saw_node(name, request, answer)
         if after:
             self._changes_ours_alone(name, before, after)
@@ -211,10 +211,7 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
 
     def _saw_evidence_go(self, _user: str, request: Request, answer: Answer) -> None:
         """I11: what is gathered again under a new leadership is other evidence (decision 59)."""
-        if f"/{SELF_REMEDIATION.plural}/" not in request.path or not request.path.endswith("/status"):
-            return
-        status = msgspec.json.decode(request.body).get("status") or {}
-        if status.get("evidence", "kept") is None:
+        if f"/{SELF_REMEDIATION.plural}/" in request.path and forgets_evidence(request):
             uid = msgspec.json.decode(answer.body)["metadata"]["uid"]
             for word in [one for one in self._released_words if one.startswith(uid)]:
                 del self._released_words[word]

@@ -89,7 +89,7 @@ class Invariants:
             if _asks_for_our_taint(body) and _our_taint_is_on(node):
                 metadata, boot = node["metadata"], node["status"]["nodeInfo"]["bootID"]
                 self._saw_release(metadata["name"], metadata["uid"], boot)
-        if _forgets_evidence(request):
+        if forgets_evidence(request):
             self._saw_evidence_forgotten(msgspec.json.decode(answer.body))
         if request.method is Method.DELETE and request.path.startswith("/api/v1/nodes/"):
             self.deletions += 1
@@ -225,7 +225,7 @@ def _our_taint_is_on(node: dict[str, Any]) -> bool:
     return any(is_ours(taint) for taint in node["spec"].get("taints", ()))
 
 
-def _forgets_evidence(request: Request) -> bool:
+def forgets_evidence(request: Request) -> bool:
     if request.method is not Method.PATCH or not request.path.endswith("/status"):
         return False
     if request.path.startswith("/api/v1/nodes/"):
