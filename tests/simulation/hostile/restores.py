@@ -91,14 +91,9 @@ class Restores:
         api = self._around.api
         api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": None}})
         for name, machine in self._around.machines.items():
-            node = api.get(NODE, name)
-            if node is None:
+            if api.get(NODE, name) is None:
                 machine.restart_kubelet()
-                continue
-            taints = [one for one in (node.get("spec") or {}).get("taints") or () if not _is_left(one)]
-            if FOREIGN_TAINT not in taints:
-                taints.append(FOREIGN_TAINT)
-            api.patch(NODE, name, {"spec": {"taints": taints, "unschedulable": None}})
+            self._clean_node(name)
         for kind in (MANUAL_REMEDIATION, SELF_REMEDIATION, METAL3_REMEDIATION):
             for one in api.list(kind) if self._serves(kind) else ():
                 if _is_by_hand(one, kind):
@@ -109,6 +104,17 @@ class Restores:
         for host in api.list(BARE_METAL_HOST) if self._serves(BARE_METAL_HOST) else ():
             self._clean_host(host)
         self._restored()
+
+    def _clean_node(self, name: str) -> None:
+        """Once it is there: a machine that hangs registers only after its power cycle."""
+        node = self._around.api.get(NODE, name)
+        if node is None:
+            self._around.scheduler.after(3.0, lambda: self._clean_node(name))
+            return
+        taints = [one for one in (node.get("spec") or {}).get("taints") or () if not _is_left(one)]
+        if FOREIGN_TAINT not in taints:
+            taints.append(FOREIGN_TAINT)
+        self._around.api.patch(NODE, name, {"spec": {"taints": taints, "unschedulable": None}})
 
     def _clean_host(self, host: dict[str, Any]) -> None:
         metadata = host["metadata"]
