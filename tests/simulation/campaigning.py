@@ -73,7 +73,7 @@ def play_all(
     """Begin no more seeds after so many minutes. `replay` is a command with a place for {seed}."""
     began, runs = time.monotonic(), []
     with ProcessPoolExecutor(workers, initializer=_ignore_what_crashes_leave) as pool:
-        for run in pool.map(play, seeds, chunksize=4):
+        for run in pool.map(_Noted(play), seeds, chunksize=4):
             runs.append(run)
             if run.broken:
                 print(f"seed {run.seed}: {run.broken}\n  replay: {replay.format(seed=run.seed)}", flush=True)
@@ -83,6 +83,20 @@ def play_all(
                 pool.shutdown(cancel_futures=True)
                 break
     return runs
+
+
+class _Noted(Generic[R]):
+    """A seed that ends in an exception is named by it. In another process."""
+
+    def __init__(self, play: Callable[[int], R]) -> None:
+        self._play = play
+
+    def __call__(self, seed: int) -> R:
+        try:
+            return self._play(seed)
+        except Exception as error:
+            error.add_note(f"in seed {seed}")
+            raise
 
 
 def _ignore_what_crashes_leave() -> None:

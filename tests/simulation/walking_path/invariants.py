@@ -206,7 +206,8 @@ class Invariants:
             raise InvariantBrokenError(f"I8: something of ours is left on {name}")
         if FOREIGN_TAINT not in node["spec"].get("taints", ()):
             raise InvariantBrokenError(f"I8: another's taint is gone from {name}")
-        ready = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
+        conditions = node["status"].get("conditions", ())
+        ready = [one["status"] for one in conditions if one["type"] == "Ready"]
         if ready != ["True"]:
             raise InvariantBrokenError(f"I14: {name} is not Ready")
 
