@@ -202,12 +202,17 @@ class Node:
 
     # The gate.
 
+    @property
+    def is_guarded(self) -> bool:
+        """Its watchdog runs, so that this boot ends when nothing feeds it."""
+        return self.watchdog.left() > 0.0
+
     def open_gate(self) -> None:
         """This boot is published, and there was no marker: kubelet starts what is bound to the node.
 
         And the agent, sooner or later: until then the feeder lives by its own looks.
         """
-        if not self.watchdog.left():
+        if not self.is_guarded:
             raise BrokenError(f"I1: the gate of {self.name} opens before its watchdog runs")
         self.gate_open = True
         slow = self.chance.random() < 0.2

@@ -126,6 +126,11 @@ class FencedNode(Node):
         if self.boot_id != self.machine.boot_id:
             raise RuntimeError(f"{self.boot_id} is not {self.machine.boot_id}")
 
+    @property
+    def is_guarded(self) -> bool:
+        """Also while its watchdog has run out and the reset is not done yet: the boot ends in a moment."""
+        return super().is_guarded or self._ending == self.boot_id
+
     def open_gate(self) -> None:
         super().open_gate()
         self.machine.gated = False
