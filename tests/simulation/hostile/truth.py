@@ -285,7 +285,7 @@ def _of_others(node: Object) -> dict[str, Any]:
         "taints": {
             f"{one['key']}:{one['effect']}": one.get("value") for one in taints_of(node) if not is_ours(one)
         },
-        "unschedulable": {"is": spec.get("unschedulable", False)},
+        "cordon": {"unschedulable": True} if spec.get("unschedulable") else {},
     }
 
 
