@@ -6,6 +6,7 @@ from nodemend.api import keys
 from nodemend.api.group_versions import NODE
 from nodemend.api.timestamps import print_time
 from nodemend.testing.cluster.world import FOREIGN_TAINT
+from tests.simulation.hostile.attribution import taints_of
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 from tests.simulation.walking_path.invariants import is_ours
@@ -45,7 +46,7 @@ class Neighbours:
         taint = {"key": keys.OUT_OF_SERVICE, "effect": keys.NO_EXECUTE, "value": value}
         around.note(f"another takes {name} out of service")
         # A Node has one taint of a key and an effect: where ours stands, theirs takes its place.
-        others = [one for one in _taints(node) if one["key"] != keys.OUT_OF_SERVICE]
+        others = [one for one in taints_of(node) if one["key"] != keys.OUT_OF_SERVICE]
         self._set(name, [*others, taint])
         around.tally.make(Kind.NEIGHBOURS, value)
         around.later(lambda: self._remove(name, value))
@@ -53,7 +54,7 @@ class Neighbours:
     def _remove(self, name: str, value: str) -> None:
         node = self._api.get(NODE, name)
         if node is not None:
-            self._set(name, [one for one in _taints(node) if one.get("value") != value])
+            self._set(name, [one for one in taints_of(node) if one.get("value") != value])
 
     def _cordon(self) -> None:
         around, name = self._around, self._around.pick()
@@ -62,7 +63,7 @@ class Neighbours:
             return
         token = around.token(Kind.NEIGHBOURS)
         around.note(f"another cordons {name}")
-        self._set(name, [*_taints(node), UNSCHEDULABLE], unschedulable=True)
+        self._set(name, [*taints_of(node), UNSCHEDULABLE], unschedulable=True)
         self._api.patch(NODE, name, {"metadata": {"annotations": {"example.com/cordoned-by": token}}})
         around.tally.make(Kind.NEIGHBOURS, token)
         around.later(lambda: self._uncordon(name))
@@ -70,7 +71,7 @@ class Neighbours:
     def _uncordon(self, name: str) -> None:
         node = self._api.get(NODE, name)
         if node is not None:
-            kept = [one for one in _taints(node) if one["key"] != UNSCHEDULABLE["key"]]
+            kept = [one for one in taints_of(node) if one["key"] != UNSCHEDULABLE["key"]]
             self._set(name, kept, unschedulable=None)
 
     def _delete(self) -> None:
@@ -99,8 +100,8 @@ class Neighbours:
             self._create(name)
         else:
             around.tally.make(Kind.NEIGHBOURS, node["metadata"]["uid"])
-            if FOREIGN_TAINT not in _taints(node):
-                self._set(name, [*_taints(node), FOREIGN_TAINT])
+            if FOREIGN_TAINT not in taints_of(node):
+                self._set(name, [*taints_of(node), FOREIGN_TAINT])
 
     def _create(self, name: str) -> None:
         around, machine = self._around, self._around.machines[name]
@@ -130,9 +131,5 @@ class Neighbours:
         self._api.patch(NODE, name, {"spec": {"taints": taints or None, **spec}})
 
 
-def _taints(node: dict[str, Any]) -> list[dict[str, Any]]:
-    return list((node.get("spec") or {}).get("taints") or ())
-
-
 def _has_theirs(node: dict[str, Any]) -> bool:
-    return any(one["key"] == keys.OUT_OF_SERVICE and not is_ours(one) for one in _taints(node))
+    return any(one["key"] == keys.OUT_OF_SERVICE and not is_ours(one) for one in taints_of(node))

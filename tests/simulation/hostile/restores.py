@@ -22,6 +22,7 @@ from nodemend.api.group_versions import (
 from nodemend.kube.api_request import Selection
 from nodemend.testing.api_server.storage import Snapshot
 from nodemend.testing.cluster.world import FOREIGN_TAINT
+from tests.simulation.hostile.attribution import taints_of
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 from tests.simulation.hostile.versions import LATER, UNKNOWN
@@ -111,7 +112,7 @@ class Restores:
         if node is None:
             self._around.scheduler.after(3.0, lambda: self._clean_node(name))
             return
-        taints = [one for one in (node.get("spec") or {}).get("taints") or () if not _is_left(one)]
+        taints = [one for one in taints_of(node) if not _is_left(one)]
         if FOREIGN_TAINT not in taints:
             taints.append(FOREIGN_TAINT)
         self._around.api.patch(NODE, name, {"spec": {"taints": taints, "unschedulable": None}})
