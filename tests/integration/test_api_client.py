@@ -1,5 +1,8 @@
 """Every call, and every refusal that we act upon, against a real API server."""
 
+import gc
+import warnings
+
 import pytest
 
 from controlplane.run import ControlPlane
@@ -200,3 +203,25 @@ def test_a_request_that_means_nothing_is_a_bad_one(api_server: ControlPlane) -> 
             assert _reason(outcome) is Reason.BAD_REQUEST
 
     run(main())
+
+
+def test_a_request_that_is_cancelled_while_it_connects_leaves_no_connection_open(
+    api_server: ControlPlane,
+) -> None:
+    async def main(after: float) -> None:
+        async with connected(api_server) as here:
+
+            async def ask() -> None:
+                await here.client.read(get(NODE, "n"), Node, deadline=here.soon())
+
+            task = here.runtime.spawn(ask(), "ask")
+            await here.runtime.sleep(after)
+            task.cancel()
+            await task.join()
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for step in range(200):
+            run(main(after=step * 0.0001))
+            gc.collect()
+    assert [str(one.message) for one in warned] == []

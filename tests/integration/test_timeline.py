@@ -145,7 +145,8 @@ def _furnish(plane: ControlPlane) -> None:
         "selector": {},
         "thresholds": [{"type": "Ready", "status": "Unknown", "period": "2s", "acceptShortPeriod": True}],
         "remedies": [{"template": reference}],
-        "healthyDelay": "1s",
+        # Long enough for the remediator to close the remediation before the check withdraws it.
+        "healthyDelay": "15s",
         "maxUnhealthy": "100%",
     }
     api.create(

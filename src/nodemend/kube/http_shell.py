@@ -6,12 +6,14 @@ what became of a request is for the caller to judge, and it can only judge what 
 
 import asyncio
 import os
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import SimpleNamespace
 from typing import Protocol, TypeVar
+from weakref import WeakSet
 
 import aiohttp
 from yarl import URL
@@ -33,6 +35,8 @@ _LAST_MOMENT = 253402300799.0
 """The end of the year 9999."""
 _READ_BUFFER_BYTES = 1024 * 1024
 _LONGEST_REASON = 500
+_CLOSING_SECONDS = 0.5
+_CLOSING_POLL_SECONDS = 0.005
 _UNLIMITED = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
 
 
@@ -124,8 +128,11 @@ class HttpTransport:
         self._credentials = credentials
         self._runtime = runtime
         self._longest_body = longest_body
+        self._sockets: WeakSet[socket.socket] = WeakSet()
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=connections, force_close=not kept),
+            connector=aiohttp.TCPConnector(
+                limit=connections, force_close=not kept, socket_factory=self._new_socket
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=(
                 ("User-Agent", f"nodemend/{__version__}"),
@@ -145,6 +152,20 @@ class HttpTransport:
         """End every connection. Requests under way end as unanswered."""
         await self._session.close()
         await self._credentials.close()
+        # asyncio closes the socket of a request that was cancelled during its TLS handshake only when the
+        # handshake ends. The session does not know that connection.
+        deadline = self._runtime.monotonic() + _CLOSING_SECONDS
+        while self._has_open_sockets() and self._runtime.monotonic() < deadline:
+            await self._runtime.sleep(_CLOSING_POLL_SECONDS)
+
+    def _new_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, _ = address
+        made = socket.socket(family, kind, protocol)
+        self._sockets.add(made)
+        return made
+
+    def _has_open_sockets(self) -> bool:
+        return any(one.fileno() != -1 for one in self._sockets)
 
     async def send(self, request: Request, deadline: float) -> Reply:
         """End by `deadline` (monotonic), whatever happens."""
