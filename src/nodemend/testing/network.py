@@ -102,6 +102,7 @@ class Link:
         self.down = True
         self.crash_plan: CrashPlan = no_crash
         self.faults: dict[Fate, int] = {}
+        self.connection = 0
         self._chance = process.scheduler.chance(f"link of {process.name}")
 
     def delay(self) -> float:
@@ -121,6 +122,10 @@ class Link:
 
     def heal(self) -> None:
         self.up = self.down = True
+
+    def drop_requests(self) -> None:
+        """Requests under way never arrive, as when the API server that they were sent to ends."""
+        self.connection += 1
 
 
 def worse(quality: LinkQuality, by: float) -> LinkQuality:

@@ -43,14 +43,14 @@ class SimulatedTransport:
 
     def _dispatch(self, request: Request, task: SimulatedTask, crash: CrashPoint | None) -> None:
         link, parking, fate = self._link, task.parking + 1, self._link.draw()
-        there = link.delay()
+        there, connection = link.delay(), link.connection
 
         def wake(reply: Reply) -> None:
             if link.down:
                 task.wake(parking, reply)
 
         def arrive() -> None:
-            if not link.up:
+            if not link.up or link.connection != connection:
                 return
             answer = link.endpoint.handle(request)
             self._scheduler.note(

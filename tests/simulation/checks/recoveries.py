@@ -50,6 +50,7 @@ class RecoveryInvariants:
         self._made: Counter[str] = Counter()
         self._given_up: Counter[str] = Counter()
         self._last: dict[str, str] = defaultdict(str)
+        self._nodes_deleted: set[str] = set()
 
     def saw(self, request: Request, answer: Answer, strays: int) -> str:
         kind = next((one for one in ("fixes", "switchons") if f"/{one}" in request.path), "")
@@ -61,6 +62,10 @@ class RecoveryInvariants:
         if not name.startswith("bare"):
             return ""
         self._last[name] = f"{request.method} {kind}"
+        if kind == "fixes" and name in self._nodes_deleted:
+            # The Fix was for the Node that is gone, and its end owes the next Node nothing.
+            self._nodes_deleted.discard(name)
+            self._last.pop(name)
         return self._begins(name, kind, strays) if posted else self._ends(name, kind, answer)
 
     def _begins(self, name: str, kind: str, strays: int) -> str:
@@ -87,6 +92,8 @@ class RecoveryInvariants:
 
     def forget(self, *names: str) -> None:
         """Of these Nodes, or of all. What was owed to one that another deleted is not owed to the next."""
+        at_work = {one["metadata"]["name"] for one in self._world.fixes()}
+        self._nodes_deleted = (self._nodes_deleted | set(names)) & at_work
         for name in names or tuple(self._last):
             self._last.pop(name, None)
 

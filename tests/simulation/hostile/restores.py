@@ -63,6 +63,9 @@ class Restores:
         bump = raised if around.chance.random() < BUMPED else 0
         around.note(f"etcd is restored to {taken:.0f} s, revisions raised by {bump}")
         versions = self._versions()
+        # All API servers are stopped for it, and requests that they had not handled yet are lost with them.
+        for replica in around.replicas:
+            replica.link.drop_requests()
         server.restore(snapshot, bump=bump)
         # No backup from after this one is of the same history.
         self._backups = deque((one for one in self._backups if one[0] <= taken), self._backups.maxlen)

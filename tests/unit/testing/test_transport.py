@@ -117,6 +117,14 @@ def test_a_late_request_is_applied_after_its_sender_has_given_up() -> None:
     assert story.applied[0][0] > 10.0
 
 
+def test_a_request_that_is_dropped_under_way_is_never_applied() -> None:
+    story = Story(always(late=1.0, delay=(10.5, 11.0))).send(WRITE, run=10.2)
+    story.link.drop_requests()
+    assert (story.wait(100.0).replies, story.applied) == ([Unanswered("no answer in time")], [])
+    story.send(WRITE)
+    assert len(story.applied) == 1
+
+
 def test_what_has_no_time_left_is_not_sent() -> None:
     story = Story().send(WRITE, within=0.0)
     assert (story.replies, story.applied) == ([Unsent("no time left")], [])
