@@ -68,7 +68,7 @@ class Campaign(Generic[T]):
 
 
 def play_all(
-    play: Callable[[int], R], seeds: range, *, workers: int, replay: str, minutes: float = inf
+    play: Callable[[int], R], seeds: Sequence[int], *, workers: int, replay: str, minutes: float = inf
 ) -> list[R]:
     """Begin no more seeds after so many minutes. `replay` is a command with a place for {seed}."""
     began, runs = time.monotonic(), []

@@ -2,9 +2,12 @@
 
 from collections import Counter
 
-from campaign_power.hunting import Stretch, stretches
+from campaign_power.changed_code import changed_functions
+from campaign_power.hunting import ROUNDS, of_round
 from campaign_power.mutants import FURTHER, ROOT, SERVER, CampaignName, Mutant, read_mutants
 from campaign_power.playing import campaigns
+from campaign_power.relevance import Monitor
+from nodemend.decide.peer_sampling import Peer, first_round
 
 FEWEST, OF_SERVER = 80, 12
 AREAS = {
@@ -59,12 +62,56 @@ def test_only_a_named_invariant_at_a_seed_is_a_violation() -> None:
         assert not found("AssertionError: I do not know")
 
 
-def test_all_campaigns_play_a_little_before_one_plays_the_rest() -> None:
-    mutant = Mutant("a", "b", "c", "d", "e", (CampaignName.POWER, CampaignName.FENCING))
-    sizes = {CampaignName.POWER: 240, CampaignName.FENCING: 2000}
-    assert list(stretches(mutant, sizes)) == [
-        Stretch(CampaignName.POWER, 0, 24),
-        Stretch(CampaignName.FENCING, 0, 100),
-        Stretch(CampaignName.POWER, 24, 216),
-        Stretch(CampaignName.FENCING, 100, 1900),
-    ]
+def test_rounds_play_every_seed_once() -> None:
+    seeds = range(0, 600, 3)
+    rounds = [of_round(seeds, number) for number in range(len(ROUNDS))]
+    assert [one for played in rounds for one in played] == list(seeds)
+    assert len(rounds[0]) == ROUNDS[0]
+
+
+SOURCE = """LIMIT = 3
+
+class Rule:
+    def allows(self, count):
+        if count > LIMIT:
+            return False
+        return True
+
+    def other(self):
+        return 1
+
+def between(value):
+    return 0 < value < 9
+"""
+
+
+def changed(old: str, new: str) -> dict[str, set[int]] | None:
+    found = changed_functions(Mutant("a", "b", "c", old, new, ()), SOURCE)
+    return None if found is None else {one.qualname: set(one.lines) for one in found}
+
+
+def test_a_condition_that_is_taken_away_matters_where_it_holds() -> None:
+    assert changed("        if count > LIMIT:\n            return False\n", "") == {"Rule.allows": {6}}
+
+
+def test_a_line_that_is_changed_matters_where_it_runs() -> None:
+    assert changed("0 < value < 9", "value < 9") == {"between": {13}}
+
+
+def test_what_is_no_function_matters_everywhere() -> None:
+    assert changed("LIMIT = 3", "LIMIT = 4") is None
+
+
+def test_a_call_is_relevant_where_the_changed_function_answers_otherwise() -> None:
+    old, new = "begin = int(chance * len(peers))", "begin = 0"
+    mutant = Mutant("a", "b", "src/nodemend/decide/peer_sampling.py", old, new, ())
+    monitor = Monitor([mutant])
+    found = []
+    try:
+        for chance in (0.0, 0.9, 0.01):
+            monitor.begin()
+            first_round([Peer(name, name, name) for name in "abcdefgh"], chance)
+            found.append(monitor.end())
+    finally:
+        monitor.close()
+    assert found == [set(), {mutant.digest}, set()]

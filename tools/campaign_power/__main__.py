@@ -1,8 +1,10 @@
 """`python -m campaign_power`: takes rules away, one at a time, and says which campaigns notice alone.
 
 A mutant is caught when a named invariant is violated at a seed that passes without the mutant. Exceptions,
-time-outs and missed shares do not count. What is known stands in --state, so that a run can be resumed.
-With --tests it runs the tests that each mutant names instead: all of them have to fail.
+time-outs and missed shares do not count. First each seed is played once without mutants, to learn which
+mutants could change it at all; a mutant is not played with the other seeds, where nothing could differ.
+Results are kept in --state, so that a run can be resumed. With --tests it runs the tests that each mutant
+names instead: all of them have to fail.
 """
 
 import argparse
@@ -12,10 +14,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from campaign_power.hunting import Hunt
+from campaign_power.hunting import ROUNDS, Hunt
 from campaign_power.mutants import FURTHER, MUTANTS, SERVER, Mutant, chosen
-from campaign_power.playing import campaigns
-from campaign_power.results import Result, Results
+from campaign_power.results import Result
 
 STATE: Final = Path.home() / ".cache" / "nodemend" / "campaign-power"
 WANTED: Final = 0.80
@@ -28,7 +29,6 @@ def main() -> int:
     parser.add_argument("--seeds-scale", type=float, default=1.0, help="of the sizes that are wanted")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--state", type=Path, default=STATE, help="where results are kept")
-    parser.add_argument("--every-campaign", action="store_true", help="go on after one has caught it")
     parser.add_argument("--enough", action="store_true", help="play no more when the bars are reached")
     parser.add_argument("--known", action="store_true", help="play nothing; tell what is known")
     parser.add_argument("--tests", action="store_true", help="run the tests that the mutants name")
@@ -39,8 +39,8 @@ def main() -> int:
         print(f"no mutant has {options.only!r} for its area or in its name")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        played = campaigns(options.workers)
-        hunt = Hunt(Results(options.state), played, options.seeds_scale, Path(folder))
+        wanted = FURTHER if options.further else MUTANTS
+        hunt = Hunt(options.state, wanted, Path(folder), workers=options.workers, scale=options.seeds_scale)
         if options.tests:
             return _run_tests(hunt, mutants)
         results = _play(hunt, mutants, options)
@@ -48,22 +48,33 @@ def main() -> int:
 
 
 def _play(hunt: Hunt, mutants: list[Mutant], options: argparse.Namespace) -> dict[str, list[Result]]:
-    """First what the first seeds of each campaign catch; then the other seeds, for what they do not."""
-    results: dict[str, list[Result]] = {}
-    for sample in (True, False):
-        for mutant in mutants:
+    """A few seeds for every mutant, then more for those that are not caught. The last round begins with those
+    that the fewest seeds can change."""
+    results: dict[str, list[Result]] = {one.name: [] for one in mutants}
+    for campaign in sorted({name for one in mutants for name in one.campaigns}):
+        hunt.look(campaign, known=options.known)
+        print(f"looked at the seeds of {campaign}", flush=True)
+    for number in range(len(ROUNDS)):
+        left = [one for one in mutants if not any(result.caught for result in results[one.name])]
+        for mutant in sorted(left, key=lambda one: sum(len(hunt.seeds(one, name)) for name in one.campaigns)):
             known = options.known or (options.enough and _enough(mutants, results))
-            found = hunt.hunt(mutant, every=options.every_campaign, sample=sample, known=known)
-            if found != results.get(mutant.name):
+            found = hunt.play_round(mutant, number, known=known)
+            results[mutant.name] += found
+            if any(one.caught for one in found):
                 print(_line(mutant, found), flush=True)
-            results[mutant.name] = found
+        print(f"after round {number + 1} of {len(ROUNDS)}: {_caught(mutants, results)[0]} caught", flush=True)
+    for mutant in mutants:
+        if not any(result.caught for result in results[mutant.name]):
+            print(_line(mutant, results[mutant.name]))
     return results
 
 
 def _line(mutant: Mutant, found: list[Result]) -> str:
     caught = [f"{one.campaign} at seed {one.seed} ({one.why})" for one in found if one.caught]
     noticed = [f"{one.campaign} noticed otherwise: {one.why}" for one in found if one.why and not one.caught]
-    said = "; ".join(caught or [f"NOT CAUGHT {mutant.instead}".strip(), *noticed])
+    seeds = sum(one.seeds for one in found)
+    missed = f"NOT CAUGHT in {seeds} seeds that it can change {mutant.instead}".strip()
+    said = "; ".join(caught or [missed, *noticed])
     return f"{mutant.area}: {mutant.name}: {said}"
 
 

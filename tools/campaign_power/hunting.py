@@ -4,88 +4,105 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from campaign_power.mutants import ROOT, CampaignName, Mutant, applied
+from campaign_power.mutants import ROOT, CampaignName, Mutant, applied, read_mutants
 from campaign_power.playing import (
-    Campaign,
     Otherwise,
     Outcome,
     Passed,
     Violated,
+    campaigns,
     environment,
     modules_of,
     play,
+    relevant_seeds,
     replay,
 )
-from campaign_power.results import Result, Results, digest_of, key_of
+from campaign_power.results import LookedAt, Result, Results, digest_of, key_of
 
+ROUNDS: Final = (8, 48, sys.maxsize)
+"""Seeds of each campaign. Most mutants that are caught are caught early: all of them are played with so many
+seeds before any is played with more."""
+_LOOKED_AT_TOGETHER: Final = 40
 _LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "dist")
-_SAMPLE: Final = 0.05
-"""Most mutants that are caught are caught early: all campaigns play so much before one plays the rest."""
-
-_FEWEST: Final = 24
-"""Seeds. To begin a campaign takes as long as to play a few."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    campaign: CampaignName
-    first: int
-    seeds: int
-
-
-def stretches(mutant: Mutant, sizes: Mapping[CampaignName, int]) -> Iterator[Stretch]:
-    samples = {
-        name: min(sizes[name], max(_FEWEST, round(sizes[name] * _SAMPLE))) for name in mutant.campaigns
-    }
-    for name, sample in samples.items():
-        yield Stretch(name, 0, sample)
-    for name, sample in samples.items():
-        if rest := sizes[name] - sample:
-            yield Stretch(name, sample, rest)
+def of_round(seeds: Sequence[int], number: int) -> tuple[int, ...]:
+    return tuple(seeds[ROUNDS[number - 1] if number else 0 : ROUNDS[number]])
 
 
 class Hunt:
-    """Plays in two copies of the project: one in which mutants are applied, and one that stays sound."""
+    """Plays in two copies of the project: one in which mutants are applied, and one that stays sound.
 
-    def __init__(
-        self, results: Results, campaigns: Mapping[CampaignName, Campaign], scale: float, folder: Path
-    ) -> None:
-        self._results = results
-        self._campaigns = campaigns
-        self._sizes = {name: max(1, round(one.seeds * scale)) for name, one in campaigns.items()}
+    `mutants` is the whole list: the seeds that can be changed are looked for once for all of them.
+    """
+
+    def __init__(self, state: Path, mutants: Path, folder: Path, *, workers: int, scale: float) -> None:
+        self._results = Results(state / "results.jsonl", Result)
+        self._looked_at = Results(state / "seeds.jsonl", LookedAt)
+        self._workers = workers
+        self._campaigns = campaigns(workers)
+        self._sizes = {name: max(1, round(one.seeds * scale)) for name, one in self._campaigns.items()}
         self._digests: dict[CampaignName, str] = {}
+        self._relevant: dict[CampaignName, dict[str, list[int]]] = {}
+        self._list = mutants
         self._broken, self._sound = folder / "broken", folder / "sound"
         for tree in (self._broken, self._sound):
             # Also the sound one: somebody may go on working on the project meanwhile.
             shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
 
-    def hunt(self, mutant: Mutant, *, every: bool, sample: bool = False, known: bool = False) -> list[Result]:
-        """Until a campaign has caught it; with `every`, until each has. With `sample`, by the first seeds of
-        each alone. With `known` nothing is played."""
+    def look(self, name: CampaignName, *, known: bool = False) -> None:
+        """Find out which seeds of a campaign each mutant can change. With `known` nothing is played."""
+        if name in self._relevant:
+            return
+        campaign, found = self._campaigns[name], dict[str, list[int]]()
+        if campaign.world:
+            asked = [one.digest for one in read_mutants(self._list)]
+            keys = [key_of(self._digest(name), *asked, name, str(seed)) for seed in range(self._sizes[name])]
+            for first in range(0, len(keys), _LOOKED_AT_TOGETHER):
+                seeds = range(first, min(first + _LOOKED_AT_TOGETHER, len(keys)))
+                if not known and any(self._looked_at.find(keys[seed]) is None for seed in seeds):
+                    for one in relevant_seeds(campaign, self._sound, seeds, self._list, self._workers):
+                        self._looked_at.keep(LookedAt(keys[one.seed], one.mutants))
+            for seed, key in enumerate(keys):
+                looked_at = self._looked_at.find(key)
+                for digest in looked_at.mutants if looked_at else ():
+                    found.setdefault(digest, []).append(seed)
+        self._relevant[name] = found
+
+    def seeds(self, mutant: Mutant, name: CampaignName) -> Sequence[int]:
+        """Those that it can change."""
+        if not self._campaigns[name].world:
+            return range(self._sizes[name])
+        return self._relevant[name].get(mutant.digest, ())
+
+    def play_round(self, mutant: Mutant, number: int, *, known: bool = False) -> list[Result]:
+        """Until a campaign has caught it. With `known` nothing is played."""
         found: list[Result] = []
-        for stretch in stretches(mutant, self._sizes):
-            if sample and stretch.first:
-                continue
-            caught_by = {one.campaign for one in found if one.caught}
-            if caught_by and not (every and stretch.campaign not in caught_by):
-                continue
-            if (result := self._result(mutant, stretch, known=known)) is not None:
+        for name in mutant.campaigns:
+            if (seeds := of_round(self.seeds(mutant, name), number)) and (
+                result := self._result(mutant, name, seeds, known=known)
+            ):
                 found.append(result)
+                if result.caught:
+                    break
         return found
 
-    def _result(self, mutant: Mutant, stretch: Stretch, *, known: bool) -> Result | None:
-        key = key_of(self._digest(stretch.campaign), mutant, stretch.campaign, stretch.first, stretch.seeds)
+    def _result(
+        self, mutant: Mutant, name: CampaignName, seeds: tuple[int, ...], *, known: bool
+    ) -> Result | None:
+        key = key_of(self._digest(name), mutant.digest, name, *map(str, seeds))
         result = self._results.find(key)
         if result is None and not known:
             began = time.monotonic()
             with applied(mutant, self._broken):
-                outcome = play(self._campaigns[stretch.campaign], self._broken, stretch.first, stretch.seeds)
-            result = self._judge(key, mutant, stretch, outcome, time.monotonic() - began)
+                outcome = play(self._campaigns[name], self._broken, seeds)
+            seed, why, caught = self._judge(name, outcome)
+            took = round(time.monotonic() - began, 1)
+            result = Result(key, mutant.name, name, len(seeds), caught, seed, why, took)
             self._results.keep(result)
         return result
 
@@ -95,27 +112,17 @@ class Hunt:
             self._digests[name] = digest_of(self._sound, modules)
         return self._digests[name]
 
-    def _judge(self, key: str, mutant: Mutant, stretch: Stretch, outcome: Outcome, took: float) -> Result:
-        seed, why, caught = -1, "", False
+    def _judge(self, name: CampaignName, outcome: Outcome) -> tuple[int, str, bool]:
+        """The seed, what it violates, and whether that counts."""
         match outcome:
             case Violated(seed, why):
-                caught = replay(self._campaigns[stretch.campaign], self._sound, seed)
-                why = why if caught else f"seed {seed} fails without the mutant, too: {why}"
+                if replay(self._campaigns[name], self._sound, seed):
+                    return seed, why, True
+                return seed, f"seed {seed} fails without the mutant, too: {why}", False
             case Otherwise(why):
-                pass
+                return -1, why, False
             case Passed():
-                pass
-        return Result(
-            key,
-            mutant.name,
-            stretch.campaign,
-            stretch.first,
-            stretch.seeds,
-            caught,
-            seed,
-            why,
-            round(took, 1),
-        )
+                return -1, "", False
 
     def fails(self, mutant: Mutant) -> str:
         """The first of its tests that fails with it; empty where none does."""

@@ -6,19 +6,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 from typing import Final
 
+import msgspec
+
 from campaign_power.mutants import CampaignName
+from campaign_power.relevance import Relevant
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """`slowest` is how many seconds one seed may take in the mean before the mutant is given up on."""
+    """`slowest` is how many seconds one seed may take in the mean before the mutant is given up on.
+
+    One with a `world` can play any seeds; the other plays those that follow one another.
+    """
 
     module: str
     seeds: int
@@ -28,15 +34,18 @@ class Campaign:
     first: str = "--first"
     first_seed: int = 0
     extra: tuple[str, ...] = ()
-    world: tuple[str, ...] = ()
-    """Arguments by which it is told which of its worlds it plays."""
+    world: str = ""
 
-    def command(self, first: int, seeds: int) -> list[str]:
-        size = (self.size, str(seeds), self.first, str(self.first_seed + first))
-        return [self.module, *self.world, *size, *self.extra]
+    def command(self, seeds: Sequence[int]) -> list[str]:
+        if self.world:
+            chosen = ",".join(map(str, seeds))
+            return [self.module, "--world", self.world, "--chosen", chosen, *self.extra]
+        first = str(self.first_seed + seeds[0])
+        return [self.module, self.size, str(len(seeds)), self.first, first, *self.extra]
 
     def replay(self, seed: int) -> list[str]:
-        return [self.module, *self.world, "--replay", str(seed)]
+        world = ("--world", self.world) if self.world else ()
+        return [self.module, *world, "--replay", str(seed)]
 
 
 _INVARIANT: Final = re.compile(r"seed (?P<seed>\d+): (?P<why>I\d+: .*)")
@@ -52,7 +61,7 @@ def campaigns(workers: int) -> dict[CampaignName, Campaign]:
 
     def simulation(world: str, seeds: int, slowest: float) -> Campaign:
         module = "tests.simulation.hostile"
-        return Campaign(module, seeds, slowest, _INVARIANT, extra=side_by_side, world=("--world", world))
+        return Campaign(module, seeds, slowest, _INVARIANT, extra=side_by_side, world=world)
 
     return {
         CampaignName.SIMULATE: simulation("walking_path", 400, 10.0),
@@ -92,11 +101,11 @@ class Passed:
 Outcome = Violated | Otherwise | Passed
 
 
-def play(campaign: Campaign, tree: Path, first: int, seeds: int) -> Outcome:
+def play(campaign: Campaign, tree: Path, seeds: Sequence[int]) -> Outcome:
     """Ends the campaign at the first violation: one is enough."""
-    within = 120.0 + campaign.slowest * seeds
+    within = 120.0 + campaign.slowest * len(seeds)
     last, began = "", time.monotonic()
-    with _started(campaign.command(first, seeds), tree, within) as running:
+    with _started(campaign.command(seeds), tree, within) as running:
         for line in running.stdout or ():
             if found := campaign.violation.search(line):
                 return Violated(int(found["seed"]), found["why"].strip()[:300])
@@ -114,6 +123,19 @@ def replay(campaign: Campaign, tree: Path, seed: int) -> bool:
         for _ in running.stdout or ():
             pass
         return running.wait() == 0
+
+
+def relevant_seeds(
+    campaign: Campaign, tree: Path, seeds: range, mutants: Path, workers: int
+) -> list[Relevant]:
+    """Raises RuntimeError where a seed does not even pass without mutants."""
+    module, first, count = "campaign_power.relevance", str(seeds.start), str(len(seeds))
+    command = [module, campaign.world, first, count, str(mutants), "--workers", str(workers)]
+    with _started(command, tree, 120.0 + campaign.slowest * len(seeds)) as running:
+        lines = [line for line in running.stdout or () if line.startswith("{")]
+        if running.wait() != 0 or len(lines) != len(seeds):
+            raise RuntimeError(f"{' '.join(command)} ended with {running.returncode}")
+    return [msgspec.json.decode(line, type=Relevant) for line in lines]
 
 
 def modules_of(campaign: Campaign, tree: Path) -> list[Path]:

@@ -1,13 +1,14 @@
-"""What is known already: one line for each mutant, campaign and stretch of seeds, kept by what they were."""
+"""What is known already: a line for each mutant, campaign and round of seeds, and one for each seed that was
+looked at without mutants. Each has the digest of all that it depends on."""
 
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from campaign_power.mutants import CampaignName, Mutant
+from campaign_power.mutants import CampaignName
 
 _READ: Final = ("src", "deploy/crds", "deploy/manifests")
 """What every campaign plays with, beside its own modules. A change of any of it makes every result void."""
@@ -17,8 +18,8 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str
     mutant: str
     campaign: CampaignName
-    first: int
     seeds: int
+    """How many were played, or would have been without a violation."""
     caught: bool
     seed: int = -1
     why: str = ""
@@ -26,34 +27,48 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
 
 
-class Results:
+class LookedAt(msgspec.Struct, frozen=True):
+    """A seed, and the digests of the mutants that can change it."""
+
+    key: str
+    mutants: tuple[str, ...]
+
+
+class _Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+Kept = TypeVar("Kept", bound=_Keyed)
+
+
+class Results(Generic[Kept]):
     """Lines are only ever added, so that a run can be stopped and resumed at any time."""
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._file = folder / "results.jsonl"
-        lines = self._file.read_bytes().splitlines() if self._file.exists() else []
-        self._known = {one.key: one for one in (_read(line) for line in lines) if one is not None}
+    def __init__(self, file: Path, kind: type[Kept]) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._file = file
+        lines = file.read_bytes().splitlines() if file.exists() else []
+        self._known = {one.key: one for one in (_read(line, kind) for line in lines) if one is not None}
 
-    def find(self, key: str) -> Result | None:
+    def find(self, key: str) -> Kept | None:
         return self._known.get(key)
 
-    def keep(self, result: Result) -> None:
+    def keep(self, result: Kept) -> None:
         self._known[result.key] = result
         with self._file.open("ab") as file:
             file.write(msgspec.json.encode(result) + b"\n")
 
 
-def _read(line: bytes) -> Result | None:
-    """None for a line that was cut when a run was stopped."""
+def _read(line: bytes, kind: type[Kept]) -> Kept | None:
+    """None for a line that was cut when a run was stopped, or that an earlier version wrote."""
     try:
-        return msgspec.json.decode(line, type=Result)
+        return msgspec.json.decode(line, type=kind)
     except msgspec.DecodeError:
         return None
 
 
-def key_of(sources: str, mutant: Mutant, campaign: CampaignName, first: int, seeds: int) -> str:
-    parts = (sources, mutant.digest, campaign.value, str(first), str(seeds))
+def key_of(*parts: str) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 

@@ -1,7 +1,8 @@
 """`python -m tests.simulation.hostile`: the worlds of the other campaigns, with hostile faults in them.
 
 Seed n is played in world n modulo their number. `--replay WORLD:SEED` tells one, `--only KIND,KIND` leaves
-all other kinds of faults away. With `--world` all seeds are of one world, some without hostile faults.
+all other kinds of faults away. With `--world` all seeds are of one world, some without hostile faults;
+`--chosen SEED,SEED` plays these of it.
 """
 
 import argparse
@@ -34,6 +35,7 @@ def main() -> int:
     parser.add_argument("--only", metavar="KIND,KIND", help=", ".join(kind.name for kind in Kind))
     parser.add_argument("--replay", metavar="WORLD:SEED")
     parser.add_argument("--world", choices=WORLDS, help="play this one, and its plain seeds, too")
+    parser.add_argument("--chosen", metavar="SEED,SEED")
     options = parser.parse_args()
     only = tuple(Kind[name] for name in options.only.split(",")) if options.only else ()
     if options.world:
@@ -53,7 +55,8 @@ def _play_world(options: argparse.Namespace) -> int:
     mixed = partial(play_mixed, world=options.world)
     if options.replay:
         return _tell(mixed(int(options.replay), keep_trace=True))
-    seeds = range(options.first, options.first + options.seeds)
+    chosen = [int(one) for one in options.chosen.split(",")] if options.chosen else None
+    seeds = chosen or range(options.first, options.first + options.seeds)
     replay = f"python -m tests.simulation.hostile --world {options.world} --replay {{seed}}"
     runs = play_all(mixed, seeds, workers=options.workers, replay=replay, minutes=options.minutes)
     broken = sum(bool(run.broken) for run in runs)
