@@ -12,6 +12,8 @@ UNKNOWN: Final = "x y/z"
 """A holder of a kind that may be to come as well: its lock is never swept."""
 FIELDS: Final = ("hardwareID", "message", "podsLeft", "attachmentsLeft", "conditions")
 """Of a status, which the first version did not write."""
+MANAGER: Final = "nodemend-remediator"
+"""What fields it writes are owned by."""
 LEADERS: Final = ("nodemend-remediator", "nodemend-checker")
 
 
@@ -52,10 +54,12 @@ def _strip(around: Around) -> None:
     kind, remediation = around.chance.choice(found)
     metadata, token = remediation["metadata"], around.token(Kind.VERSIONS)
     lost: dict[str, Any] = {field: None for field in FIELDS if around.chance.random() < 0.5}
-    at = (metadata["namespace"], "status")
-    around.api.try_patch(kind, metadata["name"], {"status": {**lost, "toCome": token}}, at=at)
+    name, namespace = metadata["name"], metadata["namespace"]
+    status = {"status": {**lost, "toCome": token}}
+    around.api.try_patch(kind, name, status, at=(namespace, "status"), manager=MANAGER)
     change = {"metadata": {"annotations": {"nodemend.io/to-come": token}}, "spec": {"toCome": token}}
-    if around.api.try_patch(kind, metadata["name"], change, at=(metadata["namespace"], "")).status == 200:
+    # Under its own name: of one who owns other fields beside the word, nobody knows when it was given.
+    if around.api.try_patch(kind, name, change, at=(namespace, ""), manager=MANAGER).status == 200:
         around.note(f"an earlier version wrote {metadata['name']}, without {sorted(lost)}")
         around.tally.make(Kind.VERSIONS, token)
 

@@ -81,13 +81,20 @@ class Direct:
         return _object(self._server.handle(Request(Method.POST, path, (), msgspec.json.encode(full))))
 
     def try_patch(
-        self, resource: Resource, name: str, change: Mapping[str, Any], *, at: tuple[str, str] = ("", "")
+        self,
+        resource: Resource,
+        name: str,
+        change: Mapping[str, Any],
+        *,
+        at: tuple[str, str] = ("", ""),
+        manager: str = "",
     ) -> Answer:
         """A merge patch without preconditions. `at` is the namespace and the subresource."""
         namespace, subresource = at
         path = item_path(resource, name, namespace, subresource)
+        query = (("fieldManager", manager),) if manager else ()
         body = msgspec.json.encode(change)
-        return self._server.handle(Request(Method.PATCH, path, (), body, Content.MERGE_PATCH))
+        return self._server.handle(Request(Method.PATCH, path, query, body, Content.MERGE_PATCH))
 
     def patch(
         self, resource: Resource, name: str, change: Mapping[str, Any], *, at: tuple[str, str] = ("", "")
