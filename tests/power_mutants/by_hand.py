@@ -128,7 +128,7 @@ MISTAKES: Final = (
     Mistake(
         "void nothing on the Node",
         "remediation_life",
-        "    return ForgetEvidence(why) if facts.void_mark == mark else VoidOnNode(node, mark)\n",
-        "    return ForgetEvidence(why)\n",
+        "    return ForgetEvidence(why, wrong) if facts.void_mark == mark else VoidOnNode(node, mark)\n",
+        "    return ForgetEvidence(why, wrong)\n",
     ),
 )

@@ -7,6 +7,7 @@ import pytest
 
 from mutants.operators import mutants_of
 from mutants.survivors import read_survivors
+from tests.power_mutants.by_hand import MISTAKES, Mistake
 from tests.tidy.source_tree import ROOT, SOURCE
 
 FILES = (ROOT / "tools" / "mutants" / "survivors.txt", ROOT / "tests" / "power_mutants" / "survivors.txt")
@@ -23,6 +24,12 @@ def test_every_survivor_is_a_mutant(path: Path) -> None:
     survivors = read_survivors(path)
     assert survivors
     assert not [name for name in survivors if name not in names_in(module_in(name))]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one.name)
+def test_every_mistake_by_hand_can_be_made(mistake: Mistake) -> None:
+    """Raises ValueError where the code that it changes has moved on."""
+    assert mistake.mutant.name
 
 
 def module_in(name: str) -> str:
