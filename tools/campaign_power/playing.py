@@ -128,7 +128,7 @@ def replay(campaign: Campaign, tree: Path, seed: int) -> bool:
 def relevant_seeds(
     campaign: Campaign, tree: Path, seeds: range, mutants: Path, workers: int
 ) -> list[Relevant]:
-    """Raises RuntimeError where a seed does not even pass without mutants."""
+    """Raises RuntimeError where a seed cannot be played to its end."""
     module, first, count = "campaign_power.relevance", str(seeds.start), str(len(seeds))
     command = [module, campaign.world, first, count, str(mutants), "--workers", str(workers)]
     with _started(command, tree, 120.0 + campaign.slowest * len(seeds)) as running:
