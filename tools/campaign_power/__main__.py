@@ -48,8 +48,10 @@ def main() -> int:
 
 
 def _play(hunt: Hunt, mutants: list[Mutant], options: argparse.Namespace) -> dict[str, list[Result]]:
-    """A few seeds for every mutant, then more for those that are not caught. The last round begins with those
-    that the fewest seeds can change."""
+    """A few seeds for every mutant, then more for those that are not caught.
+
+    Each round begins with the mutants that the fewest seeds can change.
+    """
     results: dict[str, list[Result]] = {one.name: [] for one in mutants}
     for campaign in sorted({name for one in mutants for name in one.campaigns}):
         hunt.look(campaign, known=options.known)
