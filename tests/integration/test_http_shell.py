@@ -242,7 +242,8 @@ def test_waiting_for_a_free_connection_is_before_sending() -> None:
 
     async def main() -> list[object]:
         async with served(behave, connections=1) as (transport, _):
-            return list(await asyncio.gather(*(transport.send(DELETE, soon(1.0)) for _ in range(2))))
+            # The second ends first: it must not find the connection that the first gives back.
+            return list(await asyncio.gather(*(transport.send(DELETE, soon(end)) for end in (1.5, 0.5))))
 
     assert run(main()) == [Unanswered("no answer by the deadline"), Unsent("no connection by the deadline")]
 
