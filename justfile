@@ -120,6 +120,11 @@ bench-workload-clusters clusters="1000" nodes="100":
 determinism seeds="1000":
     {{python}} -m tests.simulation.walking_path.determinism --seeds {{seeds}}
 
+# `--save` saves the present state; `--seeds 30` is a sample.
+# [oracle] The requests of every campaign and every generated file, held to what was saved: a refactoring changes none.
+oracle *args:
+    {{python}} -W ignore -m oracle {{args}}
+
 # [simulate] The walking path under faults: invariants at every step.
 simulate seeds="2000":
     {{python}} -m tests.simulation.walking_path.campaign --seeds {{seeds}}

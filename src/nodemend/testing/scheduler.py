@@ -11,6 +11,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from nodemend.testing.request_log import RequestLog
+
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """When every simulated world begins."""
 
@@ -63,6 +65,7 @@ class Scheduler:
         self.now = 0.0
         self.steps = 0
         self.trace = Trace(keep=keep_trace)
+        self.requests = RequestLog()
         self._seed = str(seed)
         self._order = self.chance("order of simultaneous events")
         self._heap: list[tuple[float, float, int, Timer]] = []

@@ -53,9 +53,7 @@ class SimulatedTransport:
             if not link.up or link.connection != connection:
                 return
             answer = link.endpoint.handle(request)
-            self._scheduler.note(
-                f"{self._process.name} {request.method} {_shown(request)} -> {answer.status}"
-            )
+            self._record(request, answer.status, answer.body)
             if crash is CrashPoint.AFTER_COMMIT:
                 self._process.crash()
             elif fate is Fate.RESET:
@@ -85,8 +83,8 @@ class SimulatedTransport:
                 return
             opened = link.endpoint.watch(request)
             reply = opened if isinstance(opened, Answer) else SimulatedStream(link, opened)
-            status = reply.status if isinstance(reply, Answer) else 200
-            self._scheduler.note(f"{self._process.name} {request.method} {_shown(request)} -> {status}")
+            status, body = (reply.status, reply.body) if isinstance(reply, Answer) else (200, b"")
+            self._record(request, status, body)
             self._scheduler.after(link.delay(), lambda: hand_over(reply))
 
         def hand_over(reply: "SimulatedStream | Reply") -> None:
@@ -102,6 +100,11 @@ class SimulatedTransport:
             return Unanswered("no answer in time")
         assert isinstance(reply, SimulatedStream | Answer | Unsent)  # noqa: S101 - what arrive wakes with
         return reply
+
+    def _record(self, request: Request, status: int, body: bytes) -> None:
+        scheduler, sender = self._scheduler, self._process.name
+        scheduler.note(f"{sender} {request.method} {_shown(request)} -> {status}")
+        scheduler.requests.record(scheduler.now, sender, request, status, body)
 
     def _die(self, request: Request, when: str) -> None:
         self._scheduler.note(f"{self._process.name} dies {when}: {request.method} {_shown(request)}")

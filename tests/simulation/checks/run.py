@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from nodemend.testing.request_log import RequestDigests
 from nodemend.testing.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.checks.answerers import Fixer, Owner
@@ -29,6 +30,7 @@ class Run:
     recovered: int
     faults: Counter[str]
     digest: str
+    requests: RequestDigests
     lines: tuple[str, ...] = ()
 
 
@@ -69,5 +71,6 @@ def play(seed: int, *, keep_trace: bool = False, beside: Beside[Judges, ChecksWo
         invariants.recovered,
         faults.counts,
         trace.digest,
+        world.scheduler.requests.digests,
         tuple(trace.lines),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from nodemend.testing.request_log import RequestDigests
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
@@ -27,6 +28,7 @@ class Run:
     made: Counter[str] = field(default_factory=Counter)
     effective: Counter[str] = field(default_factory=Counter)
     digest: str = ""
+    requests: RequestDigests | None = None
     lines: tuple[str, ...] = ()
 
 

@@ -97,5 +97,6 @@ def _shown(seed: int, broken: str, cluster: Cluster, judge: HostileFencingInvari
         tally.made,
         tally.effective,
         trace.digest,
+        cluster.scheduler.requests.digests,
         tuple(trace.lines),
     )

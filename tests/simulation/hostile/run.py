@@ -110,8 +110,7 @@ def _play_checks(seed: int, *, keep_trace: bool, only: Only) -> Run:
 
     beside = Beside(judge, {"admission": policies.admission["checker"]} if proven else {}, join)
     run = checks.play(seed, keep_trace=keep_trace, beside=beside)
-    checked = judges[0].checked
-    return Run(seed, "checks", run.broken, 0, checked, tally.made, tally.effective, run.digest, run.lines)
+    return _told("checks", run, 0, judges[0].checked, tally)
 
 
 def _surround_checks(world: ChecksWorld, tally: Tally, judge: HostileChecksInvariants) -> Around:
@@ -184,15 +183,26 @@ def _outlast(found: list[Around], judge: HostileInvariants, settle: SettleBy) ->
 
 
 def _shown(name: str, run: walking_path.Run | power.Run, judge: HostileInvariants, tally: Tally) -> Run:
+    return _told(name, run, run.releases, judge.checked, tally)
+
+
+def _told(
+    name: str,
+    run: walking_path.Run | power.Run | checks.Run,
+    releases: int,
+    checked: Counter[str],
+    tally: Tally,
+) -> Run:
     return Run(
         run.seed,
         name,
         run.broken,
-        run.releases,
-        judge.checked,
+        releases,
+        checked,
         tally.made,
         tally.effective,
         run.digest,
+        run.requests,
         run.lines,
     )
 

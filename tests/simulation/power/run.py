@@ -7,6 +7,7 @@ from nodemend.api.group_versions import NODE
 from nodemend.testing.cluster.world import World
 from nodemend.testing.metal3.furnishing import BY_DELETION, SPEC, furnish, shaped
 from nodemend.testing.metal3.rack import Rack
+from nodemend.testing.request_log import RequestDigests
 from nodemend.testing.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.power.faults import HostFaults
@@ -38,6 +39,7 @@ class Run:
     holds: int
     faults: Counter[str]
     digest: str
+    requests: RequestDigests
     lines: tuple[str, ...] = ()
 
 
@@ -95,5 +97,6 @@ def play(seed: int, *, keep_trace: bool = False, beside: Joined | None = None) -
         invariants.holds,
         faults.counts + host_faults.counts,
         trace.digest,
+        world.scheduler.requests.digests,
         tuple(trace.lines),
     )

@@ -87,6 +87,9 @@ class ApiStore(LeaseStore):
         return news.lease if isinstance(news, Found) else None
 
     def _handle(self, asked: Asked, node: str, request: Request) -> LeaseNews:
-        news = understand(self.account.handle(request))
+        answer = self.account.handle(request)
+        sender = f"agent of {node}"
+        self.scheduler.requests.record(self.scheduler.now, sender, request, answer.status, answer.body)
+        news = understand(answer)
         self._last = (asked, node, isinstance(news, Found))
         return news

@@ -6,6 +6,7 @@ from random import Random
 from typing import Final
 
 from nodemend.api.group_versions import SELF_REMEDIATION
+from nodemend.testing.request_log import RequestDigests
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen
 from tests.simulation.shipped_fencing.cluster import Cluster
@@ -55,6 +56,7 @@ class Run:
     counts: Counter[str]
     releases: Counter[str]
     margins: tuple[float, ...]
+    requests: RequestDigests
     lines: tuple[str, ...] = field(default=())
 
 
@@ -149,5 +151,6 @@ def _told(seed: int, kind: str, broken: str, cluster: Cluster) -> Run:
         Counter(cluster.counts),
         Counter(invariants.releases),
         tuple(invariants.margins),
+        cluster.scheduler.requests.digests,
         tuple(trace.lines),
     )

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from nodemend.testing.cluster.world import Shape, World
+from nodemend.testing.request_log import RequestDigests
 from nodemend.testing.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
@@ -24,6 +25,7 @@ class Run:
     """Remediations that began on a person's order."""
     faults: Counter[str]
     digest: str
+    requests: RequestDigests
     steps: int
     simulated: float
     lines: tuple[str, ...] = ()
@@ -65,6 +67,7 @@ def play(
         invariants.followed,
         faults.counts,
         trace.digest,
+        world.scheduler.requests.digests,
         world.scheduler.steps,
         world.scheduler.now,
         tuple(trace.lines),
