@@ -1,6 +1,9 @@
 """The semantic mutants: every one changes one place, and a violation is what names an invariant."""
 
 from collections import Counter
+from collections.abc import Sequence
+
+import pytest
 
 from campaign_power.changed_code import changed_functions
 from campaign_power.hunting import ROUNDS, of_round
@@ -62,11 +65,16 @@ def test_only_a_named_invariant_at_a_seed_is_a_violation() -> None:
         assert not found("AssertionError: I do not know")
 
 
-def test_rounds_play_every_seed_once() -> None:
-    seeds = range(0, 600, 3)
-    rounds = [of_round(seeds, number) for number in range(len(ROUNDS))]
+@pytest.mark.parametrize("seeds", [range(0, 600, 3), range(500, 600), range(2), ()])
+def test_rounds_play_every_seed_once(seeds: Sequence[int]) -> None:
+    rounds = [of_round(seeds, number, 600) for number in range(len(ROUNDS))]
     assert [one for played in rounds for one in played] == list(seeds)
-    assert len(rounds[0]) == ROUNDS[0]
+
+
+def test_a_round_plays_few_seeds_of_those_that_were_looked_at() -> None:
+    assert of_round(range(0, 600, 3), 0, 600) == tuple(range(0, 24, 3))
+    assert of_round(range(50, 600), 0, 600) == tuple(range(50, 58))
+    assert of_round(range(60, 600), 0, 600) == ()
 
 
 SOURCE = """LIMIT = 3

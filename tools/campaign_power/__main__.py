@@ -53,11 +53,12 @@ def _play(hunt: Hunt, mutants: list[Mutant], options: argparse.Namespace) -> dic
     Each round begins with the mutants that the fewest seeds can change.
     """
     results: dict[str, list[Result]] = {one.name: [] for one in mutants}
-    for campaign in sorted({name for one in mutants for name in one.campaigns}):
-        hunt.look(campaign, known=options.known)
-        print(f"looked at the seeds of {campaign}", flush=True)
     for number in range(len(ROUNDS)):
         left = [one for one in mutants if not any(result.caught for result in results[one.name])]
+        known = options.known or (options.enough and _enough(mutants, results))
+        for campaign in sorted({name for one in left for name in one.campaigns}):
+            hunt.look(campaign, number, known=known)
+            print(f"looked at the seeds of {campaign} for round {number + 1}", flush=True)
         for mutant in sorted(left, key=lambda one: sum(len(hunt.seeds(one, name)) for name in one.campaigns)):
             known = options.known or (options.enough and _enough(mutants, results))
             found = hunt.play_round(mutant, number, known=known)

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -23,15 +25,34 @@ from campaign_power.playing import (
 )
 from campaign_power.results import LookedAt, Result, Results, digest_of, key_of
 
-ROUNDS: Final = (8, 48, sys.maxsize)
-"""Seeds of each campaign. Most mutants that are caught are caught early: all of them are played with so many
-seeds before any is played with more."""
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """`share` of a campaign's seeds are looked at; the first `most` that a mutant can change are played."""
+
+    share: float
+    most: int
+
+
+ROUNDS: Final = (Round(0.1, 8), Round(0.4, 48), Round(1.0, sys.maxsize))
+"""Most mutants that are caught are caught early: all are played with a few seeds before any with more."""
 _LOOKED_AT_TOGETHER: Final = 40
 _LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "dist")
 
 
-def of_round(seeds: Sequence[int], number: int) -> tuple[int, ...]:
-    return tuple(seeds[ROUNDS[number - 1] if number else 0 : ROUNDS[number]])
+def of_round(seeds: Sequence[int], number: int, size: int) -> tuple[int, ...]:
+    """Those that no round before had. `seeds` ascend, and are those that the mutant can change."""
+    played = len(_first(seeds, ROUNDS[number - 1], size)) if number else 0
+    return tuple(_first(seeds, ROUNDS[number], size)[played:])
+
+
+def _first(seeds: Sequence[int], one: Round, size: int) -> Sequence[int]:
+    return [seed for seed in seeds if seed < looked_at(one, size)][: one.most]
+
+
+def looked_at(one: Round, size: int) -> int:
+    """How many of a campaign's seeds."""
+    return ceil(one.share * size)
 
 
 class Hunt:
@@ -54,27 +75,26 @@ class Hunt:
             # Also the sound one: somebody may go on working on the project meanwhile.
             shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
 
-    def look(self, name: CampaignName, *, known: bool = False) -> None:
-        """Find out which seeds of a campaign each mutant can change. With `known` nothing is played."""
-        if name in self._relevant:
-            return
+    def look(self, name: CampaignName, number: int, *, known: bool = False) -> None:
+        """Find out which seeds of a round each mutant can change. With `known` nothing is played."""
         campaign, found = self._campaigns[name], dict[str, list[int]]()
         if campaign.world:
             asked = [one.digest for one in read_mutants(self._list)]
-            keys = [key_of(self._digest(name), *asked, name, str(seed)) for seed in range(self._sizes[name])]
+            seeds = range(looked_at(ROUNDS[number], self._sizes[name]))
+            keys = [key_of(self._digest(name), *asked, name, str(seed)) for seed in seeds]
             for first in range(0, len(keys), _LOOKED_AT_TOGETHER):
                 seeds = range(first, min(first + _LOOKED_AT_TOGETHER, len(keys)))
                 if not known and any(self._looked_at.find(keys[seed]) is None for seed in seeds):
                     for one in relevant_seeds(campaign, self._sound, seeds, self._list, self._workers):
                         self._looked_at.keep(LookedAt(keys[one.seed], one.mutants))
             for seed, key in enumerate(keys):
-                looked_at = self._looked_at.find(key)
-                for digest in looked_at.mutants if looked_at else ():
+                known_of_seed = self._looked_at.find(key)
+                for digest in known_of_seed.mutants if known_of_seed else ():
                     found.setdefault(digest, []).append(seed)
         self._relevant[name] = found
 
     def seeds(self, mutant: Mutant, name: CampaignName) -> Sequence[int]:
-        """Those that it can change."""
+        """Those that it can change, of the seeds that were looked at."""
         if not self._campaigns[name].world:
             return range(self._sizes[name])
         return self._relevant[name].get(mutant.digest, ())
@@ -83,9 +103,8 @@ class Hunt:
         """Until a campaign has caught it. With `known` nothing is played."""
         found: list[Result] = []
         for name in mutant.campaigns:
-            if (seeds := of_round(self.seeds(mutant, name), number)) and (
-                result := self._result(mutant, name, seeds, known=known)
-            ):
+            seeds = of_round(self.seeds(mutant, name), number, self._sizes[name])
+            if seeds and (result := self._result(mutant, name, seeds, known=known)):
                 found.append(result)
                 if result.caught:
                     break
