@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
 python := ".venv/bin/python"
-# pyenv offers several Pythons only when it is told so.
+# pyenv offers several Pythons only if it is configured to.
 export PYENV_VERSION := `command -v pyenv >/dev/null && pyenv versions --bare | grep -E '^3\.1[123]\.' | paste -sd: || true`
 export PYTHONPATH := "tools:."
 
@@ -17,7 +17,7 @@ setup version="3.13" folder=".venv":
     VIRTUAL_ENV={{folder}} uv pip sync --quiet --require-hashes requirements/dev.txt
     VIRTUAL_ENV={{folder}} uv pip install --quiet --no-deps --editable .
 
-# Resolve the locked requirements anew.
+# Resolve the locked requirements again.
 lock:
     uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml --all-extras --group dev --output-file requirements/dev.txt
     uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml --all-extras --output-file requirements/run.txt
@@ -44,6 +44,20 @@ unit *args:
 scenarios:
     .venv/bin/pytest -q tests/scenarios
 
+# `--by-package` counts; paths limit the output. Not in `check` until it finds nothing.
+# Banned constructions of English (tools/words/banned.toml) and names that the glossary replaces.
+words *args:
+    {{python}} -m words {{args}}
+
+# `--all` names every offender. Not in `check` until every bar is met.
+# The shape of src against its bars: modules, lines, names defined twice, paths in documents.
+shape *args:
+    {{python}} -m shape {{args}}
+
+# The files of src on the path of one failure, by name and in number, in the simulated world.
+paths:
+    {{python}} -m tests.simulation.paths
+
 # Format, and fix what can be fixed.
 format:
     .venv/bin/ruff format .
@@ -53,7 +67,15 @@ format:
 generate:
     {{python}} -m generate
 
-# Tell the stories of the scenarios anew; read the difference.
+# Draw the packages (docs/images/packages.svg); fails on a cycle or an import that goes up. `--check` compares.
+structure *args:
+    {{python}} -m structure {{args}}
+
+# [docs] Links, names, commands and snippets of the documentation.
+docs *args:
+    {{python}} -m docs_check {{args}}
+
+# Write the stories of the scenarios again; read the difference.
 scenarios-rewrite:
     {{python}} -m tests.scenarios.test_scenarios
 
@@ -68,15 +90,15 @@ pythons versions="3.11 3.12" tests="tests/unit tests/scenarios tests/simulation/
 controlplane-build *args:
     {{python}} -m controlplane build {{args}}
 
-# A real control plane for a person, until Ctrl-C.
+# A real control plane for manual use, until Ctrl-C.
 controlplane *args:
     {{python}} -m controlplane up {{args}}
 
-# Cluster API's own manager with Machines and a check, for a person, until Ctrl-C (5 minutes to build, once).
+# Cluster API's own manager with Machines and a check, for manual use, until Ctrl-C (5 minutes to build, once).
 cluster-api *args:
     {{python}} -m cluster_api up {{args}}
 
-# One part at a time against the real control plane, three files at once: they wait more than they compute.
+# One part at a time against the real control plane, three files in parallel: they wait more than they compute.
 integration *args:
     .venv/bin/pytest -q -n 3 --dist loadfile tests/integration {{args}}
 
@@ -103,7 +125,7 @@ differential sequences="500": controlplane-build
 watch-faults rounds="1000": controlplane-build
     {{python}} -m tests.chaos.watch_faults --rounds {{rounds}}
 
-# [elector] Simulated and real elections under faults, the official client's beside ours.
+# [elector] Simulated and real elections under faults, with the official client and Nodemend's.
 elector simulated="10000" real="20": controlplane-build
     {{python}} -m tests.simulation.elector --runs {{simulated}}
     {{python}} -m tests.chaos.elector --runs {{real}}
@@ -112,7 +134,7 @@ elector simulated="10000" real="20": controlplane-build
 bench-clients size="normal": controlplane-build
     {{python}} -m bench.clients {{size}}
 
-# [bench-workload-clusters] The checker over so many workload clusters: memory, CPU when idle.
+# [bench-workload-clusters] The checker with many workload clusters: memory, CPU when idle.
 bench-workload-clusters clusters="1000" nodes="100":
     {{python}} -m bench.workload_clusters --clusters {{clusters}} --nodes {{nodes}}
 
@@ -121,7 +143,7 @@ determinism seeds="1000":
     {{python}} -m tests.simulation.walking_path.determinism --seeds {{seeds}}
 
 # `--save` saves the present state; `--seeds 30` is a sample.
-# [oracle] The requests of every campaign and every generated file, held to what was saved: a refactoring changes none.
+# [oracle] The requests of every campaign and every generated file, compared with a saved state: a refactoring changes none.
 oracle *args:
     {{python}} -W ignore -m oracle {{args}}
 
@@ -144,19 +166,19 @@ mutants every="1":
 checks-e2e nodes="1000" *args: controlplane-build
     {{python}} -m tests.checks_e2e --nodes {{nodes}} {{args}}
 
-# [scale] The checker with few and with many real Nodes: sample, normal or full; `steady` leaves away what hangs on how the machine does at one moment.
+# [scale] The checker with few and with many real Nodes: sample, normal or full; `steady` omits what depends on the machine's momentary load.
 scale size="normal" what="": controlplane-build
     {{python}} -m bench.scale {{size}} {{what}}
 
-# [heartbeat-path] What a Node's heartbeat costs the shipped checker, beside a bare TLS watch with the same decoding.
+# [heartbeat-path] The cost of a Node's heartbeat in the shipped checker, beside a bare TLS watch with the same decoding.
 heartbeat-path heartbeats="20000": controlplane-build
     {{python}} -m bench.heartbeat_path {{heartbeats}}
 
-# [user-output] What people are told, held to golden files on a real API server; a start in 0.25 s, status at most twice its libraries.
+# [user-output] User output against golden files on a real API server; a start in 0.25 s, status at most twice its libraries.
 user-output *args: controlplane-build
     {{python}} -m bench.user_output {{args}}
 
-# [scale-upstream] Cluster API's own manager and our checker on the same Machines. Not in CI.
+# [scale-upstream] Cluster API's own manager and Nodemend's checker on the same Machines. Not in CI.
 scale-upstream nodes="1000":
     {{python}} -m bench.scale.upstream {{nodes}}
 
@@ -164,15 +186,15 @@ scale-upstream nodes="1000":
 thresholds totals="200":
     {{python}} -m tests.oracles.thresholds --totals {{totals}}
 
-# [explain] Every outcome has its words, every answer is as it was read, and a storm of 5,000 nodes is simulated in time.
+# [explain] Every outcome has a text, every answer is as it was read, and a storm of 5,000 nodes is simulated in time.
 explain:
     {{python}} -m tests.explain
 
-# [power-table] Every state of a host has its move; every row of the seed has its place, or a decision.
+# [power-table] Every state of a host has its action; every row of the seed has its place, or a decision.
 power-table:
     {{python}} -m tests.power_table
 
-# [simulate-power] Power cycles in the simulated world, with metal3 in it: faults of hosts, BMCs and everybody.
+# [simulate-power] Power cycles in the simulated world, with metal3 in it: faults of hosts, BMCs and every other component.
 simulate-power seeds="5000":
     {{python}} -m tests.simulation.power.campaign --seeds {{seeds}}
 
@@ -180,11 +202,11 @@ simulate-power seeds="5000":
 simulate-fencing seeds="2000" *args:
     {{python}} -m tests.simulation.shipped_fencing.campaign --seeds {{seeds}} {{args}}
 
-# [simulate-hostile] The worlds of the other campaigns, with hostile nodes, neighbours, clusters, restores and stale caches in them.
+# [simulate-hostile] The worlds of the other campaigns, with hostile nodes, other projects' controllers, clusters, restores and stale caches.
 simulate-hostile seeds="5000" *args:
     {{python}} -m tests.simulation.hostile --seeds {{seeds}} {{args}}
 
-# [campaign-power] Rules taken away one at a time: which campaigns notice alone. Can be resumed; takes hours.
+# [campaign-power] Rules removed one at a time: which campaigns detect it alone. Can be resumed; takes hours.
 campaign-power *args:
     {{python}} -m campaign_power {{args}}
 
@@ -196,17 +218,17 @@ link-matrices:
 fencing-time seeds="20":
     {{python}} -m tests.fencing_time --seeds {{seeds}}
 
-# A zone of so many nodes falls silent at once: the last is released about as soon as one alone would be.
+# A zone with the given number of nodes falls silent at once: the last is released about as soon as one alone would be.
 fencing-storm nodes="100":
     {{python}} -m tests.fencing_storm {{nodes}}
 
-# All mistakes made by hand and nine in ten mutants by operators: scenarios and seeds must notice; `--every 40` is a sample.
+# Scenarios and seeds must detect all mistakes made by hand and nine in ten mutants by operators; `--every 40` is a sample.
 # [power-mutants] Break the code that switches hosts off, one place at a time.
 power-mutants *args:
     {{python}} -m tests.power_mutants {{args}}
 
-# Every story of failing hosts and those who manage them, `rounds` of them; then the remediator dies at every
-# `every`-th of its writes, and two of it take turns. In none does a machine write after its release.
+# Every story of failing hosts and their managers, `rounds` of them; then the remediator dies at every
+# `every`-th of its writes, and two replicas take turns. In none does a machine write after its release.
 # [power-e2e] Power cycles on the real control plane, with real BMCs in front of real processes.
 power-e2e rounds="80" every="1": controlplane-build
     {{python}} -m tests.power_e2e --rounds {{rounds}} --every {{every}}
@@ -215,23 +237,23 @@ power-e2e rounds="80" every="1": controlplane-build
 lifecycle *args: controlplane-build
     {{python}} -m tests.lifecycle {{args}}
 
-# [power-capi] Asked for by Cluster API's own manager under its own account, and by medik8s as recorded.
+# [power-capi] Power cycles requested by Cluster API's own manager under its own account, and by medik8s as recorded.
 power-capi rounds="3": controlplane-build
     {{python}} -m tests.power_capi --rounds {{rounds}}
 
-# [host-conformance] The host operator that we play, against every recorded sequence of metal3's own.
+# [host-conformance] The simulated host operator against every recorded sequence of metal3's own.
 host-conformance *args:
     {{python}} -m tests.host_conformance {{args}}
 
-# [refusals] What the real API server refuses, and what the running remediator does not believe.
+# [refusals] Requests that the real API server refuses, and records that the running remediator does not accept.
 refusals: controlplane-build
     {{python}} -m tests.refusals
 
-# [check-refusals] Bad policies and checks of every kind, refused by the API server's own rules, in words.
+# [check-refusals] Bad policies and checks of every kind, refused by the API server's own rules, with a message.
 check-refusals: controlplane-build
     {{python}} -m tests.refusals.check_refusals
 
-# [agent-refusals] What agents, nodes and people cannot do to self-fencing, and whom the running signer signs nothing.
+# [agent-refusals] Requests of agents, nodes and users that self-fencing refuses, and those that the running signer does not sign.
 agent-refusals: controlplane-build
     {{python}} -m tests.refusals.agent_refusals
 
@@ -244,16 +266,16 @@ upstream-x2:
     {{python}} -m cluster_api x2
 
 # With the real control plane's tests when it is built; --so-far lets rows be pending, --table runs nothing.
-# [conformance] The tests of what users of the neighbours rely on, and the table of them.
+# [conformance] The tests of behaviour that users of related projects rely on, and their table.
 conformance *args:
     {{python}} -m conformance {{args}}
 
 # With the real control plane's tests when it is built; --table runs nothing.
-# [capm3-map] The names of CAPM3's tests of remediation, each with tests of ours that pass, or a reason.
+# [capm3-map] The names of CAPM3's tests of remediation, each with Nodemend tests that pass, or a reason.
 capm3-map *args:
     {{python}} -m conformance.capm3_map {{args}}
 
-# Whether Cluster API's own manager converts checks as our tests play it. Not in CI.
+# Check that Cluster API's own manager converts checks as Nodemend's tests simulate it. Not in CI.
 upstream-conversion:
     {{python}} -m cluster_api conversion
 
@@ -273,28 +295,28 @@ host-program folder="dist":
 feeder-footprint:
     {{python}} -m host_program.footprint
 
-# [agent-footprint] The agent's memory at work with 15 peers and the feeder's, and what a node costs the API server.
+# [agent-footprint] The running agent's memory with 15 peers, the feeder's, and a node's cost to the API server.
 agent-footprint seconds="60": controlplane-build
     {{python}} -m bench.agent_footprint {{seconds}}
 
-# At least nine in ten must be noticed; `--every 20` is a sample.
+# The campaign must detect at least nine in ten; `--every 20` is a sample.
 # [fencing-mutants] Break the decision code of self-fencing, one place at a time.
 fencing-mutants *args:
     {{python}} -m mutants {{args}} --only decide.feed_lease decide.own_contact decide.peer_ decide.renewal_pace \
         decide.reboot_deadline decide.proven_seconds decide.contact_evidence decide.time_proof decide.watchdog_class \
         decide.self_remediation decide.self_resets decide.agent_ decide.fencing_ decide.certificate_life
 
-# [peer-fuzz] Nonsense for everything that an agent reads: nothing raises, and nothing good comes of it.
+# [peer-fuzz] Malformed data for everything that an agent reads: nothing raises, and nothing is accepted.
 peer-fuzz executions="1000000" *args:
     {{python}} -m tests.peer_fuzz {{executions}} {{args}}
 
-# 2,000 questions and 50 handshakes a second, 500 slow connections, and two peers who must be answered all the same.
-# [peer-load] One real agent under far too much: its own check, its feeder, its memory, what it asks of the API server.
+# 2,000 questions and 50 handshakes a second, 500 slow connections, and two peers that must get answers anyway.
+# [peer-load] One real agent under overload: its own check, its feeder, its memory, its requests to the API server.
 peer-load seconds="120": controlplane-build
     {{python}} -m bench.peer_load {{seconds}}
 
 # Stories by name, or `--histories N` of a seeded mix; all stories and 50 histories without either. Needs root.
-# [fencing-e2e] Real agents, feeders, gates and manager: cut links, liars, bad certificates; each release after its reset.
+# [fencing-e2e] Real agents, feeders, gates and manager: cut links, lying peers, bad certificates; each release after its reset.
 fencing-e2e *args: controlplane-build
     {{python}} -m tests.e2e_fencing {{args}}
 
@@ -303,7 +325,7 @@ guest-build:
     {{python}} -m guest
 
 # `--only` picks stories and drivers by their names.
-# [watchdog] The shipped feeder in a guest with i6300esb, iTCO and softdog: so many runs of its stories.
+# [watchdog] The shipped feeder in a guest with i6300esb, iTCO and softdog: its stories, a given number of times.
 watchdog runs="77" *args="": guest-build
     {{python}} -m tests.e2e_watchdog {{runs}} {{args}}
 
@@ -312,7 +334,7 @@ fencing-guests: controlplane-build guest-build
     {{python}} -m tests.e2e_guests
 
 # Every reachable state of the protocol's models, and a counterexample for every mutant; `full` takes hours. Needs spin and gcc.
-# [models] Self-fencing in models: what must hold holds, what must not is caught.
+# [models] Self-fencing in models: every property holds, every mutant has a counterexample.
 models *args:
     {{python}} -m tests.model {{args}}
 
@@ -320,18 +342,18 @@ models *args:
 traces count="10000":
     {{python}} -m tests.model.replay {{count}}
 
-# The real ones on the real control plane; `--simulated` leaves those out, `--list` says what plays what.
-# [attacks] Every finding of the attack on the product, played again.
+# The real ones on the real control plane; `--simulated` leaves those out, `--list` shows the test of each.
+# [attacks] Every finding of the attack on the product, tested again.
 attacks *args: controlplane-build
     {{python}} -m attacks {{args}}
 
 # An hour, a day and a week without the API server, brown-outs, killed agents; `--sample` a few seeds of each,
-# `--mutants` what this campaign alone notices.
-# [outage] Outages in the simulated world: no node is reset that did nothing wrong.
+# `--mutants` what only this campaign detects.
+# [outage] Outages in the simulated world: no healthy node is reset.
 outage *args:
     {{python}} -m tests.outage --agents-killed {{args}}
 
-# `--mutants` says what this campaign alone notices.
+# `--mutants` shows what only this campaign detects.
 # [restore] etcd is restored in three ways at every phase of every remediation: no running boot is released.
 restore seeds="200" *args:
     {{python}} -m tests.restore --seeds {{seeds}} {{args}}
@@ -340,11 +362,11 @@ restore seeds="200" *args:
 boot-gate *args: controlplane-build
     {{python}} -m tests.boot_gate {{args}}
 
-# [border-fuzz] Nonsense for every border, through its parser and its consumer; `--mutants` breaks the parsers.
+# [border-fuzz] Malformed data for every border, through its parser and its consumer; `--mutants` breaks the parsers.
 border-fuzz inputs="1000000" *args:
     {{python}} -m tests.border_fuzz {{inputs}} {{args}}
 
-# What the image contains, as CycloneDX.
+# The contents of the image, as CycloneDX.
 sbom *args:
     {{python}} -m sbom {{args}}
 

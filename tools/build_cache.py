@@ -1,4 +1,4 @@
-"""Where our tools keep what is slow to make: outside of the checkout, so that a clean one starts warm."""
+"""The cache of slow builds: outside the checkout, so that a clean checkout starts warm."""
 
 import os
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""What an agent costs: memory on its node, requests and bytes at the API server."""
+"""The cost of an agent: memory on its node, requests and bytes at the API server."""

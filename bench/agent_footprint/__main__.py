@@ -1,8 +1,8 @@
-"""`python -m bench.agent_footprint [SECONDS]`: the shipped agent and feeder at work, and what they cost.
+"""`python -m bench.agent_footprint [SECONDS]`: the running agent and feeder as shipped, and their cost.
 
-Real agents on the real API server, with lists of 15 peers and questions from them. Resident memory (RSS) is
-held to the bar: on a node nobody shares the agent's pages with it, so that what is shared here would be its
-own there. What it sends is counted on the wire, TLS and all.
+Real agents on the real API server, with lists of 15 peers and queries from them. The limit applies to
+resident memory (RSS): on a node no other process shares the agent's pages, so pages that are shared here
+would be private there. Its traffic is counted on the wire, including TLS.
 """
 
 import asyncio
@@ -20,14 +20,12 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from host_program.footprint import measure, pythons
-from nodemend.agent.peer_client_shell import TlsPeers, client_tls
-from nodemend.api.agent_lease import PeerEntry
-from nodemend.api.certified_names import certified_name
-from nodemend.api.keys import AGENT_REPORT, KUBELET_LEASE_NAMESPACE
-from nodemend.decide.certificate_belief import Belief
-from nodemend.decide.peer_verdict import Answer
-from nodemend.entrypoints.agent_shell import PAIR
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.agent.peer_http import TlsPeerClient, client_tls
+from nodemend.api.agent import PeerEntry, certified_name
+from nodemend.api.well_known import AGENT_REPORT, KUBELET_LEASE_NAMESPACE
+from nodemend.cmd.agent import PAIR
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.protocol.peers import CertificateTrust, PeerReply
 from tests.agent_room.counting_proxy import CountingProxy
 from tests.agent_room.room import AgentNode, annotations_of, furnish
 from tests.unit.agent.certificates import Authority
@@ -39,7 +37,7 @@ AGENTS: Final = 3
 PEERS: Final = 15
 QUESTIONS: Final = 20
 KUBELET_EVERY: Final = 10.0
-"""Seconds between a kubelet's renewals of its own Lease, by default."""
+"""Default seconds between a kubelet's renewals of its Lease."""
 
 
 def main(arguments: list[str]) -> int:
@@ -58,7 +56,7 @@ def main(arguments: list[str]) -> int:
             node.start()
         introduce(nodes)
         resident = observe(nodes, proxy, seconds)
-    # One after another: the figure is the larger of those for each Python.
+    # One after another: the result is the larger of those for each Python.
     feeder = max(kibibytes for kibibytes, _ in map(measure, pythons())) * 1024
     agent, feeds = resident / 1e6, feeder / 1e6
     print(
@@ -69,7 +67,7 @@ def main(arguments: list[str]) -> int:
 
 
 def introduce(nodes: list[AgentNode]) -> None:
-    """Each gets a list of 15: those that there are, and names at which nobody answers."""
+    """Each gets a list of 15: the existing ones, and names without a listener."""
     for node in nodes:
         wait_until(f"{node.name} is published", lambda node=node: node.lease() is not None, within=60)  # type: ignore[misc]
     known = [PeerEntry(name=node.name, address=node.address) for node in nodes]
@@ -81,15 +79,15 @@ def introduce(nodes: list[AgentNode]) -> None:
         ]
         node.propose(json.dumps({"peers": listed}))
     for node in nodes:
-        wait_until(f"{node.name} has its peers", lambda node=node: "worker-0001" in told(node), within=60)  # type: ignore[misc]
+        wait_until(f"{node.name} has its peers", lambda node=node: "worker-0001" in reported(node), within=60)  # type: ignore[misc]
 
 
-def told(node: AgentNode) -> str:
+def reported(node: AgentNode) -> str:
     return str(annotations_of(node.lease()).get(AGENT_REPORT, ""))
 
 
 def observe(nodes: list[AgentNode], proxy: CountingProxy, seconds: float) -> int:
-    """Bytes that the first one holds after it has worked for a while."""
+    """The resident bytes of the first one after it has run for a while."""
     first = nodes[0]
     assert first.process is not None
     pid = first.process.pid
@@ -108,11 +106,11 @@ def observe(nodes: list[AgentNode], proxy: CountingProxy, seconds: float) -> int
 
 
 async def ask(node: AgentNode, asker: AgentNode, address: str) -> None:
-    """As a peer does that has lost the API server."""
+    """Query as a peer does that has lost the API server."""
     pair = str(asker.folder / "agent" / "tls" / PAIR)
     context = client_tls(pair, pair, str(asker.folder / "trust.crt"))
     runtime = AsyncioRuntime()
-    peers = TlsPeers(asker.uid, asker.boot_id, runtime, lambda: context, lambda _: Belief.FULL)
+    peers = TlsPeerClient(asker.uid, asker.boot_id, runtime, lambda: context, lambda _: CertificateTrust.FULL)
     try:
         said = []
         for _ in range(QUESTIONS):
@@ -121,18 +119,18 @@ async def ask(node: AgentNode, asker: AgentNode, address: str) -> None:
             await asyncio.sleep(1.0)
     finally:
         await peers.close()
-    healthy = said.count(Answer.HEALTHY)
+    healthy = said.count(PeerReply.HEALTHY)
     print(f"asked {QUESTIONS} times by {certified_name(asker.name)}: {healthy} looked for it and said so")
     if healthy < QUESTIONS // 2:
         raise SystemExit("a peer that asks once a second is answered")
 
 
 def sequence(node: AgentNode) -> int:
-    return int(json.loads(told(node))["sequence"])
+    return int(json.loads(reported(node))["sequence"])
 
 
 def tell_cost(node: AgentNode, renewals: int, passed: float, counted: tuple[int, int]) -> None:
-    """Beside a kubelet's own Lease: an object as it writes one."""
+    """Compare with a kubelet's own Lease: an object as it writes one."""
     sent, received = (count / passed * 60 / 1e3 for count in counted)
     print(
         f"API: {renewals / passed * 60:.1f} renewals a minute, {sent:.1f} kB sent, {received:.1f} kB received"

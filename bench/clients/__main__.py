@@ -1,8 +1,9 @@
-"""`python -m bench.clients sample|normal|full`: our client beside its floor and beside others, in one run.
+"""`python -m bench.clients sample|normal|full`: Nodemend's client beside a lower bound and other clients, in
+one run.
 
-Rounds of ours and of what it is compared with alternate, and the best of all rounds counts, lap by lap: that
-suffers least from whatever else the machine does. Servers keep to one core and clients to another. The last
-line has the figures; exits 1 when one of them is over its bar.
+Rounds of Nodemend's client and of the others alternate, and the best of all rounds counts, lap by lap: that
+reduces the influence of other load on the machine. Servers are pinned to one core and clients to another. The
+last line has the results; exits 1 if one of them is over its limit.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ from exit_status import exit_status
 ROOT = Path(__file__).parents[2]
 PACKAGE = "bench.clients"
 
-RIVALS = ("lightkube", "kubernetes", "kopf", "kr8s")
+OTHER_CLIENTS = ("lightkube", "kubernetes", "kopf", "kr8s")
 STARTS = ("bare", "ours", "stream")
 
 MOST_TIMES_FLOOR = 1.5
@@ -39,19 +40,23 @@ _LONGEST_RUN_SECONDS = 900
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of everything. `rival_nodes` are fewer where the slowest would take minutes."""
+    """The sizes of a run. `rival_nodes` are fewer if the slowest client would take minutes."""
 
     watch_nodes: int
-    rival_nodes: int
+    other_client_nodes: int
     real_nodes: int
     records: int
     rounds: int
 
 
 SIZES = {
-    "sample": Size(watch_nodes=4_000, rival_nodes=200, real_nodes=2_000, records=20_000, rounds=8),
-    "normal": Size(watch_nodes=10_000, rival_nodes=1_000, real_nodes=10_000, records=100_000, rounds=10),
-    "full": Size(watch_nodes=10_000, rival_nodes=10_000, real_nodes=100_000, records=100_000, rounds=10),
+    "sample": Size(watch_nodes=4_000, other_client_nodes=200, real_nodes=2_000, records=20_000, rounds=8),
+    "normal": Size(
+        watch_nodes=10_000, other_client_nodes=1_000, real_nodes=10_000, records=100_000, rounds=10
+    ),
+    "full": Size(
+        watch_nodes=10_000, other_client_nodes=10_000, real_nodes=100_000, records=100_000, rounds=10
+    ),
 }
 
 Result = dict[str, Any]
@@ -59,7 +64,7 @@ Result = dict[str, Any]
 
 @dataclass
 class Cores:
-    """One core for servers, the last one for clients; the same where there is only one."""
+    """One core for servers, the last one for clients; the same if there is only one."""
 
     available: list[int] = field(default_factory=lambda: sorted(os.sched_getaffinity(0)))
 
@@ -73,7 +78,7 @@ class Cores:
 
 
 def run_client(cores: Cores, python: Path | str, *arguments: str) -> Result:
-    """One run of one program, in a process of its own."""
+    """One run of one program, in a separate process."""
     command = ["taskset", "-c", str(cores.client), str(python), "-m", *arguments]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=_LONGEST_RUN_SECONDS, check=False
@@ -87,7 +92,7 @@ def run_client(cores: Cores, python: Path | str, *arguments: str) -> Result:
 
 @contextmanager
 def node_server(cores: Cores, nodes: int) -> Iterator[str]:
-    """The port of a server of synthetic Nodes, for as long as it is entered."""
+    """The port of a server of synthetic Nodes, which runs until exit."""
     command = [sys.executable, "-m", f"{PACKAGE}.node_server", str(nodes), str(cores.server)]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -108,15 +113,17 @@ def compare_watches(cores: Cores, size: Size) -> dict[str, list[Result]]:
             for program in ("floor", "ours"):
                 result = run_client(cores, sys.executable, f"{PACKAGE}.{program}", port)
                 results[result["client"]].append(result)
-    with node_server(cores, size.rival_nodes) as port:
-        for rival in RIVALS:
-            results[rival].append(run_client(cores, python_of(rival), f"{PACKAGE}.rival_{rival}", port))
+    with node_server(cores, size.other_client_nodes) as port:
+        for conflict in OTHER_CLIENTS:
+            results[conflict].append(
+                run_client(cores, python_of(conflict), f"{PACKAGE}.rival_{conflict}", port)
+            )
     return results
 
 
 def compare_starts(cores: Cores, size: Size) -> dict[str, list[Result]]:
     results: dict[str, list[Result]] = defaultdict(list)
-    # What is started from here inherits the servers' core.
+    # Processes started from here inherit the servers' core.
     os.sched_setaffinity(0, {cores.server})
     try:
         with ControlPlane(API_SERVER_ALONE) as plane:
@@ -137,7 +144,7 @@ def compare_starts(cores: Cores, size: Size) -> dict[str, list[Result]]:
 def best_laps(results: list[Result], laps: str) -> list[float]:
     """The best of all rounds for each lap, in seconds.
 
-    Neighbours on the machine only ever add to a lap, and hit other laps in other rounds.
+    Other load on the machine only adds to a lap, and hits different laps in different rounds.
     """
     rounds = [[end - begin for begin, end in pairwise([0.0, *run[laps]])] for run in results]
     return [min(of_each) for of_each in zip(*rounds, strict=False)]
@@ -177,7 +184,7 @@ def print_watches(results: dict[str, list[Result]]) -> None:
 
 
 def main(size: Size) -> int:
-    # Before the neighbours, where we may: waiting for a core says nothing about a client.
+    # A higher priority, if permitted: waiting for a core is not a property of a client.
     with suppress(PermissionError):
         os.nice(-15)
     cores = Cores()

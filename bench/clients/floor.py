@@ -11,8 +11,8 @@ import msgspec
 
 from bench.clients.measure import Measurement
 from bench.clients.node_generator import LAST
-from nodemend.kube.asyncio_shell import run
-from nodemend.kube.node_record import NodeSpec, NodeStatus
+from nodemend.kube.asyncio_runtime import run
+from nodemend.records.node import NodeSpecWire, NodeStatusWire
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -27,11 +27,11 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class _Node(msgspec.Struct, frozen=True, gc=False):
-    """The fields that a check needs, each decoded to what it is."""
+    """The fields that a check needs, each decoded to its type."""
 
     metadata: _Metadata
-    spec: NodeSpec = NodeSpec()
-    status: NodeStatus = NodeStatus()
+    spec: NodeSpecWire = NodeSpecWire()
+    status: NodeStatusWire = NodeStatusWire()
 
 
 class _Event(msgspec.Struct, gc=False):

@@ -39,7 +39,7 @@ class Measurement:
         self._laps.append(time.perf_counter() - self._began)
 
     def passed(self, total_bytes: int) -> None:
-        """A lap whenever so much more of a stream has been read."""
+        """A lap whenever this many more bytes of a stream have been read."""
         if total_bytes >= self._next_lap:
             self.lap()
             self._next_lap += LAP_BYTES
@@ -82,6 +82,6 @@ def resident_bytes() -> int:
 
 
 def settle() -> None:
-    """Give back what is free, so that what is left is what is held."""
+    """Release free memory, so that the rest is really in use."""
     gc.collect()
     ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -1,7 +1,7 @@
 """Synthetic Nodes, about 9.5 KB of JSON each, shaped like those of a bare-metal cluster in use.
 
-Two thirds of a real Node are lists that no health check reads: images, managed fields, capacities. A client
-is measured by what it does with those, so they are here in full.
+Two thirds of a real Node are lists that no health check reads: images, managed fields, capacities. A client's
+speed depends on its handling of those, so they are here in full.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 HEARTBEATS = 3
-"""How often each Node reports in a watch."""
+"""The number of reports of each Node in a watch."""
 
 LAST = "zz-last"
 """The name of the Node with which a watch ends."""
@@ -30,8 +30,10 @@ _CONDITIONS = (
 
 
 def make_node(number: int, version: int = 1, beat: int = 0, *, one_time: bool = False) -> dict[str, Any]:
-    """The `number`th Node after `beat` heartbeats. Every condition has changed at a time of its own,
-    unless `one_time`."""
+    """The `number`th Node after `beat` heartbeats.
+
+    Every condition has a different time of change, unless `one_time`.
+    """
     name = node_name(number)
     heartbeat = _stamp(86400 * 150 + number % 300 + beat * 300)
     capacity = {

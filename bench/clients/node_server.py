@@ -1,7 +1,8 @@
 """A loopback API server with synthetic Nodes, as fast as one core can send them.
 
-It serves what each client needs to start (discovery, an empty list) and then the same watch to all: every
-Node added, heartbeats of every Node, a last event. One HTTP chunk an event, as a kube-apiserver flushes them.
+It serves the requests of each client's start (discovery, an empty list) and then the same watch to all: every
+Node added, heartbeats of every Node, a last event. One HTTP chunk per event, as a kube-apiserver flushes
+them.
 
 `python -m bench.clients.node_server NODES CORE` prints its port.
 """
@@ -26,9 +27,9 @@ def _chunk(body: bytes) -> bytes:
 
 
 def make_stream(nodes: int) -> list[bytes]:
-    """All that a watch sends: `nodes` added, HEARTBEATS of each, and one Node named LAST.
+    """All lines of a watch: `nodes` added, HEARTBEATS of each, and one Node named LAST.
 
-    A Node is added once and reports every five minutes: a watch in use carries little else.
+    A Node is added once and reports every five minutes: a real watch has few other events.
     """
     last = make_node(0, (HEARTBEATS + 2) * nodes)
     last["metadata"] |= {"name": LAST, "uid": LAST}
@@ -143,7 +144,7 @@ async def main(nodes: int, core: int) -> None:
     os.sched_setaffinity(0, {core})
     server = await asyncio.start_server(NodeServer(make_stream(nodes)).serve, "127.0.0.1", 0, limit=1 << 20)
     print(server.sockets[0].getsockname()[1], flush=True)
-    # The campaign holds our standard input open, and so long we serve.
+    # The campaign holds the standard input open; at its end the server exits.
     await asyncio.to_thread(sys.stdin.read)
     os._exit(0)
 

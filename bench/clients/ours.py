@@ -1,4 +1,4 @@
-"""The whole path of our client: transport, reflector, cache, difference, queue.
+"""The whole path of Nodemend's client: transport, reflector, cache, difference, queue.
 
 `python -m bench.clients.ours PORT`
 """
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 from bench.clients.measure import Measurement
 from bench.clients.node_generator import HEARTBEATS, LAST
-from nodemend.kube.api_reply import Reply
-from nodemend.kube.api_request import Request
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
 from nodemend.kube.credentials import Connection, Endpoint
-from nodemend.kube.credentials_shell import LiveCredentials
-from nodemend.kube.http_shell import HttpTransport
-from nodemend.kube.node_record import NodeRecord, node_records
-from nodemend.kube.object_cache import Change
+from nodemend.kube.credentials_io import LiveCredentials
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.outcome import Reply
 from nodemend.kube.ports import Stream, StreamEnded, StreamSilent
-from nodemend.kube.reconcile_queue import ReconcileQueue
 from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_loop import run_reflector
+from nodemend.kube.request import Request
+from nodemend.kube.store import Change
+from nodemend.kube.workqueue import WorkQueue
+from nodemend.records.node import NodeRecord, node_records
 
 
 @dataclass
@@ -64,7 +64,7 @@ async def main(port: int) -> None:
     transport = LapTransport(inner, measurement)
     # The empty list, then the watch: the same requests that every other client makes.
     reflector = Reflector(node_records(), chance=runtime.random, streaming=False)
-    queue: ReconcileQueue[str] = ReconcileQueue(most=10_000_000)
+    queue: WorkQueue[str] = WorkQueue(most=10_000_000)
     wakes = 0
     done = runtime.signal()
 

@@ -4,12 +4,12 @@ import asyncio
 from pathlib import Path
 
 from bench.clients.node_generator import make_node
-from nodemend.api.group_versions import NODE
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import create
-from nodemend.kube.asyncio_shell import AsyncioRuntime
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
+from nodemend.api.resources import NODE
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import create
 
 _AT_ONCE = 16
 
@@ -26,7 +26,7 @@ async def create_nodes(kubeconfig: Path, nodes: int) -> None:
             kept = ("name", "labels", "annotations")
             node["metadata"] = {key: node["metadata"][key] for key in kept}
             reply = await transport.send(create(NODE, node, manager="bench"), runtime.monotonic() + 30)
-            assert isinstance(reply, Answer), reply
+            assert isinstance(reply, ApiResponse), reply
             assert reply.status == 201, reply.body
 
     try:

@@ -1,4 +1,4 @@
-"""What so many Nodes cost in memory once they are in the cache. Every condition has a time of its own.
+"""The memory of this many Nodes in the cache. Every condition has a different time.
 
 `python -m bench.clients.records NODES`
 """
@@ -9,17 +9,16 @@ import time
 
 from bench.clients.measure import Measurement
 from bench.clients.node_generator import make_node, watch_line
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.node_record import node_records
-from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_steps import Opened
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.reflector import Reflector, StreamOpened
+from nodemend.records.node import node_records
 
 
 def main(nodes: int) -> None:
     reflector = Reflector(node_records(("cluster.x-k8s.io/machine",)), chance=lambda: 0.0, streaming=False)
     reflector.start(0.0)
-    reflector.step(Answer(200, b'{"metadata":{"resourceVersion":"1"},"items":[]}'), 0.0)
-    reflector.step(Opened(), 0.0)
+    reflector.step(ApiResponse(200, b'{"metadata":{"resourceVersion":"1"},"items":[]}'), 0.0)
+    reflector.step(StreamOpened(), 0.0)
     reflector.step(watch_line("ADDED", make_node(nodes)), 0.0)
     measurement = Measurement("records")
     measurement.begin()

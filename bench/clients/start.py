@@ -10,15 +10,15 @@ import aiohttp
 import msgspec
 
 from bench.clients.measure import Measurement
-from nodemend.kube.api_reply import Reply
-from nodemend.kube.api_request import Request
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport, Presented
-from nodemend.kube.node_record import node_records
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport, RequestIdentity
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.outcome import Reply
 from nodemend.kube.ports import Stream
 from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_loop import run_reflector
+from nodemend.kube.request import Request
+from nodemend.records.node import node_records
 
 
 class _Metadata(msgspec.Struct):
@@ -26,16 +26,16 @@ class _Metadata(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """All that a bare read needs of a page: where the next one is, which stands before the items."""
+    """The part of a page that a bare read needs: the continue token, which precedes the items."""
 
     metadata: _Metadata
 
 
 async def read_bare(kubeconfig: str) -> None:
-    """Pages of 500, one after the other, thrown away."""
+    """Pages of 500, one after the other, discarded."""
     credentials = LiveCredentials(find_connection({}, kubeconfig), AsyncioRuntime())
     presented = await credentials.present()
-    assert isinstance(presented, Presented)
+    assert isinstance(presented, RequestIdentity)
     assert presented.tls is not None
     headers = {"Authorization": presented.authorization, "Accept-Encoding": "identity"}
     decoder = msgspec.json.Decoder(_Head)
@@ -60,7 +60,7 @@ async def read_bare(kubeconfig: str) -> None:
 
 @dataclass
 class LapTransport:
-    """A lap a page."""
+    """One lap per page."""
 
     inner: HttpTransport
     measurement: Measurement
@@ -75,7 +75,7 @@ class LapTransport:
 
 
 async def sync_cache(kubeconfig: str, mode: str) -> None:
-    """What a controller does at its start; or the same with a streaming list, which is not used for Nodes."""
+    """The start of a controller; or the same with a streaming list, which is not used for Nodes."""
     runtime = AsyncioRuntime()
     credentials = LiveCredentials(find_connection({}, kubeconfig), runtime)
     measurement = Measurement(mode)

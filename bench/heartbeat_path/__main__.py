@@ -1,8 +1,9 @@
-"""`python -m bench.heartbeat_path [HEARTBEATS]`: what one costs the shipped checker, beside a bare watch.
+"""`python -m bench.heartbeat_path [HEARTBEATS]`: the cost of a heartbeat in the shipped checker, beside a
+bare watch.
 
-Both watch the Nodes of one real API server over TLS, in processes of their own and at the same time: each
-heartbeat reaches both. What they use while nothing happens is measured before and after, and taken off.
-The last line has the ratio; exits 1 when it is over its bar.
+Both watch the Nodes of one real API server over TLS, in separate processes and at the same time: each
+heartbeat reaches both. Their idle CPU time is measured before and after, and subtracted. The last line has
+the ratio; exits 1 if it is over its limit.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ CHECK: Final = "all-nodes"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of CPU: while heartbeats came, and in as many seconds without any."""
+    """CPU seconds: during the heartbeats, and in the same time without any."""
 
     busy: float
     idle: float
@@ -76,7 +77,7 @@ async def measure(load: Load, heartbeats: int, *processes: int) -> list[Cost]:
 
 
 async def _rates(work: Awaitable[None], *processes: int) -> list[float]:
-    """Seconds of CPU a second, of each process."""
+    """CPU seconds per second, of each process."""
     began, used = time.monotonic(), [cpu_of(one) for one in processes]
     await work
     lasted = time.monotonic() - began

@@ -12,8 +12,8 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
-from nodemend.kube.node_record import NodeWire
-from nodemend.kube.watch_lines import WatchEvent
+from nodemend.kube.watch_stream import WatchEvent
+from nodemend.records.node import NodeWire
 
 
 async def watch(port: int, authority: Path, token: str) -> None:

@@ -1,1 +1,1 @@
-"""What an agent bears from those who mean it no good, and what it does for its own node meanwhile."""
+"""The load from hostile clients that an agent withstands, and its service to its own node meanwhile."""

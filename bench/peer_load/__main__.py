@@ -1,8 +1,9 @@
-"""`python -m bench.peer_load [SECONDS]`: one real agent under everything at once, and its node meanwhile.
+"""`python -m bench.peer_load [SECONDS]`: one real agent under all kinds of load at once, and its node
+meanwhile.
 
-2,000 questions a second over connections that are kept, by nodes with valid certificates; 50 handshakes a
-second, half of them with certificates that nobody should believe; 500 connections that say next to nothing.
-And six peers in need, which ask as agents do: half of them keep their connection, half come anew each time.
+2,000 queries a second over kept connections, by nodes with valid certificates; 50 handshakes a second, half
+of them with invalid certificates; 500 connections that send almost nothing. And six peers in need, which
+query as agents do: half of them keep their connection, half reconnect each time.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from exit_status import exit_status
-from nodemend.api.certified_names import certified_name
+from nodemend.api.agent import certified_name
 from tests.agent_room.room import ACCOUNT, AgentNode, furnish
 from tests.e2e_fencing.cell import Node
 from tests.unit.agent.certificates import Authority
@@ -40,7 +41,7 @@ PASSING_NODES: Final = 5
 PEERS: Final = 6
 PING_EVERY: Final = 2.0
 SETTLES: Final = 5.0
-"""Seconds that the crowd is there before anything is measured."""
+"""Seconds of load before the measurement."""
 
 
 @dataclass
@@ -129,7 +130,7 @@ def tell_load(done: Done, plan: Plan, cpu: float) -> None:
     print(f"CPU of the agent: {cpu:.2f} of one core")
 
 
-def tell_bars(stage: Stage, asked: figures.Asked, late: float, megabytes: float, passed: float) -> int:
+def tell_bars(stage: Stage, asked: figures.SentRequest, late: float, megabytes: float, passed: float) -> int:
     check, reads = figures.p99(asked.checks), len(asked.reads) / passed
     answers = [one for peer in stage.peers for one in peer.answers]
     unheard = sum(1 for one in answers if not one.good)
@@ -155,11 +156,11 @@ def tell_bars(stage: Stage, asked: figures.Asked, late: float, megabytes: float,
         f" at most {figures.busiest_second(asked.reads)} reads in one second;"
         f" the slowest answer to a peer took {slowest:.2f} s"
     )
-    told = (*in_time, *right)
-    for holds, text in told:
+    reported = (*in_time, *right)
+    for holds, text in reported:
         if not holds:
             print(f"MISSED: {text}")
-    print(f"peer-load: {', '.join(text for _, text in told)}")
+    print(f"peer-load: {', '.join(text for _, text in reported)}")
     return exit_status(
         wrong=not all(holds for holds, _ in right), late=not all(holds for holds, _ in in_time)
     )

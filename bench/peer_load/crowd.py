@@ -1,7 +1,8 @@
-"""`python -m bench.peer_load.crowd PLAN`: everybody who asks too much, too slowly, or without a right to.
+"""`python -m bench.peer_load.crowd PLAN`: clients that query too much, too slowly, or without a valid
+certificate.
 
-A process of its own, so that the agent is not measured with it. It ends by itself, and prints what it got
-done as one line of JSON. PLAN is a file: a `Plan` as JSON.
+A separate process, so that the agent is not measured with it. It ends by itself, and prints its counts as one
+line of JSON. PLAN is a file: a `Plan` as JSON.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from typing import Final
 import msgspec
 
 from bench.peer_load.flood import Flooder
-from nodemend.agent.peer_client_shell import client_tls
+from nodemend.agent.peer_http import client_tls
 
 TICK: Final = 0.02
 _HANDSHAKE_WITHIN: Final = 5.0
@@ -23,7 +24,7 @@ _MOST_SHAKING: Final = 200
 _SLOW_ADDRESSES: Final = 25
 _COMES_BACK_AFTER: Final = 2.0
 _CLIENT_HELLO: Final = bytes((0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3))
-"""How one begins. The rest never comes."""
+"""The beginning of a ClientHello. The rest never comes."""
 
 
 class Shown(msgspec.Struct):
@@ -36,11 +37,11 @@ class Plan(msgspec.Struct):
     server_name: str
     authority: str
     nodes: list[Shown]
-    """They flood, over two connections each."""
+    """Nodes that flood, over two connections each."""
     passers: list[Shown]
-    """Nodes, too: they come and go."""
+    """Nodes that connect and disconnect."""
     strangers: list[Shown]
-    """Whose certificates nobody should believe."""
+    """Clients with invalid certificates."""
     seconds: float
     requests: float
     handshakes: float
@@ -48,7 +49,7 @@ class Plan(msgspec.Struct):
 
 
 class Done(msgspec.Struct):
-    """What came of it, in all."""
+    """The counts and times of the whole run."""
 
     sent: int
     answered: int
@@ -107,23 +108,23 @@ class Crowd:
             "local_addr": (source, 0),
         }
 
-    # Those who come, show something, and go.
+    # Clients that handshake and disconnect.
 
     async def _shake_hands(self) -> None:
-        loop, owed, number = asyncio.get_running_loop(), 0.0, 0
+        loop, due, number = asyncio.get_running_loop(), 0.0, 0
         last = loop.time()
         while True:
             await asyncio.sleep(TICK)
             now = loop.time()
-            owed, last = min(owed + (now - last) * self._plan.handshakes, 10.0), now
-            while owed >= 1.0 and len(self._shaking) < _MOST_SHAKING:
-                owed, number = owed - 1.0, number + 1
+            due, last = min(due + (now - last) * self._plan.handshakes, 10.0), now
+            while due >= 1.0 and len(self._shaking) < _MOST_SHAKING:
+                due, number = due - 1.0, number + 1
                 task = loop.create_task(self._shake(number))
                 self._shaking.add(task)
                 task.add_done_callback(self._shaking.discard)
 
     async def _shake(self, number: int) -> None:
-        """Every second one is a stranger."""
+        """Every second one has an invalid certificate."""
         known = self._strangers if number % 2 else self._passers
         dial = self._dial(known[number % len(known)], f"127.0.3.{number % 10 + 1}")
         self._count["handshakes"] += 1
@@ -135,10 +136,13 @@ class Crowd:
         except (OSError, TimeoutError):
             self._count["refused"] += 1
 
-    # Those who take their time.
+    # Slow clients.
 
     async def _dawdle(self, number: int) -> None:
-        """Every second one says nothing; the others a byte now and then. They come back when thrown out."""
+        """Every second one sends nothing; the others a byte now and then.
+
+        They reconnect when disconnected.
+        """
         loop = asyncio.get_running_loop()
         await asyncio.sleep(number / self._plan.slow * _COMES_BACK_AFTER)
         while True:
@@ -158,7 +162,7 @@ class Crowd:
             await asyncio.sleep(_COMES_BACK_AFTER)
 
     async def _dribble(self, caller: socket.socket, said: bytes) -> None:
-        """Until the other side has enough."""
+        """Until the other side closes."""
         loop = asyncio.get_running_loop()
         for byte in said:
             await loop.sock_sendall(caller, bytes((byte,)))

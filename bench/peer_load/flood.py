@@ -1,9 +1,9 @@
-"""One connection over which far too many questions are asked, as cheaply as asyncio can."""
+"""One connection with far too many queries, as cheap as asyncio allows."""
 
 import asyncio
 from typing import Any, Final
 
-from nodemend.agent.peer_protocol import PATH
+from nodemend.agent.peer_http import PATH
 
 _BODY: Final = b'{"nonce":"00112233445566778899aabbccddeeff","nodeUID":"uid-of-the-flooder","bootID":"boot"}'
 _REQUEST: Final = b"POST %s HTTP/1.1\r\nHost: agent\r\nContent-Length: %d\r\n\r\n%s" % (
@@ -13,12 +13,12 @@ _REQUEST: Final = b"POST %s HTTP/1.1\r\nHost: agent\r\nContent-Length: %d\r\n\r\
 )
 _ANSWER: Final = b"HTTP/1.1 "
 _MOST_UNANSWERED: Final = 16
-"""So many it asks ahead. More would wait in buffers, and be no load."""
+"""The limit of unanswered queries. More would wait in buffers, and be no load."""
 _COMES_BACK_AFTER: Final = 1.0
 
 
 class Flooder(asyncio.Protocol):
-    """Keeps one connection, at so many questions a second."""
+    """Keeps one connection, with this many queries a second."""
 
     def __init__(self, rate: float, dial: dict[str, Any]) -> None:
         self._rate = rate
@@ -30,17 +30,17 @@ class Flooder(asyncio.Protocol):
         self.closed = 0
 
     async def run(self, tick: float) -> None:
-        loop, owed = asyncio.get_running_loop(), 0.0
+        loop, due = asyncio.get_running_loop(), 0.0
         last = loop.time()
         while True:
             if self._transport is None:
                 await self._connect()
             await asyncio.sleep(tick)
             now = loop.time()
-            owed, last = min(owed + (now - last) * self._rate, _MOST_UNANSWERED), now
-            burst = min(int(owed), _MOST_UNANSWERED - self._unanswered)
+            due, last = min(due + (now - last) * self._rate, _MOST_UNANSWERED), now
+            burst = min(int(due), _MOST_UNANSWERED - self._unanswered)
             if burst > 0 and self._transport is not None:
-                owed -= burst
+                due -= burst
                 self.sent += burst
                 self._unanswered += burst
                 self._transport.write(_REQUEST * burst)
@@ -57,7 +57,7 @@ class Flooder(asyncio.Protocol):
         self._transport, self._unanswered = transport, 0
 
     def data_received(self, data: bytes) -> None:
-        """An answer is far shorter than a TLS record, and each is written at once: none is cut in two."""
+        """An answer is far shorter than a TLS record, and each is written at once, so none is split."""
         count = data.count(_ANSWER)
         self.answered += count
         self._unanswered -= count

@@ -1,18 +1,17 @@
-"""Peers that have lost the API server, and ask as the shipped agent does."""
+"""Peers that have lost the API server, and query as the shipped agent does."""
 
 import asyncio
 import ssl
 from dataclasses import dataclass, field
 from typing import Final
 
-from nodemend.agent.peer_client_shell import TlsPeers, client_tls
-from nodemend.api.agent_lease import PeerEntry
-from nodemend.api.keys import AGENT_NAMESPACE
-from nodemend.decide.certificate_belief import Belief
-from nodemend.decide.peer_verdict import Answer
-from nodemend.decide.renewal_pace import RenewalPace
-from nodemend.entrypoints.agent_shell import PAIR
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.agent.peer_http import TlsPeerClient, client_tls
+from nodemend.api.agent import PeerEntry
+from nodemend.api.well_known import AGENT_NAMESPACE
+from nodemend.cmd.agent import PAIR
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.protocol.peers import CertificateTrust, PeerReply
+from nodemend.protocol.timing import RenewalPace
 from tests.agent_room.room import AgentNode
 
 _WITHIN: Final = RenewalPace().round_deadline
@@ -22,24 +21,24 @@ _EVERY: Final = _WITHIN
 
 @dataclass(frozen=True)
 class Heard:
-    answer: Answer
+    answer: PeerReply
     took: float
 
     @property
     def good(self) -> bool:
-        """The Lease was looked at, and the answer came in time."""
-        return self.answer is Answer.HEALTHY and self.took <= _WITHIN
+        """True if the Lease was checked, and the answer came in time."""
+        return self.answer is PeerReply.HEALTHY and self.took <= _WITHIN
 
 
 @dataclass
 class Peer:
     node: AgentNode
     keeps: bool
-    """Its connection, from one question to the next."""
+    """It keeps its connection between queries."""
     answers: list[Heard] = field(default_factory=list)
 
     def place_lease(self) -> None:
-        """As its agent did, before it lost the API server."""
+        """Create it as its agent did, before it lost the API server."""
         self.node.plane.api.create(
             {
                 "apiVersion": "coordination.k8s.io/v1",
@@ -57,21 +56,27 @@ class Peer:
         runtime, context = AsyncioRuntime(), self.tls()
         await asyncio.sleep(after)
         began = runtime.monotonic()
-        client = TlsPeers(self.node.uid, self.node.boot_id, runtime, lambda: context, lambda _: Belief.FULL)
+        client = TlsPeerClient(
+            self.node.uid, self.node.boot_id, runtime, lambda: context, lambda _: CertificateTrust.FULL
+        )
         while (asked_at := runtime.monotonic()) < began + seconds - after:
             async for _, answer in client.ask((entry,), asked_at + _WITHIN):
                 self.answers.append(Heard(answer, runtime.monotonic() - asked_at))
             if not self.keeps:
                 await client.close()
-                client = TlsPeers(
-                    self.node.uid, self.node.boot_id, runtime, lambda: context, lambda _: Belief.FULL
+                client = TlsPeerClient(
+                    self.node.uid,
+                    self.node.boot_id,
+                    runtime,
+                    lambda: context,
+                    lambda _: CertificateTrust.FULL,
                 )
             await asyncio.sleep(max(0.0, asked_at + _EVERY - runtime.monotonic()))
         await client.close()
 
 
 async def ask_for(peers: list[Peer], name: str, address: str, seconds: float) -> None:
-    """All at their own times, spread evenly."""
+    """Query at different times, spread evenly."""
     entry = PeerEntry(name=name, address=address)
     apart = _EVERY / len(peers)
     await asyncio.gather(*(peer.ask(entry, seconds, number * apart) for number, peer in enumerate(peers)))

@@ -1,7 +1,7 @@
 """`python -m bench.scale sample|normal|full [steady]`: the controllers with few and with many real Nodes.
 
-All in one run, so that figures can be compared. `steady` leaves out what depends on how the machine does at
-one moment: the start is then shown and held to nothing, and deadlines are not timed.
+All in one run, so that results can be compared. `steady` leaves out results that depend on the machine's load
+at one moment: the start is then shown without a limit, and deadlines are not timed.
 """
 
 import asyncio
@@ -21,29 +21,29 @@ from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from exit_status import exit_status
 from installed.manifests import install
-from nodemend.api.group_versions import MANUAL_REMEDIATION_TEMPLATE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
-from nodemend.kube.paged_list import PAGE_SIZE
+from nodemend.api.resources import MANUAL_REMEDIATION_TEMPLATE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.kube.client import PAGE_SIZE
 
 FEW = 1_000
 SIZES = {"sample": 3_000, "normal": 10_000, "full": 100_000}
 REMEDIATOR_PEAK = (100, 2_430)
-"""MB without Nodes, and bytes for each: 15 % more than the 298 MB that 100,000 were seen to take."""
+"""MB without Nodes, and bytes for each: 15 % more than the 298 MB measured for 100,000."""
 ONE_LIST = (1.15, 3)
-"""Times its pages, and a few more: the proof of admission policies asks for one Node now and then."""
+"""Times its pages, and a few more: the proof of admission policies reads single Nodes now and then."""
 LONG = 300.0
 """Seconds: a storm is over before its first deadline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What was measured, and its bar. Only where that is `held`, to be over it fails the run."""
+    """A measurement and its limit. Exceeding it fails the run only if it is `held`."""
 
     words: str
     value: float
     most: float
     held: bool = True
     timed: bool = False
-    """Whoever else keeps the machine busy raises it."""
+    """True if other load on the machine increases it."""
 
     @property
     def missed(self) -> bool:
@@ -53,7 +53,7 @@ class Figure:
         return f"{self.words} (bar {self.most:g}{'' if self.held else ', not held here'})"
 
 
-def figures_of(few: Costs, many: Costs, verdict: float, *, start_held: bool) -> Iterator[Figure]:
+def summary_of(few: Costs, many: Costs, verdict: float, *, start_held: bool) -> Iterator[Figure]:
     times_few = many.cpu_per_event / few.cpu_per_event
     yield Figure(f"CPU an event {times_few:.2f} times that with {few.nodes:,}", times_few, 1.3, timed=True)
     by_heartbeats = few.heartbeat_decisions + many.heartbeat_decisions
@@ -65,7 +65,7 @@ def figures_of(few: Costs, many: Costs, verdict: float, *, start_held: bool) -> 
     yield Figure(f"start {times_bare:.2f} times the bare read", times_bare, 1.3, start_held, timed=True)
 
 
-def remediator_figures(few: RemediatorCosts, many: RemediatorCosts) -> Iterator[Figure]:
+def remediator_summary(few: RemediatorCosts, many: RemediatorCosts) -> Iterator[Figure]:
     bare, each = REMEDIATOR_PEAK
     a_node = (many.peak - few.peak) / (many.nodes - few.nodes)
     words = f"remediator {many.peak / 1e6:.0f} MB at its peak, {a_node:.0f} bytes a Node"
@@ -114,12 +114,12 @@ async def run_all(nodes: int, *, steady: bool) -> int:
             few, few_remedied = await measure(stage, FEW), measure_remediator(stage, FEW)
             await load.make_nodes(range(FEW, nodes))
             many = await measure(stage, nodes)
-            figures = list(figures_of(few, many, await storm(stage, nodes), start_held=not steady))
-            figures += remediator_figures(few_remedied, measure_remediator(stage, nodes))
+            summary = list(summary_of(few, many, await storm(stage, nodes), start_held=not steady))
+            summary += remediator_summary(few_remedied, measure_remediator(stage, nodes))
             if not steady:
-                figures.append(lateness_of(*await deadlines(stage, nodes)))
-    print(f"scale: {nodes:,} Nodes: {'; '.join(map(str, figures))}")
-    missed = [figure for figure in figures if figure.missed]
+                summary.append(lateness_of(*await deadlines(stage, nodes)))
+    print(f"scale: {nodes:,} Nodes: {'; '.join(map(str, summary))}")
+    missed = [figure for figure in summary if figure.missed]
     return exit_status(wrong=not all(one.timed for one in missed), late=bool(missed))
 
 

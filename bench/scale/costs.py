@@ -1,4 +1,4 @@
-"""What a checker costs that watches so many Nodes: to start, for each event, in memory."""
+"""The cost of a checker that watches this many Nodes: at its start, for each event, in memory."""
 
 import asyncio
 import sys
@@ -16,16 +16,16 @@ TRIES = 3
 class Costs:
     nodes: int
     start: float
-    """Seconds from nothing until it has decided about everybody."""
+    """Seconds from nothing until it has evaluated every node."""
     bare_read: float
-    """Seconds for the same Nodes, read in pages and thrown away."""
+    """Seconds to read the same Nodes in pages without keeping them."""
     cpu_per_event: float
     heartbeat_decisions: int
     resident: int
 
 
 async def measure(stage: Stage, nodes: int) -> Costs:
-    """Of several tries the least counts: all else is what the machine did besides."""
+    """The least of several tries counts: any excess is other load on the machine."""
     bare, starts = [], []
     for _ in range(TRIES - 1):
         bare.append(_read_bare(stage))

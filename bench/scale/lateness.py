@@ -1,4 +1,4 @@
-"""How long after something has happened a checker that watches so many Nodes has answered it."""
+"""The delay of a checker that watches this many Nodes in reacting to an event."""
 
 import asyncio
 import math
@@ -8,13 +8,13 @@ from typing import Any
 from bench.clients.node_generator import node_name
 from bench.scale.load import Load, condition
 from bench.scale.stage import Stage
-from nodemend.api.group_versions import MANUAL_REMEDIATION
-from nodemend.controllers.checking.guarding import CALM_NEEDED
+from nodemend.api.resources import MANUAL_REMEDIATION
+from nodemend.guard.evaluator import CALM_NEEDED
 
 DEADLINES = 110
 PERIOD = 5.0
 APART = 1.1
-"""Seconds between two deadlines: more than the pace, and what one has changed is known before the next."""
+"""Seconds between two deadlines: more than the start interval, and enough to observe the last change."""
 AFTER_DEADLINE = 0.1
 """Seconds from a deadline to the bare creation that it is compared with."""
 MOST_AT_ONCE = 10_000
@@ -27,7 +27,7 @@ def thresholds(seconds: float) -> dict[str, Any]:
 
 
 async def storm(stage: Stage, nodes: int) -> float:
-    """Seconds from a failure until the checker has judged it, for the last of very many at once."""
+    """Seconds from a failure until the checker has evaluated it, for the last of very many at once."""
     failing = range(min(MOST_AT_ONCE, nodes * 6 // 10))
     with stage.checker() as child:
         child.wait_for_start(nodes)
@@ -45,8 +45,8 @@ async def storm(stage: Stage, nodes: int) -> float:
 async def deadlines(stage: Stage, nodes: int) -> tuple[float, float]:
     """p99 of the time from a deadline to its remediation, and of a bare creation, in seconds.
 
-    A deadline is counted from when the API server had taken the failure, though the checker's own clock
-    begins when it sees it. Of the creations one falls between any two deadlines: both meet the same machine.
+    A deadline counts from the API server's acceptance of the failure, though the checker's own clock starts
+    when it observes it. One bare creation is between any two deadlines, so both have the same load.
     """
     stage.plane.api.patch("/apis/nodemend.io/v1alpha1/nodehealthchecks/all", {"spec": thresholds(PERIOD)})
     creations: list[float] = []

@@ -1,4 +1,4 @@
-"""Many writes to a real API server, as fast as it takes them or at times that the caller sets."""
+"""Many writes to a real API server, at its full speed or at times that the caller sets."""
 
 import asyncio
 import time
@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from bench.clients.node_generator import make_node, node_name
-from nodemend.api.group_versions import NODE, Resource
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Content, Method, Request, create, item_path
-from nodemend.kube.asyncio_shell import AsyncioRuntime
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
+from nodemend.api.resources import NODE, Resource
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Content, Method, Request, create, item_path
 
 AT_ONCE = 16
 TYPES = [one["type"] for one in make_node(0)["status"]["conditions"]]
@@ -28,14 +28,14 @@ class Load:
         self._runtime = runtime
 
     async def write(self, request: Request) -> float:
-        """When it was answered. Raises AssertionError when it was not, or not well."""
+        """The time of the reply. Raises AssertionError without one, or if it is an error."""
         reply = await self._transport.send(request, self._runtime.monotonic() + 30)
-        assert isinstance(reply, Answer), reply
+        assert isinstance(reply, ApiResponse), reply
         assert reply.status < 300, reply.body
         return time.monotonic()
 
     async def write_all(self, requests: Iterable[tuple[str, Request]]) -> dict[str, float]:
-        """When each was answered."""
+        """The time of each reply."""
         waiting, answered = iter(list(requests)), dict[str, float]()
 
         async def some() -> None:
@@ -72,19 +72,19 @@ def condition(number: int, type_: str, status: str) -> tuple[str, Request]:
 
 
 def turned(number: int, type_: str, status: str) -> tuple[str, Request]:
-    """The same, with the time of the change, which others count from."""
+    """The same, with the time of the change, which durations are computed from."""
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return _patch(number, {"type": type_, "status": status, "reason": "Bench", "lastTransitionTime": at})
 
 
 def heartbeat(number: int, beat: int) -> tuple[str, Request]:
-    """The write by which nothing but a heartbeat changes."""
+    """The write of a heartbeat, without any other change."""
     at = f"2026-11-15T00:{beat // 60:02}:{beat % 60:02}Z"
     return _patch(number, {"type": "Ready", "lastHeartbeatTime": at})
 
 
 def _patch(number: int, change: dict[str, str]) -> tuple[str, Request]:
-    """By the place that the type has among the conditions of every node that we make."""
+    """By the index of the type among the conditions of every generated node."""
     name, place = node_name(number), TYPES.index(change["type"])
     where = f"/status/conditions/{place}"
     operations = [

@@ -1,6 +1,6 @@
-"""What the shipped remediator costs with so many Nodes: peak memory, start-up time, requests.
+"""The cost of the shipped remediator with this many Nodes: peak memory, start-up time, requests.
 
-With everything on that looks at all Nodes: power cycles and self-fencing.
+All features that read all Nodes are on: power cycles and self-fencing.
 """
 
 import os
@@ -20,10 +20,10 @@ from controlplane.waiting import wait_until
 from installed.programs import start
 
 SETTINGS: Final = ("powerCycle.enabled=true", "selfFencing.enabled=true")
-"""Of the chart."""
+"""Settings of the chart."""
 FLAGS: Final = ("--power-cycle=on", "--self-fencing=on")
 WATCHED_FOR: Final = 30.0
-"""Seconds after it has listed all Nodes: it leads by then, and its sweeps were through more than once."""
+"""Seconds after it has listed all Nodes: it leads by then, and its sweeps have run more than once."""
 _SERIES: Final = re.compile(r"^nodemend_api_requests_total\{(.+)\} (\S+)$", re.MULTILINE)
 _NODES_SYNCED: Final = re.compile(r'^nodemend_cache_staleness_seconds\{resource="nodes"\} \d', re.MULTILINE)
 
@@ -71,7 +71,7 @@ def _has_synced(port: int) -> bool:
 
 
 def _scrape(port: int) -> str:
-    """Empty before it answers."""
+    """The metrics; empty before it answers."""
     try:
         with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/metrics", timeout=5.0) as answer:
             return str(answer.read().decode())

@@ -1,4 +1,4 @@
-"""A real API server with a load on it, and the checker beside it in a process of its own."""
+"""A real API server with a load on it, and the checker beside it in a separate process."""
 
 import subprocess
 import sys
@@ -15,24 +15,24 @@ from controlplane.run import ControlPlane
 
 
 class Child:
-    """The checker's process, and what it tells."""
+    """The checker's process, and its output."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        self._told: dict[str, Any] = {}
+        self._reported: dict[str, Any] = {}
 
     def wait_for(self, key: str, value: object = None) -> Any:
-        """What it says next of that; of `value`, if that is given."""
+        """The next value of this key in its output; the next with `value`, if given."""
         assert self._process.stdout is not None
-        while key not in self._told or value not in (None, self._told.get("targets")):
+        while key not in self._reported or value not in (None, self._reported.get("targets")):
             line = self._process.stdout.readline()
             if not line:
                 raise RuntimeError(f"the checker ended before it told of {key}")
-            self._told |= msgspec.json.decode(line)
-        return self._told.pop(key)
+            self._reported |= msgspec.json.decode(line)
+        return self._reported.pop(key)
 
     def wait_for_start(self, nodes: int) -> float:
-        """Seconds until it decides; that it waits to lead in between is not its work."""
+        """Seconds until it evaluates nodes, without the wait for leadership."""
         began = self.wait_for("began")
         synced = self.wait_for("synced")
         leads = self.wait_for("leads")

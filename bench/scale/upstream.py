@@ -1,8 +1,9 @@
-"""`python -m bench.scale.upstream NODES`: Cluster API's own manager and our checker on the same real work.
+"""`python -m bench.scale.upstream NODES`: Cluster API's own manager and Nodemend's checker with the same real
+load.
 
-The same Machines under the same check, one manager after the other: what heartbeats of the Nodes cost it, and
-how long after a deadline the request for a remediation is there. In a private network, as the manager opens
-its webhooks to all.
+The same Machines under the same check, one manager after the other: the cost of heartbeats of the Nodes, and
+the delay from a deadline to the request for a remediation. In a private network, as the manager opens its
+webhooks on all interfaces.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ from controlplane.settings import API_SERVER_ALONE
 from controlplane.waiting import wait_until
 from installed.manifests import bind, install
 from installed.programs import start
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 
 LABELS: Final = {"pool": "workers"}
 CHECK: Final = "workers"
@@ -36,9 +37,9 @@ CLAIM: Final = {"cluster.x-k8s.io/watch-filter": "nodemend"}
 TIMEOUT: Final = 10
 BEATS_A_SECOND: Final = 100
 SETTLES: Final = 20.0
-"""Seconds after the last heartbeat: a check of theirs is looked at once in 15."""
+"""Seconds after the last heartbeat: Cluster API reconciles a check once in 15."""
 FAILURES: Final = 8
-MOST_LOOKS: Final = 15
+MAX_POLLS: Final = 15
 ABOUT_AS_MUCH: Final = 0.9
 
 
@@ -59,7 +60,7 @@ class Costs:
 
 
 async def measure(who: str, process: Process, plane: ControlPlane, load: Load, nodes: int) -> Costs:
-    """Idle time costs too: it is taken from what the heartbeats cost, and the lesser of two idle times is."""
+    """The idle CPU time is subtracted: the lesser of two measurements."""
     await _calm_down(process)
     lasts = nodes / BEATS_A_SECOND + SETTLES
     before = await _cpu_while(process, asyncio.sleep(lasts))
@@ -70,9 +71,9 @@ async def measure(who: str, process: Process, plane: ControlPlane, load: Load, n
 
 
 async def _calm_down(process: Process) -> None:
-    """Until it costs no less than just before: whoever begins has a thousand Machines to write to."""
+    """Wait until its cost no longer falls: at its start a manager writes to a thousand Machines."""
     before = math.inf
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_POLLS):
         now = await _cpu_while(process, asyncio.sleep(SETTLES))
         if now > before * ABOUT_AS_MUCH:
             return
@@ -115,7 +116,7 @@ async def _fail(plane: ControlPlane, load: Load, process: Process, number: int) 
 
 @contextmanager
 def ours(plane: ControlPlane) -> Iterator[Process]:
-    """Our checker, which the check and the Cluster's own nodes are given to."""
+    """Nodemend's checker, which serves the check and reads the Cluster's nodes."""
     kinds = ["metal3remediations", "metal3remediationtemplates"]
     use = ["get", "list", "watch", "create", "delete"]
     rule = {"apiGroups": [REMEDIATION.partition("/")[0]], "resources": kinds, "verbs": use}
@@ -171,7 +172,7 @@ def _counts(plane: ControlPlane, nodes: int) -> bool:
 
 def main(nodes: int) -> int:
     program = prepare(API_SERVER_ALONE)
-    private_network.enter()
+    private_network.enter_network()
     return asyncio.run(compare(program, nodes))
 
 

@@ -1,10 +1,10 @@
-"""The shipped checker in a process of its own, watched from outside.
+"""The shipped checker in a separate process, measured from outside.
 
 `python -m bench.scale.watched_checker KUBECONFIG` prints one line of JSON when it is in sync, when it leads,
-when it has decided about everybody for the first time and when it has counted; then one for each line that
-it reads: `cost` for what it has used and decided so far, `held` for its memory, `judged` for when each node
-was last judged, `begun` for when the API server had taken each remediation. Times are those of the machine's
-monotonic clock.
+when it has evaluated every node for the first time and when it has counted; then one for each line that it
+reads: `cost` for its CPU time and evaluations so far, `held` for its memory, `judged` for the time of each
+node's last evaluation, `begun` for the time when the API server had accepted each remediation. Times are
+those of the machine's monotonic clock.
 """
 
 import asyncio
@@ -14,16 +14,16 @@ import time
 from typing import Any
 
 from bench.clients.measure import cpu_seconds, resident_bytes, settle
-from nodemend.controllers.checker import Checker, CheckerObservers
-from nodemend.controllers.checking.standings import Tally
-from nodemend.controllers.node_health_check.gather import Target
-from nodemend.controllers.node_health_check.keys import EverybodyKey, Key, TargetKey
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
-from nodemend.kube.leader_loop import ElectionSettings
-from nodemend.kube.leader_record import LeaseAddress
-from nodemend.kube.reconcile_loop import Outcome
+from nodemend.guard.state import CheckCounts
+from nodemend.health.manager import Checker, CheckerObservers
+from nodemend.health.node.controller import AllTargetsKey, Key, TargetKey
+from nodemend.health.node.targets import NodeTarget
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.kube.controller import Outcome
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.leader_election import LeaseAddress
+from nodemend.kube.leader_runner import ElectionSettings
 
 
 def tell(**what: Any) -> None:
@@ -52,7 +52,7 @@ class Watched:
     def took(self, _key: Key, _late: float) -> None: ...
 
     def finished(self, key: Key, _outcome: Outcome, _seconds: float) -> None:
-        if isinstance(key, EverybodyKey):
+        if isinstance(key, AllTargetsKey):
             tell(decides=time.monotonic())
         elif isinstance(key, TargetKey):
             self.decisions += 1
@@ -69,14 +69,14 @@ class Watched:
 
     def withdrew_orphan(self, *_: object) -> None: ...
 
-    def started(self, target: Target, *_: object) -> None:
+    def started(self, target: NodeTarget, *_: object) -> None:
         self.begun_at[target.node.name] = time.monotonic()
 
     def guarded(self, *_: object) -> None: ...
 
     def filled(self, *_: object) -> None: ...
 
-    def order_lapsed(self, *_: object) -> None: ...
+    def order_expired(self, *_: object) -> None: ...
 
     def recovering(self, *_: object) -> None: ...
 
@@ -86,9 +86,9 @@ class Watched:
 
     def stalled(self, *_: object) -> None: ...
 
-    def counted(self, _check: str, tally: Tally | None) -> None:
-        if tally is not None and len(tally) != self._counted:
-            self._counted = len(tally)
+    def counted(self, _check: str, counts: CheckCounts | None) -> None:
+        if counts is not None and len(counts) != self._counted:
+            self._counted = len(counts)
             tell(counted=time.monotonic(), targets=self._counted)
 
 
@@ -100,7 +100,7 @@ async def watch(kubeconfig: str) -> None:
     checker = Checker(runtime, transport, election, CheckerObservers(watched, watched, watched))
     tell(began=time.monotonic())
     working = asyncio.create_task(checker.run())
-    telling = asyncio.create_task(_tell_sync(checker))
+    sync_report = asyncio.create_task(_tell_sync(checker))
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -114,9 +114,9 @@ async def watch(kubeconfig: str) -> None:
             tell(resident=resident_bytes())
         else:
             tell(cpu=cpu_seconds(), decisions=watched.decisions)
-    telling.cancel()
+    sync_report.cancel()
     working.cancel()
-    await asyncio.wait({working, telling})
+    await asyncio.wait({working, sync_report})
     await transport.close()
 
 

@@ -1,9 +1,9 @@
-"""`python -m bench.user_output`: what people are told, and what it costs to be told.
+"""`python -m bench.user_output`: the output for users, and its cost.
 
-The golden answers of commands, conditions, events and alerts on a real API server are given again. Then the
-start of a command is timed, and the CPU of `status` on three nodes is compared with that of importing the
-libraries it rests on, turn by turn. The last line has the figures; exits 1 when an answer or that comparison
-is wrong, 75 when only the start was late.
+The golden answers of commands, conditions, events and alerts on a real API server are produced again. Then
+the start of a command is timed, and the CPU time of `status` on three nodes is compared with that of
+importing the libraries that it uses, alternately. The last line has the results; exits 1 if an answer or that
+comparison is wrong, 75 if only the start was late.
 """
 
 import argparse
@@ -32,7 +32,7 @@ _LIBRARIES: Final = "import aiohttp, msgspec, click"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of one process: by the clock, and of CPU, the system's included."""
+    """Seconds of one process: wall-clock time, and CPU time including the system's."""
 
     wall: float
     cpu: float
@@ -75,16 +75,16 @@ def main() -> int:
     parser.add_argument("--figures", action="store_true", help="leave the answers to the integration tests")
     asked = not parser.parse_args().figures
     right = not asked or answers_are_right()
-    told = ("right" if right else "WRONG") if asked else "not asked for"
+    reported = ("right" if right else "WRONG") if asked else "not asked for"
     start = seconds_to_start()
     status, libraries = cpu_of_status()
     times = status / libraries
-    print(f"answers                    {told}")
+    print(f"answers                    {reported}")
     print(f"start of status --help     {start:6.3f} s   at most {MOST_SECONDS} s, median of {STARTS}")
     print(f"CPU of status, three nodes {status:6.3f} s   median of {TURNS}")
     print(f"CPU of `{_LIBRARIES}` {libraries:.3f} s")
     print(
-        f"user-output: answers {told}, start {start:.3f} s (bar {MOST_SECONDS}), "
+        f"user-output: answers {reported}, start {start:.3f} s (bar {MOST_SECONDS}), "
         f"status {times:.2f} times its libraries (bar {MOST_TIMES})"
     )
     return exit_status(wrong=not right or times > MOST_TIMES, late=start > MOST_SECONDS)

@@ -1,6 +1,6 @@
-"""`python -m bench.workload_clusters`: the shipped checker over so many clusters, and what that takes.
+"""`python -m bench.workload_clusters`: the cost of the shipped checker over many clusters.
 
-The last line has the figures; exits 1 when one of them is over its bar.
+The last line has the results; exits 1 if one of them is over its limit.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from installed.programs import program
 MOST_BYTES_A_NODE: Final = 2048
 MOST_BYTES_A_CLUSTER: Final = 100 * 1024
 MOST_BYTES_AT_ONCE: Final = 24 * 1024 * 1024
-"""For the lists that come in at once, however many clusters there are."""
+"""For the concurrent lists, regardless of the number of clusters."""
 MOST_IDLE_SHARE: Final = 0.10
 _WITHIN: Final = 900.0
 _QUIET: Final = 30.0
@@ -33,7 +33,7 @@ _QUIET: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one run of the checker: bytes and seconds."""
+    """The results of one run of the checker: bytes and seconds."""
 
     resident: int
     peak: int
@@ -44,7 +44,7 @@ class Figures:
 
 @contextmanager
 def running(command: list[str], log: Path) -> Iterator[Process]:
-    """A process that ends here, or with us however we end."""
+    """A process that ends with the context, or with this process for any reason."""
     process = Process(command, log=log)
     try:
         yield process
@@ -60,9 +60,9 @@ def make_certificates(folder: Path) -> None:
         subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
-def measure(folder: Path, *, looks: bool, machines: int) -> Figures:
-    """Until every machine is judged; with `looks`, healthy. Then a while in which nothing happens."""
-    switch = "on" if looks else "off"
+def measure(folder: Path, *, observations: bool, machines: int) -> Figures:
+    """Run until every machine is evaluated; with `looks`, healthy. Then an idle period."""
+    switch = "on" if observations else "off"
     flags = [
         f"--kubeconfig={folder / 'kubeconfig'}",
         "--probe-address=127.0.0.1",
@@ -77,7 +77,7 @@ def measure(folder: Path, *, looks: bool, machines: int) -> Figures:
     log = folder / f"checker-{switch}.log"
     began = time.monotonic()
     with running([str(program("nodemend-checker")), *flags], log) as checker:
-        wanted = "healthy" if looks else "unjudged"
+        wanted = "healthy" if observations else "unjudged"
         while (counted := count(log, wanted)) < machines:
             if not checker.running or time.monotonic() - began > _WITHIN:
                 print(log.read_text()[-3000:])
@@ -92,7 +92,7 @@ def measure(folder: Path, *, looks: bool, machines: int) -> Figures:
 
 
 def count(log: Path, state: str) -> int:
-    """Machines in a state, as the checker's own metrics have it."""
+    """The number of Machines in a state, from the checker's own metrics."""
     found = re.search(r'"metrics":(\d+)', log.read_text())
     if found is None:
         return 0
@@ -125,19 +125,19 @@ def main() -> int:
             near = serve(servers, folder, "near", asked.clusters, asked.nodes, far)
             address, authority = f"https://127.0.0.1:{near}", (folder / "server.crt").read_bytes()
             (folder / "kubeconfig").write_text(objects.our_kubeconfig(address, authority))
-            without = measure(folder, looks=False, machines=machines)
-            looking = measure(folder, looks=True, machines=machines)
+            without = measure(folder, observations=False, machines=machines)
+            looking = measure(folder, observations=True, machines=machines)
     return tell(without, looking, asked.clusters, asked.nodes)
 
 
 def tell(without: Figures, looking: Figures, clusters: int, nodes: int) -> int:
     cost = looking.resident - without.resident
     most = clusters * (nodes * MOST_BYTES_A_NODE + MOST_BYTES_A_CLUSTER) + MOST_BYTES_AT_ONCE
-    for name, figures in (("off", without), ("on", looking)):
+    for name, summary in (("off", without), ("on", looking)):
         print(
-            f"workload clusters {name}: {_mib(figures.resident)} resident, {_mib(figures.peak)} at most; all"
-            f" judged after {figures.ready_after:.0f} s and {figures.cpu:.0f} s of CPU;"
-            f" then {figures.idle_share:.1%} of a core"
+            f"workload clusters {name}: {_mib(summary.resident)} resident, {_mib(summary.peak)} at most; all"
+            f" judged after {summary.ready_after:.0f} s and {summary.cpu:.0f} s of CPU;"
+            f" then {summary.idle_share:.1%} of a core"
         )
     passed = cost <= most and looking.idle_share <= MOST_IDLE_SHARE
     print(

@@ -36,7 +36,7 @@ Lister = Callable[[int, int], Iterator[Object]]
 
 
 class World:
-    """What there is, made when somebody asks for it."""
+    """The objects, created when they are requested."""
 
     def __init__(self, folder: Path, clusters: int, nodes: int, far: int) -> None:
         self._far = far
@@ -76,14 +76,14 @@ class World:
         return (objects.a_machine(number, self._nodes) for number in range(first, last))
 
     def _list(self, path: str, query: dict[str, list[str]]) -> Object:
-        """Whatever we do not have, there is none of."""
+        """Any unknown resource has an empty list."""
         total, lister = self._lists.get(path, (0, lambda _a, _b: iter(())))
         first = int(query.get("continue", ["0"])[0])
         last = min(first + int(query.get("limit", [str(total)])[0]), total)
         return _page(lister(first, last), str(last) if last < total else "")
 
     def _lease(self, method: str, path: str, said: Object) -> tuple[int, Object]:
-        """The only object that anybody changes."""
+        """The only object that the checker changes."""
         name = path.rpartition("/")[2]
         if method == "POST":
             name, known = said["metadata"]["name"], {}
@@ -133,7 +133,7 @@ async def _serve(world: World, reader: asyncio.StreamReader, writer: asyncio.Str
 
 
 async def _watch(writer: asyncio.StreamWriter, query: dict[str, list[str]]) -> None:
-    """Nothing ever happens but bookmarks. Streaming lists are refused, as by an older server."""
+    """There are no events except bookmarks. Streaming lists are refused, as by an older server."""
     if "sendInitialEvents" in query:
         writer.write(b"HTTP/1.1 422 -\r\nContent-Length: 2\r\n\r\n{}")
         return

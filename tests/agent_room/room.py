@@ -11,9 +11,9 @@ from typing import Any, Final
 from controlplane.api import Object
 from controlplane.process import Process
 from controlplane.run import ControlPlane
-from nodemend.api.certified_names import certified_name
-from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, PEER_PROPOSAL
-from nodemend.entrypoints.agent_shell import PAIR
+from nodemend.api.agent import certified_name
+from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT, PEER_PROPOSAL
+from nodemend.cmd.agent import PAIR
 from tests.unit.agent.certificates import Authority
 
 ACCOUNT: Final = "nodemend-agent"
@@ -23,7 +23,10 @@ _TOKEN: Final = {"serviceAccountToken": {"path": "token", "expirationSeconds": 3
 
 
 def furnish(plane: ControlPlane) -> None:
-    """The agents' namespace, and an account that may have Leases there. What else it may not is not ours."""
+    """Create the agents' namespace, and an account that may write Leases there.
+
+    Its other rights do not matter.
+    """
     plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}})
     here = {"name": ACCOUNT, "namespace": AGENT_NAMESPACE}
     plane.api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": here})
@@ -43,7 +46,7 @@ def furnish(plane: ControlPlane) -> None:
 
 @dataclass
 class AgentNode:
-    """One node, with all that its agent finds there. `folder` stands for the host's tmpfs."""
+    """One node, with all files that its agent needs. `folder` is the host's tmpfs."""
 
     plane: ControlPlane
     name: str
@@ -51,13 +54,13 @@ class AgentNode:
     authority: Authority
     host: str = "127.0.0.1"
     peer_port: int = 0
-    """0 for any that is free."""
+    """0 for any free port."""
     uid: str = ""
     boot_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     environment: dict[str, str] = field(default_factory=dict)
     inside: tuple[str, ...] = ()
-    """A command that runs another somewhere, such as in a network of its own."""
-    program: str = "nodemend.entrypoints.run_agent"
+    """A prefix that runs a command elsewhere, for example in a network namespace."""
+    program: str = "nodemend.cmd.agent"
     process: Process | None = None
 
     def __post_init__(self) -> None:
@@ -81,7 +84,7 @@ class AgentNode:
                     "nodeName": self.name,
                     "containers": [{"name": "agent", "image": "nodemend"}],
                     "tolerations": [{"operator": "Exists"}],
-                    # As the chart has it: for such tokens a node may ask.
+                    # As in the chart: a node may request such tokens.
                     "volumes": [{"name": "account", "projected": {"sources": [_TOKEN]}}],
                 },
             }
@@ -97,7 +100,7 @@ class AgentNode:
         (self.folder / "trust.crt").write_bytes(Path(shown.authority).read_bytes())
 
     def lose_certificate(self) -> None:
-        """And nobody signs another."""
+        """Delete its certificate; no new one is signed."""
         (self.folder / "agent" / "tls" / PAIR).unlink()
 
     @property
@@ -105,14 +108,14 @@ class AgentNode:
         return f"agent-{self.name}"
 
     def token(self) -> str:
-        """As kubelet fetches it: bound to the pod, and so to its node."""
+        """Get a token as kubelet does: bound to the pod, and so to its node."""
         path = f"/api/v1/namespaces/{AGENT_NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
         bound = {"apiVersion": "v1", "kind": "Pod", "name": self.pod}
         asked = {"spec": {"expirationSeconds": 3600, "boundObjectRef": bound}}
         return str(self.plane.api.request("POST", path, asked)["status"]["token"])
 
     def renew_token(self) -> None:
-        """As kubelet does, long before it is over."""
+        """Renew it as kubelet does, long before it expires."""
         new = self.folder / "account" / "token.new"
         new.write_text(self.token())
         new.rename(new.with_name("token"))
@@ -133,7 +136,7 @@ class AgentNode:
             "boot-id": str(self.folder / "boot_id"),
             "log-form": "json",
         }
-        told = {
+        reported = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "KUBERNETES_SERVICE_HOST": "127.0.0.1",
@@ -141,7 +144,7 @@ class AgentNode:
             **self.environment,
         }
         words = [f"--{name}={value}" for name, value in flags.items()]
-        variables = [f"{name}={value}" for name, value in told.items()]
+        variables = [f"{name}={value}" for name, value in reported.items()]
         program = [sys.executable, "-m", self.program]
         return [*self.inside, "/usr/bin/env", "-i", *variables, *program, *words]
 
@@ -156,11 +159,11 @@ class AgentNode:
         if self.process is not None:
             self.process.end()
 
-    # What came of it.
+    # Results.
 
     @property
     def address(self) -> str:
-        """At which it listens for peers."""
+        """The address at which it listens for peers."""
         lines = (json.loads(line) for line in self.said.splitlines() if line.startswith("{"))
         return next((str(line["peers"]) for line in lines if line["event"] == "listening"), "")
 
@@ -172,7 +175,7 @@ class AgentNode:
         return self.plane.api.find(f"{LEASES}/{self.name}")
 
     def report(self) -> dict[str, Any]:
-        """What it says of itself; empty before it does."""
+        """The last report of the agent; empty before the first."""
         text = annotations_of(self.lease()).get(AGENT_REPORT)
         return json.loads(text) if text else {}
 

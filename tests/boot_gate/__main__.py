@@ -1,6 +1,7 @@
-"""`python -m tests.boot_gate [CASE...]`: a real systemd boots with the shipped units; nobody is stuck.
+"""`python -m tests.boot_gate [CASE...]`: a real systemd boots with the shipped units, and no machine gets
+stuck.
 
-Kubelet starts, or whoever looks is told why it does not, and what to do about it.
+Kubelet starts, or the machine shows the reason why it does not, and the next step.
 """
 
 import argparse
@@ -39,18 +40,18 @@ def main() -> int:
 
 
 def play(case: Callable[[Site], None], plane: ControlPlane, clients: Authority, folder: Path) -> bool:
-    """Whether nobody was stuck."""
-    name, began, told = case.__name__.replace("_", "-"), time.monotonic(), "ok"
+    """True if no machine got stuck."""
+    name, began, reported = case.__name__.replace("_", "-"), time.monotonic(), "ok"
     try:
         case(Site(plane, clients, folder / name, name))
     except (StuckError, TimeoutError) as error:
-        told = f"STUCK: {error}"
-    print(f"{name:28} {time.monotonic() - began:5.1f} s  {told}", flush=True)
-    return told == "ok"
+        reported = f"STUCK: {error}"
+    print(f"{name:28} {time.monotonic() - began:5.1f} s  {reported}", flush=True)
+    return reported == "ok"
 
 
 def install(plane: ControlPlane) -> None:
-    """What nodes need of an installed Nodemend."""
+    """Install the objects of Nodemend that nodes need."""
     furnish(plane)
     for file in (HOST / "read-own-lease.yaml", *CRDS.glob("*.yaml")):
         for document in yaml.safe_load_all(file.read_text()):

@@ -1,4 +1,4 @@
-# Run by machine.py as `sh boot.sh FOLDER KERNEL_LINE` in namespaces of its own (mounts, processes, control groups): becomes systemd.
+# Run by machine.py as `sh boot.sh FOLDER KERNEL_LINE` in separate namespaces (mounts, processes, control groups): becomes systemd.
 set -e
 mount --make-rprivate /
 mount -t proc proc /proc
@@ -8,7 +8,7 @@ mount --bind "$1/cmdline" /proc/cmdline
 mount -t tmpfs tmpfs /run
 mount --bind "$1/disk" /var/lib
 mount --bind "$1/units" /etc/systemd/system
-# None of this machine's own units, and nobody who would make some.
+# None of this machine's own units, and no generators that would create some.
 mount -t tmpfs tmpfs /usr/lib/systemd/system
 mount -t tmpfs tmpfs /usr/lib/systemd/system-generators
 mkdir -p /run/systemd/system /run/lock

@@ -1,4 +1,4 @@
-"""What may be the matter when a machine boots, and what must come of it."""
+"""Faults at the boot of a machine, and the required results."""
 
 import json
 import time
@@ -14,8 +14,8 @@ import yaml
 from controlplane.api import ApiError
 from controlplane.run import ControlPlane
 from generate.outputs import CRDS
-from nodemend.agent.feeder.worth import STOOD_DOWN
-from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, MARKER
+from nodemend.agent.watchdog.records import STOPPED_GRACEFULLY
+from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT, MARKER
 from tests.agent_room.kubelet_certificate import kubelet_certificate
 from tests.agent_room.room import LEASES, AgentNode
 from tests.boot_gate.machine import Machine, StuckError
@@ -28,7 +28,7 @@ _RBAC: Final = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{AGENT_NAMESPACE}
 
 @dataclass
 class Site:
-    """A cluster, and a machine that is or will be a node of it."""
+    """A cluster, and a machine that is or will be one of its nodes."""
 
     plane: ControlPlane
     clients: Authority
@@ -40,7 +40,7 @@ class Site:
         self.certificate = self.folder / "kubelet.pem"
 
     def join(self, days: int = 1) -> AgentNode:
-        """Its Node, the agent's pod, and a certificate of kubelet's that is good for so long."""
+        """Create its Node, the agent's pod, and a kubelet certificate that is valid for this many days."""
         kubelet_certificate(self.name, self.folder, self.clients, days)
         return AgentNode(self.plane, self.name, self.folder / "agent", Authority(self.folder, "peers"))
 
@@ -56,7 +56,7 @@ class Site:
         return Machine(self.folder / "machine", settings, kernel_line)
 
     def put_lease(self, report: dict[str, Any], marker: str = "") -> None:
-        """As an earlier boot has left it."""
+        """Write the Lease as an earlier boot leaves it."""
         marked = (
             {MARKER: json.dumps({"nodeUID": "u", "bootID": marker, "remediationUID": "r"})} if marker else {}
         )
@@ -76,7 +76,7 @@ def _expect(what: str, holds: bool) -> None:
 
 
 def as_ever(site: Site) -> None:
-    """Published first, then kubelet; and so again at the next boot."""
+    """The boot is published, then kubelet starts; and again at the next boot."""
     site.join()
     with site.machine() as machine:
         machine.starts()
@@ -86,7 +86,7 @@ def as_ever(site: Site) -> None:
 
 
 def first_boot(site: Site) -> None:
-    """The gate is in its image, and kubelet makes the certificate that it waited for."""
+    """The gate is in the machine's image, and kubelet creates the certificate that the gate waits for."""
     with site.machine() as machine:
         machine.starts()
         _expect("it says that it is unguarded", " unguarded " in machine.gate())
@@ -98,7 +98,7 @@ def first_boot(site: Site) -> None:
 
 
 def certificate_gone(site: Site) -> None:
-    """From the disk of a machine that has been a node: a person decides."""
+    """Deleted from the disk of a machine that has been a node: an operator decides."""
     site.join()
     with site.machine() as machine:
         machine.starts()
@@ -126,7 +126,7 @@ def opened_by_the_kernel_line(site: Site) -> None:
 
 
 def feeder_killed_and_restarted(site: Site) -> None:
-    """Kubelet is the same all along, and may be started anew itself."""
+    """Kubelet keeps running meanwhile, and can be restarted itself."""
     site.join()
     with site.machine() as machine:
         kubelet = machine.starts()
@@ -162,9 +162,9 @@ def gate_fails(site: Site) -> None:
 
 
 def uninstalled_in_order(site: Site) -> None:
-    """The agent stood down, its DaemonSet is gone, the namespace is still there."""
+    """The agent stopped gracefully, its DaemonSet is gone, the namespace still exists."""
     node = site.join()
-    site.put_lease({"watchdog": {"class": "unsupported", "why": STOOD_DOWN}})
+    site.put_lease({"watchdog": {"class": "unsupported", "why": STOPPED_GRACEFULLY}})
     site.plane.api.delete(f"/api/v1/namespaces/{AGENT_NAMESPACE}/pods/{node.pod}", gracePeriodSeconds=0)
     with site.machine() as machine:
         machine.starts()
@@ -172,7 +172,7 @@ def uninstalled_in_order(site: Site) -> None:
 
 
 def killed_and_gone(site: Site) -> None:
-    """The agent did not stand down: somebody may count on this node's gate."""
+    """The agent did not stop gracefully: a manager may rely on this node's gate."""
     node = site.join()
     site.put_lease({"watchdog": {"class": "hardware", "effective": 10.0}, "feedLease": 35.0})
     site.plane.api.delete(f"/api/v1/namespaces/{AGENT_NAMESPACE}/pods/{node.pod}", gracePeriodSeconds=0)
@@ -183,7 +183,7 @@ def killed_and_gone(site: Site) -> None:
 
 
 def marked(site: Site) -> None:
-    """Whatever a person asks for: nothing starts under a marker, until it is taken off."""
+    """Nothing starts under a marker until it is removed, regardless of an operator's requests."""
     site.join()
     site.put_lease({}, marker="earlier")
     with site.machine("quiet nodemend.gate=open") as machine:
@@ -195,22 +195,23 @@ def marked(site: Site) -> None:
 
 
 def api_away(site: Site) -> None:
-    """Nobody knows whether this node is marked: it waits, and starts when the API server is back."""
+    """It is unknown whether this node is marked: it waits, and starts when the API server is back."""
     site.join()
     site.plane.stop_api_server()
     with site.machine() as machine:
         try:
             machine.stays_closed("could not be")
         finally:
-            site.plane.start_api_server()  # Once: a second one on its port would take its place in the books.
+            # Once: a second process on its port would replace it in the list of processes.
+            site.plane.start_api_server()
         machine.starts()
 
 
 def _gone(site: Site, kind: str) -> bool:
-    """Touches a kind that is still there.
+    """True if the kind is gone; otherwise touch it.
 
-    An API server whose cache of a kind is not filled yet cannot list its instances, and tries to delete the
-    kind again when that changes, or after five minutes.
+    An API server whose cache of a kind is not filled yet cannot list its instances. It retries the deletion
+    when the kind changes, or after five minutes.
     """
     if site.plane.api.find(kind) is None:
         return True
@@ -224,7 +225,7 @@ def _gone(site: Site, kind: str) -> bool:
 
 
 def uninstalled_by_force(site: Site) -> None:
-    """No rights, no kinds, and a marker that nobody will take off."""
+    """No rights, no kinds, and a marker that will never be removed."""
     site.join()
     site.put_lease({}, marker="earlier")
     for kind in ("roles", "rolebindings"):
@@ -255,4 +256,4 @@ CASES: Final[tuple[Callable[[Site], None], ...]] = (
     api_away,
     uninstalled_by_force,
 )
-"""In this order, on one API server: the last leaves nothing of ours in it."""
+"""In this order, on one API server: the last one leaves nothing of Nodemend in it."""

@@ -1,4 +1,4 @@
-"""A machine that boots: a real systemd with the shipped units and programs, in namespaces of its own."""
+"""A machine that boots: a real systemd with the shipped units and programs, in its own namespaces."""
 
 import re
 import shutil
@@ -35,7 +35,7 @@ Wants=nodemend-feeder.service nodemend-boot-gate.service kubelet.service
 
 @dataclass
 class Machine:
-    """One disk, and boots of it one after another. `settings` replace what is in host.env."""
+    """One disk, and its boots one after another. `settings` replace values of host.env."""
 
     folder: Path
     settings: dict[str, str]
@@ -57,7 +57,7 @@ class Machine:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    # Its disk.
+    # The disk.
 
     def _write_settings(self) -> None:
         text = (HOST / "host.env").read_text()
@@ -72,7 +72,7 @@ class Machine:
             text = text.replace("/usr/lib/nodemend/", f"{self.folder}/")
             if file.stem == "nodemend-feeder":
                 text = _with_a_file_for_a_device(text, self.folder / "file_feeder.py")
-            # There is no journal here.
+            # There is no journal.
             text = re.sub(r"^StandardError=.*\n", "", text, flags=re.MULTILINE)
             log = f"StandardError=append:{self.folder / file.stem}.log\n"
             (units / file.name).write_text(text.replace("[Service]\n", f"[Service]\n{log}"))
@@ -80,7 +80,7 @@ class Machine:
         shutil.copytree(HOST / "kubelet.service.d", units / "kubelet.service.d")
         (units / "kubelet.service").write_text(_KUBELET)
         (units / "boot.target").write_text(_TARGET)
-        # The unit's sandbox has a /proc of its own: the kernel line is bound into that.
+        # The unit's sandbox has a private /proc: the kernel command line is bound into that.
         drop_in = units / "nodemend-boot-gate.service.d"
         drop_in.mkdir(exist_ok=True)
         bound = f"[Service]\nBindReadOnlyPaths={self.folder}/cmdline:/proc/cmdline\n"
@@ -92,7 +92,7 @@ class Machine:
         log = self.folder / f"{unit}.log"
         return log.read_text() if log.exists() else ""
 
-    # Its boots.
+    # The boots.
 
     def boot(self) -> None:
         self.end()
@@ -114,7 +114,7 @@ class Machine:
 
     @property
     def _first(self) -> int:
-        """The process ID of its systemd; 0 while there is none."""
+        """The process ID of its systemd; 0 if it does not run."""
         assert self._process is not None
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
         found = children.read_text().split() if children.exists() else []
@@ -125,25 +125,25 @@ class Machine:
         if not first:
             return ""
         inside = ["/usr/bin/nsenter", "-t", str(first), "-m", "-p", "/usr/bin/systemctl", *words]
-        told = subprocess.run(inside, check=False, capture_output=True, text=True, timeout=60)
-        return told.stdout.strip()
+        reported = subprocess.run(inside, check=False, capture_output=True, text=True, timeout=60)
+        return reported.stdout.strip()
 
     def touch(self, path: str) -> None:
-        """On its tmpfs, once the folder is there: early in a boot there is none."""
+        """Create a file on its tmpfs, once the folder exists: early in a boot it does not."""
         file = Path(f"/proc/{self._first}/root{path}")
         self.until(f"{file.parent} is there", file.parent.is_dir)
         file.touch()
 
     def gate(self) -> str:
-        """What the gate left of its opening; empty where it has not opened."""
+        """The record of the gate's opening; empty if it has not opened."""
         record = Path(f"/proc/{self._first}/root/run/nodemend/gate")
         return record.read_text() if record.exists() else ""
 
     @property
     def kubelet(self) -> int:
-        """Its process ID as the machine has it; 0 while it does not run."""
-        told = self.systemctl("show", "kubelet.service", "-p", "MainPID", "-p", "SubState")
-        facts = dict(line.partition("=")[::2] for line in told.splitlines())
+        """Its process ID inside the machine; 0 if it does not run."""
+        reported = self.systemctl("show", "kubelet.service", "-p", "MainPID", "-p", "SubState")
+        facts = dict(line.partition("=")[::2] for line in reported.splitlines())
         return int(facts.get("MainPID", "0")) if facts.get("SubState") == "running" else 0
 
     def until(self, what: str, holds: Callable[[], bool], within: float = 60.0) -> None:
@@ -151,8 +151,8 @@ class Machine:
         while not holds():
             if time.monotonic() > deadline:
                 console = (self.folder / "console.txt").read_text()[-2000:]
-                told = "\n".join((self.said(), self.said("nodemend-feeder")[-1000:], console))
-                raise StuckError(f"not within {within:g} s: {what}\n{told}")
+                reported = "\n".join((self.said(), self.said("nodemend-feeder")[-1000:], console))
+                raise StuckError(f"not within {within:g} s: {what}\n{reported}")
             time.sleep(0.2)
 
     def starts(self, within: float = 60.0) -> int:
@@ -160,20 +160,20 @@ class Machine:
         return self.kubelet
 
     def stays_closed(self, *why: str) -> None:
-        """Kubelet does not run, and whoever looks is told why, and what to do about it."""
-        told = (*why, "touch /run/nodemend/open-gate", "nodemend.gate=open")
-        self.until(f"it tells {told}", lambda: all(one in self.said() for one in told))
+        """Check that kubelet does not run, and that the reason and the next step are shown."""
+        reported = (*why, "touch /run/nodemend/open-gate", "nodemend.gate=open")
+        self.until(f"it tells {reported}", lambda: all(one in self.said() for one in reported))
         time.sleep(5.0)
         if self.kubelet or self.gate():
             raise StuckError(f"kubelet runs behind a gate that should be closed\n{self.said()}")
 
 
 class StuckError(Exception):
-    """A machine whose kubelet never starts, without a word or a way out; or one that starts too soon."""
+    """A machine whose kubelet never starts, without a reason or a next step; or one that starts too soon."""
 
 
 def _with_a_file_for_a_device(unit: str, feeder: Path) -> str:
-    """The shipped feeder, as in the tests of fencing: there are no watchdogs in a namespace."""
+    """The unit with a file as the watchdog, as in the tests of fencing: a namespace has no watchdogs."""
     shipped = "ExecStart=/usr/bin/python3 -I -S /run/nodemend/host/start.py feeder"
     played = f"ExecStart=/usr/bin/env PYTHONPATH=/run/nodemend/host /usr/bin/python3 {feeder}"
     text = re.sub(r"    --(cpuinfo|drill|sysfs) .*\n", "", unit.replace(shipped, played))

@@ -1,1 +1,1 @@
-"""Structured nonsense for every border: whatever another party writes comes back as a documented outcome."""
+"""Structured nonsense for every border: any input of another party leads to a documented outcome."""

@@ -1,4 +1,4 @@
-"""What nodes, their agents and their peers write."""
+"""Input from nodes, their agents and their peers."""
 
 import json
 from dataclasses import replace
@@ -8,21 +8,28 @@ from typing import Any, Final
 import msgspec
 from yarl import URL
 
-from nodemend.agent.last_words.reset_record import ResetRecord, format_reset, parse_reset
-from nodemend.api.agent_lease import AgentReport, PeerProposal
-from nodemend.api.keys import AGENT_REPORT, MARKER, PEER_PROPOSAL
-from nodemend.api.lease import Lease
-from nodemend.api.object_meta import ObjectMeta
+from nodemend.agent.reset_log import ResetRecord, format_reset, parse_reset
+from nodemend.api.agent import AgentReport, PeerProposal
+from nodemend.api.meta import ObjectMeta
 from nodemend.api.self_remediation import SelfRemediationSpec, SelfRemediationStatus, Weakness
+from nodemend.api.upstream_types import Lease
 from nodemend.api.value_forms import LARGEST_NUMBER, is_node_name, parse_address
-from nodemend.controllers.agents.roll import Enrolled, NodeMark, agent_seen
-from nodemend.decide.contact_evidence import Sightings, contact_of, covered_until
-from nodemend.decide.peer_proposals import propose_peers
-from nodemend.decide.proven_seconds import Look, count
-from nodemend.decide.self_remediation_fencing import proven_peers
-from nodemend.decide.time_proof import USUALLY, Progress, needed_for
-from nodemend.kube.agent_lease import Found, read_lease
-from nodemend.kube.api_request import Precondition
+from nodemend.api.well_known import AGENT_REPORT, MARKER, PEER_PROPOSAL
+from nodemend.kube.request import Precondition
+from nodemend.protocol.peers import propose_peers
+from nodemend.records.agent_lease import LeaseFound, read_lease
+from nodemend.remediation.self_fencing.decide import proven_peers
+from nodemend.remediation.self_fencing.peer_assignment import AgentEntry, NodeIdentity, peer_candidate
+from nodemend.safety.time_proof import (
+    DEFAULT_ASSUMPTIONS,
+    PeerObservation,
+    Progress,
+    SequenceHistory,
+    contact_of,
+    count,
+    covered_until,
+    needed_for,
+)
 from tests.peer_fuzz import seeds, targets
 from tests.peer_fuzz.targets import Target, wants
 
@@ -31,12 +38,12 @@ _LENIENT: Final = SelfRemediationSpec(accept=tuple(Weakness))
 _HONEST: Final = [f"worker-{number}" for number in range(1, 6)]
 
 
-def _noted(key: str, data: bytes) -> Found | None:
-    """As it stands on a Lease that the API server holds: valid text."""
+def _noted(key: str, data: bytes) -> LeaseFound | None:
+    """The annotation as the API server stores it on a Lease: valid text."""
     text = data.decode("utf-8", "replace")
     metadata = ObjectMeta(uid="u", resource_version="7", annotations={key: text})
     news = read_lease(Lease(metadata=metadata))
-    if isinstance(news, Found):
+    if isinstance(news, LeaseFound):
         return news
     wants(len(news.why) <= LONGEST_REASON and news.why.isprintable(), "a reason without a bound")
     return None
@@ -63,31 +70,31 @@ def report(data: bytes) -> str:
 
 
 def _in_a_status(found: AgentReport) -> None:
-    """What is counted for a peer is written down: the API server must take it."""
+    """The counts for a peer are written to the status, which the API server must accept."""
     contact = contact_of(found)
-    sightings = Sightings().seen(found.sequence, 1.0).seen(found.sequence + 1, 2.0)
-    look = Look(contact, covered_until(contact, sightings, USUALLY.clock_error))
-    progress = Progress(count({}, {"peer": look}, 1.0), 0, 72, 0, done=False)
+    history = SequenceHistory().seen(found.sequence, 1.0).seen(found.sequence + 1, 2.0)
+    observation = PeerObservation(contact, covered_until(contact, history, DEFAULT_ASSUMPTIONS.clock_error))
+    progress = Progress(count({}, {"peer": observation}, 1.0), 0, 72, 0, done=False)
     status = SelfRemediationStatus(proven=proven_peers(progress), boot_id=found.boot_id)
     written = msgspec.json.encode(status)
     wants(msgspec.json.decode(written, type=SelfRemediationStatus) == status, "a status that is refused")
 
 
 def _as_a_candidate(found: AgentReport) -> int:
-    """Proposed to others with an address that they can ask at, or not at all."""
+    """It is proposed to others with a usable address, or not at all."""
     known = Precondition("u", "7")
-    candidate = Enrolled(known, "hostile", found, None, None)
+    candidate = AgentEntry(known, "hostile", found, None, None)
     honest = [
-        Enrolled(known, name, msgspec.structs.replace(found, address=f"{name}:9771"), None, None)
+        AgentEntry(known, name, msgspec.structs.replace(found, address=f"{name}:9771"), None, None)
         for name in _HONEST
     ]
-    mark = NodeMark(found.node_uid, "", control_plane=False)
-    agents = [one for each in (candidate, *honest) if (one := agent_seen(each, mark, silent=False))]
-    told = [entry for _, proposal in propose_peers(agents) for entry in proposal.peers]
-    for entry in told:
+    mark = NodeIdentity(found.node_uid, "", control_plane=False)
+    agents = [one for each in (candidate, *honest) if (one := peer_candidate(each, mark, silent=False))]
+    reported = [entry for _, proposal in propose_peers(agents) for entry in proposal.peers]
+    for entry in reported:
         written = msgspec.json.decode(msgspec.json.encode(entry), type=type(entry))
         wants(written == entry and parse_address(entry.address) is not None, "a peer that cannot be asked")
-    return min(sum(entry.name == "hostile" for entry in told), 1)
+    return min(sum(entry.name == "hostile" for entry in reported), 1)
 
 
 def proposal(data: bytes) -> str:
@@ -108,7 +115,7 @@ def marker(data: bytes) -> str:
         return "refused"
     found = news.lease.marker
     wants(found is not None and not news.lease.clean, "clean with a marker on it")
-    return f"accepted, condemns {news.lease.condemns(seeds.NODE_UID, seeds.BOOT_ID)}"
+    return f"accepted, condemns {news.lease.fences(seeds.NODE_UID, seeds.BOOT_ID)}"
 
 
 def address(data: bytes) -> str:
@@ -124,7 +131,7 @@ def _plain(host: str) -> str:
 
 
 def _url_of(text: str) -> URL | None:
-    """As the peer client makes it."""
+    """The URL as the peer client makes it."""
     found = parse_address(text)
     if found is None:
         return None
@@ -145,7 +152,7 @@ def reset(data: bytes) -> str:
 
 
 def _judged(target: Target, *refused: str, accepted: str = "") -> Target:
-    """A reader of peer_fuzz: which of its outcomes are refusals, or which is none."""
+    """A target of peer_fuzz, with the outcomes that are refusals, or the one that is not."""
 
     def feed(data: bytes) -> str:
         outcome = target.feed(data)

@@ -1,4 +1,4 @@
-"""What kubelets, neighbours' controllers and people write into objects that we read."""
+"""Input from kubelets, other operators and users, in objects that Nodemend reads."""
 
 import contextlib
 import io
@@ -8,33 +8,30 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.api.bare_metal_host import BareMetalHost
-from nodemend.api.group_versions import MANUAL_REMEDIATION, Resource
-from nodemend.api.lease import Lease
 from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.api.node import Node
-from nodemend.api.power_cycle import Metal3Remediation
+from nodemend.api.meta import print_micro_time, written_moment
+from nodemend.api.metal3_remediation import Metal3Remediation
+from nodemend.api.resources import MANUAL_REMEDIATION, Resource
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.api.timestamps import print_micro_time, written_moment
+from nodemend.api.upstream_types import BareMetalHost, Lease, Node
+from nodemend.cli.listing import remember_written, written_age
 from nodemend.cli.options import Form
-from nodemend.cli.terminal_shell import write_lines, write_note
-from nodemend.cli.timeline.told import told
-from nodemend.cli.view import as_document, as_line
-from nodemend.cli.written_ages import remember_written, written_age
-from nodemend.controllers.checking.condition_ages import ConditionAges
-from nodemend.controllers.fresh_reads import node_facts
-from nodemend.controllers.power_cycle.host_reading import host_facts
-from nodemend.decide.explanation import LONGEST_MESSAGE, Explanation
-from nodemend.decide.facts import Present
-from nodemend.decide.host_identity import read_provider_id
-from nodemend.decide.host_power import doubt, power_of
-from nodemend.decide.neighbour_lease import NeighbourLease, neighbour_at_work
-from nodemend.kube.event_record import EventWire
-from nodemend.kube.json_decoding import UNREADABLE, decoder_of
-from nodemend.kube.machine_dialect import DIALECTS
-from nodemend.kube.machine_record import MachineWire, machine_records
-from nodemend.kube.node_record import NodeWire, node_records
-from nodemend.kube.remediation_record import RemediationWire, as_record
+from nodemend.cli.output import as_document, as_line
+from nodemend.cli.terminal import write_lines, write_note
+from nodemend.cli.timeline.collect import from_events
+from nodemend.health.conditions import ConditionTracker
+from nodemend.kube.events import EventWire
+from nodemend.kube.outcome import DECODE_ERRORS, decoder_of
+from nodemend.records.live_reads import node_facts
+from nodemend.records.machine import MACHINE_API_FLAVORS, MachineWire, machine_records
+from nodemend.records.node import NodeWire, node_records
+from nodemend.records.remediation import RemediationWire, as_record
+from nodemend.remediation.metal3.host_lookup import host_facts
+from nodemend.safety.facts import Present
+from nodemend.safety.guard import ExternalLease, held_externally
+from nodemend.safety.holds import LONGEST_MESSAGE, Explanation
+from nodemend.safety.host_power import power_of, power_uncertainty
+from nodemend.safety.identity import read_provider_id
 from nodemend.telemetry.printable import LONGEST_TEXT, printable
 from tests.border_fuzz.servers import NODE
 from tests.peer_fuzz import seeds
@@ -113,20 +110,20 @@ _MEDIK8S: Final = {
 def _read(kind: type[Any], data: bytes) -> Any:
     try:
         return decoder_of(kind).decode(data)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return None
 
 
 def node(data: bytes) -> str:
-    """In the cache of our own cluster, and as a fresh read whose facts a status records."""
+    """In the cache of the management cluster, and as a live read whose facts a status records."""
     wire, fresh = _read(NodeWire, data), _read(Node, data)
     if wire is None or fresh is None:
         return "refused"
     try:
         record = node_records(("nodemend.io/exclude",)).project(wire, None)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return "refused"
-    ages = ConditionAges()
+    ages = ConditionTracker()
     remember_written(ages, record.uid, record.conditions, NOW)
     ages.ages(record.uid, record.conditions, 5.0)
     for shown in record.conditions:
@@ -144,10 +141,10 @@ def machine(data: bytes) -> str:
     wire = _read(MachineWire, data)
     if wire is None:
         return "refused"
-    for dialect in DIALECTS:
-        resource = Resource(dialect.group, dialect.version, "machines", "Machine")
-        record = machine_records(resource, dialect).project(wire, None)
-        remember_written(ConditionAges(), record.uid, record.conditions, NOW)
+    for flavor in MACHINE_API_FLAVORS:
+        resource = Resource(flavor.group, flavor.version, "machines", "Machine")
+        record = machine_records(resource, flavor).project(wire, None)
+        remember_written(ConditionTracker(), record.uid, record.conditions, NOW)
         read_provider_id(record.provider_id)
     return "accepted"
 
@@ -158,21 +155,21 @@ def host(data: bytes) -> str:
         return "refused"
     facts = host_facts(found, "u1")
     wants(len(facts.last_updated) <= 64, "a time that no evidence can name")
-    why = doubt(facts)
+    why = power_uncertainty(facts)
     said = str(Explanation(f"The host {facts} is in doubt: {why}.", "Look at it."))
     wants(len(said) <= LONGEST_MESSAGE and said.endswith("Look at it."), "a message that no status can hold")
     return f"accepted, {power_of(facts)}"
 
 
-def neighbour(data: bytes) -> str:
-    """A Lease by which a neighbour's remediator claims a node."""
+def external_lease(data: bytes) -> str:
+    """A Lease by which another operator claims a node."""
     found = _read(Lease, data)
     if found is None:
         return "refused"
     lasts = found.spec.lease_duration_seconds
     usable = lasts if lasts and lasts > 0 else None
-    seen = NeighbourLease("n1", found.spec.holder_identity or "", usable, 3.0)
-    held = neighbour_at_work(Present(seen))
+    seen = ExternalLease("n1", found.spec.holder_identity or "", usable, 3.0)
+    held = held_externally(Present(seen))
     wants(held is not None or not seen.holder or seen.is_over, "a neighbour that is not seen")
     written_moment(found.spec.renew_time)
     return f"accepted, held {held is not None}"
@@ -197,7 +194,7 @@ def event(data: bytes) -> str:
     found = _read(EventWire, data)
     if found is None:
         return "refused"
-    for draft in told([found]):
+    for draft in from_events([found]):
         shown = printable(draft.what)
         wants(shown.isprintable() and len(shown) <= LONGEST_TEXT, "an event that acts on a terminal")
         print_micro_time(draft.at)
@@ -206,7 +203,7 @@ def event(data: bytes) -> str:
 
 
 def terminal(data: bytes) -> str:
-    """Whatever stands in a view leaves for the terminal without acting on it."""
+    """Terminal output shows any string of a view without interpreting it."""
     text = data.decode("utf-8", "replace")
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -219,7 +216,7 @@ def terminal(data: bytes) -> str:
     wants(json.loads(as_line({"reason": text})) == {"reason": text}, "another text")
     for said in (shown, *documents):
         wants(said.replace("\n", "").isprintable(), "something that acts on a terminal")
-    # Whether anything had to be escaped.
+    # "refused" if some character was escaped.
     return "accepted" if text.isprintable() else "refused"
 
 
@@ -231,7 +228,7 @@ BORDERS: Final = (
     Target("Node", _one(NODE), node),
     Target("Machine", _one(_MACHINE), machine),
     Target("BareMetalHost", _one(_HOST), host),
-    Target("neighbour's Lease", _one(_MEDIK8S), neighbour),
+    Target("neighbour's Lease", _one(_MEDIK8S), external_lease),
     Target("remediation", _one(_REMEDIATION), remediation),
     Target("event", _one(_EVENT), event),
     Target("terminal", (b"node-1 is sick", "ünïcode 漢字".encode()), terminal, ways=("turned", "plain_text")),

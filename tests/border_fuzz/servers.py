@@ -1,4 +1,4 @@
-"""What API servers, other clusters and kubeconfigs say."""
+"""Input from API servers, other clusters and kubeconfigs."""
 
 import json
 from collections.abc import Callable
@@ -8,25 +8,32 @@ import msgspec
 import yaml
 from yarl import URL
 
-from nodemend.api.lease import Lease
-from nodemend.cli.simulate.documents import DocumentsError, read_documents
-from nodemend.kube.api_outcome import LONGEST_MESSAGE, Ok, judge_read, judge_write, read_status
-from nodemend.kube.api_reply import Answer
+from nodemend.api.upstream_types import Lease
+from nodemend.cli.simulate.input import DocumentsError, read_documents
 from nodemend.kube.credentials import Connection, CredentialsError
-from nodemend.kube.foreign_kubeconfig import read_foreign_kubeconfig
-from nodemend.kube.foreign_nodes import (
+from nodemend.kube.http_transport import read_http_date, read_retry_after
+from nodemend.kube.kubeconfig import KubeconfigSource, choose, read_foreign_kubeconfig
+from nodemend.kube.leader_election import RecordFailed, understand
+from nodemend.kube.outcome import LONGEST_MESSAGE, ApiResponse, Ok, read_outcome, read_status, write_outcome
+from nodemend.kube.reflector import (
+    CloseStream,
+    OpenStream,
+    ReadStream,
+    Reflector,
+    SendPage,
+    Sleep,
+    StreamOpened,
+)
+from nodemend.records.node import (
     LONGEST_LABELS,
     LONGEST_TEXT,
     MOST_CONDITIONS,
     MOST_LABELS,
+    NodeRecord,
+    NodeWire,
     foreign_nodes,
+    node_records,
 )
-from nodemend.kube.http_shell import read_http_date, read_retry_after
-from nodemend.kube.kubeconfig import Source, choose
-from nodemend.kube.leader_record import Failed, understand
-from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
-from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_steps import CloseStream, Opened, OpenStream, ReadStream, SendPage, Sleep
 from tests.peer_fuzz import seeds
 from tests.peer_fuzz.targets import Target, wants
 
@@ -89,10 +96,10 @@ def foreign_kubeconfig(data: bytes) -> str:
 
 
 def own_kubeconfig(data: bytes) -> str:
-    """A person's own file may take its time: those that are long or deep are left out."""
+    """A user's own file may take time: long and deep ones are skipped."""
     if len(data) > 20_000 or data.count(b"[") + data.count(b"{") > 200:
         return "refused"
-    source = Source("/home/anna/.kube/config", data.decode("utf-8", "replace"))
+    source = KubeconfigSource("/home/anna/.kube/config", data.decode("utf-8", "replace"))
     return _connected(lambda: choose([source]), foreign=False)
 
 
@@ -118,20 +125,20 @@ def headers(data: bytes) -> str:
 
 
 def reply(data: bytes) -> str:
-    """As an answer to a read, to a write and to an election, with every kind of status."""
+    """A reply to a read, to a write and to an election, with every class of status."""
     outcomes = []
     for status in (200, 201, 404, 409, 410, 429, 500):
-        answer = Answer(status, data)
-        read, written = judge_read(answer, Lease), judge_write(answer, Lease)
+        answer = ApiResponse(status, data)
+        read, written = read_outcome(answer, Lease), write_outcome(answer, Lease)
         outcomes.append(isinstance(read, Ok))
         for said in (read, written):
             wants(len(getattr(said, "message", "")) <= LONGEST_MESSAGE, "a message without a bound")
             wait = getattr(said, "retry_after", None)
             wants(wait is None or 0 <= wait <= _DAY, "a wait without end")
         news = understand(answer)
-        wants(not isinstance(news, Failed) or 0 <= news.retry_after <= _DAY, "a patience without end")
-    told = read_status(data)
-    wants(len(told.message) <= LONGEST_MESSAGE, "a message without a bound")
+        wants(not isinstance(news, RecordFailed) or 0 <= news.retry_after <= _DAY, "a patience without end")
+    reported = read_status(data)
+    wants(len(reported.message) <= LONGEST_MESSAGE, "a message without a bound")
     return "accepted" if any(outcomes) else "refused"
 
 
@@ -139,12 +146,12 @@ def list_page(data: bytes) -> str:
     """A page of another cluster's Nodes."""
     reflector = Reflector(foreign_nodes(node_records(("nodemend.io/exclude",))), chance=lambda: 0.5)
     reflector.start(0.0)
-    command = reflector.step(Answer(200, data), 1.0).command
+    command = reflector.step(ApiResponse(200, data), 1.0).command
     wants(isinstance(command, SendPage | OpenStream | Sleep), f"{type(command).__name__} after a page")
     if isinstance(command, SendPage):
         wants(len(command.request.target) <= 70_000 * 4, "a request without an end")
         reflector.catch_up()
-        command = reflector.step(Answer(200, PAGES[0]), 2.0).command
+        command = reflector.step(ApiResponse(200, PAGES[0]), 2.0).command
         wants(isinstance(command, SendPage | OpenStream | Sleep), f"{type(command).__name__} after two pages")
     return _bounded(reflector)
 
@@ -153,8 +160,8 @@ def watch_lines(data: bytes) -> str:
     """A chunk of another cluster's watch, cut anywhere."""
     reflector = Reflector(foreign_nodes(node_records()), chance=lambda: 0.5)
     reflector.start(0.0)
-    reflector.step(Answer(200, PAGES[0]), 1.0)
-    reflector.step(Opened(), 1.0)
+    reflector.step(ApiResponse(200, PAGES[0]), 1.0)
+    reflector.step(StreamOpened(), 1.0)
     middle = len(data) // 2
     for piece in (data[:middle], data[middle:] + b"\n"):
         if piece:

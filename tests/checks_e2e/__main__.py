@@ -19,7 +19,7 @@ from tests.checks_e2e.world import Story
 STORIES: Final[tuple[Story, ...]] = (*(OneCluster(one) for one in POPULATIONS), ThreeClusters())
 LATE_AT_MOST: Final = 1.0
 FEW: Final = 100
-"""Nodes with which all storms may rage at once: who makes more is busy, and would make others late."""
+"""Up to this many nodes all storms may run at once; creating more is too much load for the others."""
 READY_WITHIN: Final = 600.0
 
 
@@ -32,17 +32,17 @@ def main() -> int:
     stories = [one for one in STORIES if options.only in (None, one.name)]
     if not stories:
         parser.error(f"the stories are: {', '.join(one.name for one in STORIES)}")
-    telling = Telling(len(stories), options.nodes)
+    progress = ProgressReport(len(stories), options.nodes)
     with ThreadPoolExecutor(len(stories)) as hands:
-        told = list(hands.map(telling.tell, stories))
-    latest = max(max(silence.late, storm.late) for silence, storm in told)
+        reported = list(hands.map(progress.tell, stories))
+    latest = max(max(silence.late, storm.late) for silence, storm in reported)
     wrong, late = (
         [
             one
-            for story, (silence, storm) in zip(stories, told, strict=True)
-            for one in judge(story, silence, storm)
+            for story, (silence, storm) in zip(stories, reported, strict=True)
+            for one in evaluate(story, silence, storm)
         ]
-        for judge in (find_wrong, find_late)
+        for evaluate in (find_wrong, find_late)
     )
     for one in (*wrong, *late):
         print(f"WRONG: {one}")
@@ -54,8 +54,8 @@ def main() -> int:
     return exit_status(wrong=bool(wrong), late=bool(late))
 
 
-class Telling:
-    """All at once, each in a world of its own; nobody is measured while another is set up."""
+class ProgressReport:
+    """Runs all stories at once, each in its own world; measurements wait until no world is being set up."""
 
     def __init__(self, stories: int, nodes: int) -> None:
         self._together = Barrier(stories)
@@ -75,14 +75,14 @@ class Telling:
                 print_storm(story, storm)
                 return silence, storm
         except BaseException as error:
-            # Those that wait for it would only say that.
+            # The waiting ones would only report that.
             print(f"{story.name}: {error!r}", flush=True)
             self._together.abort()
             raise
 
     @contextmanager
     def _undisturbed(self) -> Iterator[None]:
-        """One is measured, and all others wait: for whom the storms rage one by one, they do anyway."""
+        """One story is measured while all others wait; stories with serial storms wait anyway."""
         if self._at_once:
             self._wait()
         with self._measured:

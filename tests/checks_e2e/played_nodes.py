@@ -1,4 +1,4 @@
-"""Nodes that no kubelet reports on, in any number: we write what the node lifecycle controller would."""
+"""Nodes without kubelets, in any number: the test writes the conditions of the node lifecycle controller."""
 
 from collections.abc import Iterable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Who is checked: nodes behind Machines of one project or another, or nodes alone. Requests look the same."""
+"""Checked targets: nodes behind Machines of one project or another, or nodes alone. Requests are the same."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ WORKERS: Final = {"pool": "workers"}
 
 @dataclass(frozen=True, slots=True)
 class OneCluster:
-    """A story of one cluster, which has everything."""
+    """A story with a single cluster for all objects."""
 
     population: Population
     clusters: int = 1
@@ -75,7 +75,7 @@ class OpenShiftMachines:
         return node
 
     def found(self, api: Api, plane: ControlPlane) -> None:
-        """Machines are of the cluster that they are in."""
+        """Machines are in their own cluster."""
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
         for_each(nodes, partial(add_openshift_machine, api, SPACE, labels=WORKERS))
@@ -99,10 +99,10 @@ class NodesAlone:
         return node
 
     def found(self, api: Api, plane: ControlPlane) -> None:
-        """There is nothing but nodes."""
+        """There are only nodes."""
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
-        """There is nothing between a node and its check."""
+        """There are no objects between a node and its check."""
 
     def watch_over(self, api: Api, seconds: int, most: str) -> None:
         spec = {

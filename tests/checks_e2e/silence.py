@@ -1,4 +1,4 @@
-"""A node falls silent in every cluster: its request appears at its deadline, and goes when it is back."""
+"""A node falls silent in every cluster: its request appears at its deadline, and ends when it is back."""
 
 import time
 from collections.abc import Callable
@@ -12,22 +12,22 @@ from tests.checks_e2e.world import POLICY, Site, World, for_each
 SECONDS: Final = 5
 SICK: Final = "a-0"
 KUBELETS: Final = {"a": 1, "b": 3}
-"""Nodes with kubelets, by groups that can fall silent each by itself."""
+"""Nodes with kubelets, by groups that can fall silent separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Seconds, in the worst of the clusters: how late a request came, and how long it outlived its reason."""
+    """Seconds, in the worst of the clusters: the delay of a request, and its lifetime after its reason."""
 
     late: float
     withdrawn: float
     withdrawn_while_paused: float
     others: frozenset[str]
-    """What was asked for and should not have been."""
+    """Requests that should not exist."""
 
 
 def fall_silent(world: World, begin: Callable[[], object]) -> Silence:
-    """`begin` returns when it is time for it."""
+    """`begin` returns when the silence has to start."""
     for site in world.sites:
         nodes = [name for group in KUBELETS.items() for name in site.plane.nodes.add(*group, within=120)]
         world.watch_over(site, nodes, SECONDS, "60%")
@@ -47,7 +47,7 @@ def fall_silent(world: World, begin: Callable[[], object]) -> Silence:
 def _ask(world: World, site: Site) -> float:
     site.plane.nodes.silence("a")
     known_at = 0.0
-    """When it was last not Unknown: its deadline is no earlier than that tells."""
+    """The last time when it was not Unknown: its deadline is based on this."""
 
     def is_unknown() -> bool:
         nonlocal known_at

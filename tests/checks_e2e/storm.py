@@ -1,4 +1,4 @@
-"""Most nodes turn Unknown at once: nothing is asked for; afterwards only what is still sick is."""
+"""Most nodes turn Unknown at once: no request is created; afterwards only for still unhealthy nodes."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from tests.checks_e2e.silence import KUBELETS
 from tests.checks_e2e.world import Site, World, for_each
 
 LONGER: Final = 6.0
-"""Seconds for which is watched what should not come."""
+"""Seconds to watch for requests that must not appear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class Storm:
     asked: frozenset[str]
     stale: frozenset[str]
     late: float
-    """Seconds by which a single node was asked for after its deadline, before the storm, among all others."""
+    """Delay of a single node's request after its deadline, before the storm, with all other nodes present."""
     withdrawn: float
-    """Seconds until that was withdrawn when its node came back, in the storm."""
+    """Seconds until that request was deleted after its node came back, in the storm."""
     closed_after: float
-    """Seconds from the first failure until the check says that it holds."""
+    """Seconds from the first failure until the check reports that it holds."""
     said_of_the_hung: str
 
 
 def rage(world: World, total: int, undisturbed: Callable[[], AbstractContextManager[None]]) -> Storm:
-    """With so many nodes in each cluster; within `undisturbed` nobody else keeps the machine busy."""
+    """With this many nodes in each cluster; within `undisturbed` no other story keeps the machine busy."""
     nodes, seconds = _populate(world, total)
     failing, alone = nodes[: total * 6 // 10], nodes[-1]
     with undisturbed():
@@ -60,9 +60,9 @@ def rage(world: World, total: int, undisturbed: Callable[[], AbstractContextMana
 
 
 def _populate(world: World, total: int) -> tuple[Sequence[str], int]:
-    """Nodes without kubelets beside the few that have one, in every cluster alike; how long they may fail.
+    """Create nodes without kubelets in every cluster alike; return their names and the check's period.
 
-    That is long enough for us to let them all fail.
+    The period is long enough to let all of them fail.
     """
     seconds = 5 + total // 50
     nodes: Sequence[str] = ()
@@ -91,7 +91,7 @@ def _recover(world: World, node: str, site: Site) -> float:
 
 
 def _seen_until(world: World, end: float) -> set[str]:
-    """Whatever is asked for at any moment until then."""
+    """All requests that exist at any time until then."""
     seen: set[str] = set()
     while time.monotonic() < end:
         seen |= world.asked()
@@ -100,7 +100,7 @@ def _seen_until(world: World, end: float) -> set[str]:
 
 
 def _end(world: World, failing: Sequence[str]) -> set[str]:
-    """All but one recover, which then is asked for; and then it does. What is asked for besides."""
+    """All but one recover; that one gets a request, and then recovers. Returns any other requests."""
     last, *others = failing
     for_each(world.sites, lambda site: report(site.plane.api, others, "True"))
     left = {site.request_for(last) for site in world.sites}

@@ -1,4 +1,4 @@
-"""What a story is told in: nodes under checks, the running checker, and what it has asked for."""
+"""The environment of a story: nodes under checks, the running checker, and its requests."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -18,16 +18,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 HANDS: Final = 8
-"""Requests at once, of whoever plays nodes."""
+"""The number of concurrent requests that fake the nodes."""
 PATIENCE: Final = 120.0
 APART: Final = 4.0
-"""Seconds. A node turns Unknown to the second or so, and remediations begin a second apart."""
+"""Seconds. Nodes turn Unknown with a precision of about a second, and remediations start a second apart."""
 POLICY: Final = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
 PACE: Final = {"minInterval": "1s", "settleTime": "5s"}
 
 
 class Population(Protocol):
-    """Who is checked, and how. `check` is the path of the check."""
+    """The checked targets, and their check. `check` is the path of the check."""
 
     @property
     def name(self) -> str: ...
@@ -36,19 +36,19 @@ class Population(Protocol):
     def check(self) -> str: ...
 
     def request_for(self, node: str) -> str:
-        """The name of what is asked for a node."""
+        """The name of a node's request."""
         ...
 
     def found(self, api: Api, plane: ControlPlane) -> None:
-        """Make what is needed once. `plane` has the nodes."""
+        """Create the shared objects once. `plane` has the nodes."""
         ...
 
     def settle(self, api: Api, nodes: Sequence[str]) -> None:
-        """Make what stands between these nodes and their check."""
+        """Create the objects between these nodes and their check."""
         ...
 
     def watch_over(self, api: Api, seconds: int, most: str) -> None:
-        """Make the check: a node is unhealthy when Unknown for so long, unless more than `most` are."""
+        """Create the check: nodes Unknown for `seconds` are unhealthy, unless more than `most` are."""
         ...
 
 
@@ -57,7 +57,7 @@ class Site:
     """The nodes of one cluster, under one check."""
 
     plane: ControlPlane
-    """Where the Nodes are."""
+    """The control plane with the Nodes."""
     who: Population
 
     def request_for(self, node: str) -> str:
@@ -69,42 +69,44 @@ class World:
     management: ControlPlane
     checker: Process
     sites: Sequence[Site]
-    """Those that live."""
+    """The clusters that work."""
     hang: Callable[[], None]
-    """What must harm nobody: called before anything else happens."""
+    """Hang a cluster, which must not affect the others: called before anything else happens."""
     crowd: Callable[[Sequence[str]], None]
-    """The one that hangs is said to have these nodes too."""
+    """Pretend that the hanging cluster has these nodes, too."""
     said_of_the_hung: Callable[[], str]
-    """Empty until something is said."""
+    """The report about the hanging cluster; empty until there is one."""
 
     def asked(self) -> set[str]:
         return set(asked_for(self.management))
 
     def watch_over(self, site: Site, nodes: Sequence[str], seconds: int, most: str) -> None:
-        """These nodes too, by a new check."""
+        """Select these nodes too, by a new check."""
         api = self.management.api
         api.delete(site.who.check)
         site.who.settle(api, nodes)
         site.who.watch_over(api, seconds, most)
 
     def until(self, what: str, holds: Callable[[], bool], within: float = PATIENCE) -> float:
-        """Returns when it did, by the monotonic clock."""
+        """Wait, and return the time of the monotonic clock."""
         wait_until(what, holds, within=within, processes=[self.checker])
         return time.monotonic()
 
     def until_all_is_well(self, count: int) -> None:
-        """So many are counted in each cluster, and the checker trusts what it sees."""
+        """Wait until this many nodes are counted as healthy in each cluster, and the checker may act."""
         for site in self.sites:
             what = f"{count} of {site.who.name} are seen, and may be helped"
             self.until(what, partial(self._is_well, site, count))
 
     def until_held(self, why: str) -> None:
-        """Every check says that nothing may begin, for this reason."""
+        """Wait until every check reports that nothing may start, for this reason."""
         for site in self.sites:
             self.until(f"the guard of {site.who.name} says {why}", partial(self._is_held, site, why))
 
     def in_turn(self, do: Callable[["World", Site], float]) -> float:
-        """The most of what it gives for each site, begun so far apart that pacing holds none of them up."""
+        """Run it for each site and return the largest result; the start times are far enough apart for the
+        start interval.
+        """
 
         def do_later(numbered: tuple[int, Site]) -> float:
             number, site = numbered
@@ -133,22 +135,22 @@ class Story(Protocol):
 
     @property
     def clusters(self) -> int:
-        """Among which the nodes are divided."""
+        """The number of clusters that share the nodes."""
         ...
 
     def world(self) -> AbstractContextManager[World]:
-        """With a running checker, and without any node that lives."""
+        """A world with a running checker, and without any live node."""
         ...
 
 
 def _allowed(status: Object) -> Object:
-    """What a check says of itself; empty while it says nothing."""
+    """The condition RemediationAllowed of a check; empty before it is written."""
     shown = {one["type"]: one for one in status.get("conditions", ())}
     found: Object = shown.get("RemediationAllowed", {})
     return found
 
 
 def for_each(things: Iterable[T], do: Callable[[T], R]) -> list[R]:
-    """At once, as far as there are hands."""
+    """Run for all, with bounded concurrency."""
     with ThreadPoolExecutor(HANDS) as hands:
         return list(hands.map(do, things))

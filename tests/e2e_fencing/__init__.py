@@ -1,1 +1,1 @@
-"""Real agents and feeders, each node in a network of its own, against the real API server."""
+"""Real agents and feeders, with a network namespace per node, against the real API server."""

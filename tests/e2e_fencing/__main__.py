@@ -1,8 +1,8 @@
-"""`python -m tests.e2e_fencing [STORY...] [--histories N]`: real processes, cut links. Who ends?
+"""`python -m tests.e2e_fencing [STORY...] [--histories N]`: self-fencing with real processes and cut links.
 
-Needs root: each node has a network namespace. The watchdogs are files; what the real ones do is in
-`just watchdog`. Stories have clusters of five nodes; histories are played many at a time in a larger one.
-Without either all stories are told, and 50 histories are played.
+Needs root: each node has a network namespace. The watchdogs are files; `just watchdog` tests the real ones.
+Stories have clusters of five nodes; many histories run at a time in a larger one. Without arguments all
+stories and 50 histories run.
 """
 
 import argparse
@@ -24,14 +24,14 @@ from tests.e2e_fencing.cluster import Cast, Cluster, open_cluster
 from tests.e2e_fencing.door import try_doors
 from tests.e2e_fencing.history import End, WrongError
 from tests.e2e_fencing.networks import enter_own
-from tests.e2e_fencing.stories import FALSE, HONEST, LIAR, LYING, NODES, Stage, Stories
+from tests.e2e_fencing.stories import BYZANTINE, FALSE, HONEST, LYING, NODES, Stage, Stories
 
 _BEGAN: Final = time.monotonic()
 
 
 @dataclass
 class Counts:
-    """Of one lane, or of all."""
+    """The counts of one lane, or of all."""
 
     stories: int = 0
     histories: int = 0
@@ -63,9 +63,9 @@ def main() -> int:
     everything = not options.stories and not options.histories
     histories = 50 if everything else options.histories
     lanes = [
-        partial(tell, number, told, who)
+        partial(tell, number, reported, who)
         for number, (stories, who) in enumerate(_CLUSTERS)
-        if (told := {name: one for name, one in stories.items() if everything or name in options.stories})
+        if (reported := {name: one for name, one in stories.items() if everything or name in options.stories})
     ]
     if histories:
         lanes.append(partial(play, len(_CLUSTERS), histories, options.nodes, options.seed))
@@ -85,7 +85,7 @@ _CLUSTERS: Final[tuple[tuple[Stories, Cast], ...]] = (
 
 
 def tell(number: int, stories: Stories, who: Cast) -> Counts:
-    """One after another, in one cluster. After one that goes wrong there is no other."""
+    """Run the stories one after another, in one cluster. A failure ends the run."""
     counts = Counts()
     with _cluster(number, NODES, who) as cluster:
         stage = Stage(cluster)
@@ -95,7 +95,7 @@ def tell(number: int, stories: Stories, who: Cast) -> Counts:
                 said = story(stage)
                 counts.stories += 1
             except (WrongError, TimeoutError) as error:
-                said = f"WRONG: {error}\n" + "\n".join(cluster.told(node) for node in cluster.hosts)
+                said = f"WRONG: {error}\n" + "\n".join(cluster.reported(node) for node in cluster.hosts)
                 counts.wrong += 1
             _say(f"{title}: {said}")
             if counts.wrong:
@@ -112,7 +112,7 @@ def play(number: int, histories: int, nodes: int, seed: str) -> Counts:
             cluster.until("all are well", cluster.is_whole)
             _say(f"{nodes} nodes are well")
             tried, wrong = try_doors(cluster, _say)
-            campaign = Campaign(cluster, seed, list(cluster.hosts)[LIAR], _say)
+            campaign = Campaign(cluster, seed, list(cluster.hosts)[BYZANTINE], _say)
             campaign.play(histories)
         except (WrongError, TimeoutError) as error:
             _say(f"WRONG: {error}")

@@ -1,4 +1,4 @@
-"""Many histories at once, in waves, in one cluster whose managers and API server have faults of their own."""
+"""Many concurrent histories, in waves, in one cluster whose managers and API server have their own faults."""
 
 import threading
 import time
@@ -15,19 +15,19 @@ from tests.e2e_fencing.faults import choose
 from tests.e2e_fencing.history import End, History, WrongError
 from tests.e2e_fencing.host import boottime
 
-TROUBLE_EVERY: Final = (8.0, 30.0)
-"""Seconds between the troubles of those who are in charge."""
-TROUBLES_A_WAVE: Final = 2
-"""With managers that come and go for ever nothing is proven: they need some time in office."""
+FAULT_INTERVAL: Final = (8.0, 30.0)
+"""Seconds between faults of managers and API server."""
+FAULTS_PER_WAVE: Final = 2
+"""Too many manager restarts would prevent every proof: a manager has to lead for some time."""
 
 
 @dataclass
 class Campaign:
-    """`liar` is never struck: it is everybody's one peer that may say anything."""
+    """`liar` is never faulted: it is the one Byzantine peer in every node's list."""
 
     cluster: Cluster
     seed: str
-    liar: str
+    byzantine_peer: str
     say: Callable[[str], None]
     played: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -52,19 +52,19 @@ class Campaign:
         ]
         over = threading.Event()
         with ThreadPoolExecutor(len(victims) + 1) as hands:
-            troubles = hands.submit(self._trouble_those_in_charge, over)
+            failures = hands.submit(self._fail_leaders, over)
             ended = list(hands.map(_play, histories))
             over.set()
-            troubles.result()
+            failures.result()
         self._count(histories, ended)
         astray = {name for name, at in cluster.resets() if at > before and name in others}
         if astray:
             self.wrong.append(f"{sorted(astray)} were reset, whom nothing was done to")
 
     def _choose(self, at_most: int) -> list[str]:
-        """As many as leave enough peers to each of them."""
+        """Nodes to fail, at most so many that each of them keeps enough peers."""
         chance = Random(f"{self.seed}/{self.played}")
-        names = [name for name in self.cluster.hosts if name != self.liar]
+        names = [name for name in self.cluster.hosts if name != self.byzantine_peer]
         chosen: list[str] = []
         for name in chance.sample(names, len(names)):
             more = [*chosen, name]
@@ -76,34 +76,34 @@ class Campaign:
 
     def _count(self, histories: list[History], ended: list[str]) -> None:
         for number, (history, wrong) in enumerate(zip(histories, ended, strict=True), self.played):
-            told = f"WRONG: {wrong}" if wrong else _told(history)
-            self.say(f"{number} {history.node}: {history.plan}: {told}")
+            reported = f"WRONG: {wrong}" if wrong else _reported(history)
+            self.say(f"{number} {history.node}: {history.plan}: {reported}")
             self.wrong += [wrong] if wrong else []
             self.resets += len(history.resets)
             self.margins += history.margins
             self.ends.update([history.end] if history.end else [])
         self.played += len(histories)
 
-    def _trouble_those_in_charge(self, over: threading.Event) -> None:
+    def _fail_leaders(self, over: threading.Event) -> None:
         chance = Random(f"{self.seed}/{self.played}/in charge")
-        for _ in range(TROUBLES_A_WAVE):
-            if over.wait(chance.uniform(*TROUBLE_EVERY)):
+        for _ in range(FAULTS_PER_WAVE):
+            if over.wait(chance.uniform(*FAULT_INTERVAL)):
                 break
-            chance.choice(TROUBLES)(self.cluster, chance)
+            chance.choice(FAULTS)(self.cluster, chance)
 
 
 def _play(history: History) -> str:
-    """What was wrong with it; empty for nothing."""
+    """Play it, and return its fault; empty if it succeeded."""
     try:
         history.play()
     except (WrongError, TimeoutError) as error:
-        return f"{error}\n{history.cluster.told(history.node)}"
-    except Exception:  # noqa: BLE001 - a fault of the history itself: told like any other, with where it was
+        return f"{error}\n{history.cluster.reported(history.node)}"
+    except Exception:  # noqa: BLE001 - a bug of the history itself, with its traceback
         return traceback.format_exc()
     return ""
 
 
-def _told(history: History) -> str:
+def _reported(history: History) -> str:
     resets = ", ".join(f"{at:.0f}" for at in history.resets)
     margins = ", ".join(f"{margin:.1f}" for margin in history.margins)
     released = f", {margins} s after its end" if margins else ""
@@ -121,10 +121,10 @@ def _pause_manager(cluster: Cluster, chance: Random) -> None:
 
 
 def _pause_api(cluster: Cluster, chance: Random) -> None:
-    """For so short a time that nobody has to ask peers."""
+    """A pause short enough that no node has to ask its peers."""
     cluster.plane.pause("kube-apiserver")
     time.sleep(chance.uniform(0.5, 4.0))
     cluster.plane.resume("kube-apiserver")
 
 
-TROUBLES: Final[tuple[Callable[[Cluster, Random], None], ...]] = (_kill_manager, _pause_manager, _pause_api)
+FAULTS: Final[tuple[Callable[[Cluster, Random], None], ...]] = (_kill_manager, _pause_manager, _pause_api)

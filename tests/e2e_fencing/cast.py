@@ -1,7 +1,7 @@
-"""Who among the agents is not what it should be."""
+"""Agents that behave differently from the shipped one."""
 
-from nodemend.api.certified_names import certified_name
-from nodemend.decide.peer_verdict import Answer
+from nodemend.api.agent import certified_name
+from nodemend.protocol.peers import PeerReply
 from tests.agent_room.room import AgentNode
 from tests.e2e_fencing.door import pair_of
 from tests.unit.agent.certificates import Authority, Shown
@@ -14,18 +14,20 @@ def all_honest(_agent: AgentNode, _peers: Authority) -> None:
 
 
 def last_lies(agent: AgentNode, _peers: Authority) -> None:
-    """Number 4 says what stands in a file that all of them share: nothing yet."""
+    """Agent number 4 gives the answer in a file that all of them share, which is empty at first."""
     if agent.name.endswith("-4"):
         _take_over(agent)
 
 
 def last_says_healthy(agent: AgentNode, _peers: Authority) -> None:
     if agent.name.endswith("-4"):
-        _take_over(agent, lie=Answer.HEALTHY)
+        _take_over(agent, lie=PeerReply.HEALTHY)
 
 
 def all_but_the_first_show_false_ones(agent: AgentNode, peers: Authority) -> None:
-    """One each: another node's, one that is over, one of another authority, its own by TLS 1.2."""
+    """A different wrong certificate for each: another node's, an expired one, one of another CA, its own with
+    TLS 1.2.
+    """
     cell, _, number = agent.name.rpartition("-")
     name = certified_name(agent.name)
     match number:
@@ -47,7 +49,7 @@ def _show(agent: AgentNode, shown: Shown) -> None:
     agent.environment["SHOWN"] = str(pair_of(shown, agent.folder / "shown.pem"))
 
 
-def _take_over(agent: AgentNode, lie: Answer | None = None) -> None:
+def _take_over(agent: AgentNode, lie: PeerReply | None = None) -> None:
     file = agent.folder.parent / "lie"
     file.write_text(lie or "")
     agent.program = _PROGRAM

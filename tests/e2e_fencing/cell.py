@@ -1,4 +1,4 @@
-"""A node that never boots anew: an agent, and a feeder beside it."""
+"""A node that never reboots: an agent, and a feeder beside it."""
 
 import json
 import sys
@@ -8,13 +8,13 @@ from itertools import pairwise
 from typing import Final
 
 from controlplane.process import Process
-from nodemend.api.keys import MARKER
+from nodemend.api.well_known import MARKER
 from tests.agent_room.room import AgentNode
 from tests.e2e_fencing.file_feeder import PHYSICAL
 
 _S: Final = 1_000_000_000
 W: Final = 9.063
-"""Seconds from the last ping to the reset, as the drill of the file has it."""
+"""Seconds from the last ping to the reset, as the drill of the file says."""
 
 
 @dataclass
@@ -38,14 +38,14 @@ class Node:
 
     @property
     def pings(self) -> list[float]:
-        """When its watchdog was pinged, in seconds of CLOCK_BOOTTIME."""
+        """The times of its watchdog's pings, in seconds of CLOCK_BOOTTIME."""
         device = self.agent.folder / "device"
         lines = device.read_text().split() if device.exists() else []
         return [int(line) / _S for line in lines]
 
     @property
     def reset_at(self) -> float | None:
-        """When its watchdog would have reset it by now; None if it would not have."""
+        """The time at which its watchdog would have reset it by now; None if it would not have."""
         pings = [*self.pings, time.clock_gettime(time.CLOCK_BOOTTIME)]
         return next((before + W for before, after in pairwise(pings) if after - before > W), None)
 

@@ -1,4 +1,4 @@
-"""A cluster of nodes that fence themselves: real agents, feeders, gates, a real manager."""
+"""A cluster of nodes that fence themselves: real agents, feeders, gates and a real manager."""
 
 import subprocess
 import sys
@@ -17,9 +17,9 @@ from host_program.pack import pack
 from installed.eager_policy import eager_policy
 from installed.manifests import install
 from installed.programs import start
-from nodemend.api import keys
-from nodemend.decide.peer_sampling import MOST_PEERS
-from nodemend.decide.proven_seconds import enough
+from nodemend.api import well_known
+from nodemend.protocol.peers import MOST_PEERS
+from nodemend.safety.time_proof import enough
 from tests.agent_room.counting_proxy import CountingProxy
 from tests.agent_room.room import AgentNode
 from tests.e2e_fencing.host import Host, boottime
@@ -29,16 +29,16 @@ from tests.e2e_fencing.view import SELF_REMEDIATIONS, View
 from tests.power_e2e.audit import Audit
 from tests.unit.agent.certificates import Authority
 
-LOOK_EVERY: Final = 0.3
+POLL_INTERVAL: Final = 0.3
 STALLED_AFTER: Final = {"watchdogs": 60.0, "kubelets": 300.0}
-"""Seconds. Whoever plays the watchdogs must be at work, else nobody would ever be reset."""
+"""Seconds. The threads that play watchdogs must run, or no node would ever be reset."""
 PATIENCE: Final = 600.0
 STARTING_AT_ONCE: Final = 6
-"""Nodes in their first boot. All at once they would keep one another from it."""
+"""Nodes in their first boot. More at once would delay one another."""
 _MANAGER: Final = "nodemend-remediator"
 
 Cast = Callable[[AgentNode, Authority], None]
-"""Who is to be another than the shipped agent, before it is started."""
+"""Changes the agent before it is started."""
 
 
 @dataclass
@@ -74,29 +74,29 @@ class Cluster:
         self.manager.kill()
 
     def until(self, what: str, holds: Callable[[], bool], within: float = PATIENCE) -> None:
-        """Looks seldom: much is going on at once."""
+        """Wait, with rare polls because of the load."""
         deadline = time.monotonic() + within
         while not holds():
             self.check()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"waited {within:.0f} s in vain until {what}")
-            time.sleep(LOOK_EVERY)
+            time.sleep(POLL_INTERVAL)
 
     def check(self) -> None:
-        """Raises TimeoutError where nobody plays the watchdogs or the kubelets any more."""
+        """Raises TimeoutError if the threads that play watchdogs or kubelets have stopped."""
         for who, at in (("watchdogs", self.ticked_at), ("kubelets", self.kubelets.served_at)):
             if boottime() - at > STALLED_AFTER[who]:
                 raise TimeoutError(f"the {who} were last looked after {boottime() - at:.1f} s ago")
 
-    # What is asked for.
+    # Requests.
 
     def remediate(self, node: str) -> None:
-        """As a check does."""
+        """Create the remediation as a check does."""
         self.plane.api.create(
             {
                 "apiVersion": "nodemend.io/v1alpha1",
                 "kind": "SelfRemediation",
-                "metadata": {"name": node, "namespace": keys.SYSTEM_NAMESPACE},
+                "metadata": {"name": node, "namespace": well_known.SYSTEM_NAMESPACE},
                 "spec": {"accept": ["UntestedWatchdog"]},
             }
         )
@@ -104,37 +104,37 @@ class Cluster:
     def withdraw(self, node: str) -> None:
         self.plane.api.delete(f"{SELF_REMEDIATIONS}/{node}")
 
-    # What is seen.
+    # Observations.
 
     def is_well(self, node: str) -> bool:
-        """Its agent is at work in the boot that runs, behind its gate, on a watchdog that is armed."""
+        """True if its agent runs in the current boot, behind its gate, with an armed watchdog."""
         boot, report = self.hosts[node].boot, self.view.report(node)
         published = boot is not None and report.get("bootID") == boot.id and report.get("acknowledged", 0) > 0
         armed = report.get("watchdog", {}).get("class") == "untested" and report.get("bootGate", False)
         return bool(published and armed and not self.view.marked(node) and boot and boot.kubelet)
 
     def is_whole(self) -> bool:
-        """All are well, and nobody has more peers to get."""
+        """True if all nodes are healthy, and none has more peers to get."""
         most = min(MOST_PEERS, len(self.hosts) - 1)
         return all(self.is_well(name) and len(self.view.peers(name)) == most for name in self.hosts)
 
     def resets(self) -> list[tuple[str, float]]:
-        """Who was reset so far, and when."""
+        """The nodes that were reset so far, and the times."""
         boots = [(name, boot) for name, host in self.hosts.items() for boot in host.boots]
         return [(name, boot.reset_at) for name, boot in boots if boot.reset_at is not None]
 
     def spare_peers(self, node: str, but: Collection[str]) -> bool:
-        """Whether enough of its peers can be covered without those, for time to prove anything."""
+        """True if, without those, enough of its peers can be covered for a proof by time."""
         peers = self.view.peers(node)
-        return len(peers) > 1 and enough(set(peers) - set(but), [peers], liars=1)
+        return len(peers) > 1 and enough(set(peers) - set(but), [peers], byzantine_peers=1)
 
     def releases(self, node: str, since: float) -> list[float]:
-        """When its release was asked for, by the clock of the register."""
+        """The times at which its release was requested, by the clock of the register."""
         offset = time.time() - boottime()
         return [at - offset for at in self.audit.releases(node, since + offset)]
 
-    def told(self, node: str) -> str:
-        """What a person would look at."""
+    def reported(self, node: str) -> str:
+        """The state of the node and its last log lines, for error messages."""
         status = self.view.status(node)
         boots = [(boot.id, boot.kubelet, boot.reset_at) for boot in self.hosts[node].boots]
         logs = (self.folder / node).glob("*.log")
@@ -144,7 +144,7 @@ class Cluster:
 
 @contextmanager
 def open_cluster(names: tuple[str, ...], folder: Path, number: int, cast: Cast) -> Iterator[Cluster]:
-    """Its nodes boot when it is entered."""
+    """Boot the nodes on entry."""
     clients, peers = Authority(folder, "clients"), Authority(folder, "peers")
     flags = {"kube-apiserver": (f"--client-ca-file={folder / 'clients.crt'}",)}
     settings = Settings(controller_manager=False, scheduler=False, audit=True, flags=flags)
@@ -179,7 +179,7 @@ def _agent(plane: ControlPlane, networks: Networks, peers: Authority, name: str,
 
 
 def _unpack(folder: Path) -> list[str]:
-    """The program as on a host."""
+    """Unpack the program, and return the command as on a host."""
     isolated = [sys.executable, "-I", "-S"]
     run = folder / "run"
     subprocess.run([*isolated, str(pack(folder)), "unpack", str(run)], check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""Asks running agents as a peer would, with certificates that are none of a peer: who is answered?"""
+"""Queries running agents with valid and invalid certificates: only valid ones get an answer."""
 
 import http.client
 import json
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from nodemend.agent.peer_protocol import PATH
-from nodemend.api.certified_names import certified_name
+from nodemend.agent.peer_http import PATH
+from nodemend.api.agent import certified_name
 from tests.e2e_fencing.cluster import Cluster
 from tests.e2e_fencing.networks import PEER_PORT
 from tests.unit.agent.certificates import Authority, Shown
 
 _WITHIN: Final = 10.0
-NOBODY: Final = "no answer"
-"""What is heard where the door stays shut."""
+NO_ANSWER: Final = "no answer"
+"""The result if the listener refuses the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whom a door may open to. `shown` is None for who shows nothing."""
+    """A client of the listener. `shown` is None for a client without a certificate."""
 
     what: str
     shown: Shown | None
@@ -29,7 +29,7 @@ class Caller:
     welcome: bool = False
 
     def ask(self, cluster: Cluster, door: str, about: str) -> str:
-        """What the agent of one node says about another, as far as its door opens."""
+        """The answer of one node's agent about another node, if its listener accepts the client."""
         host = cluster.networks.address(door)
         connection = http.client.HTTPSConnection(host, PEER_PORT, timeout=_WITHIN, context=self._tls(cluster))
         body = json.dumps(
@@ -38,15 +38,15 @@ class Caller:
         try:
             connection.request("POST", PATH, body)
             reply = connection.getresponse()
-            told = reply.read()
-        except (OSError, http.client.HTTPException):  # And so ssl.SSLError.
-            return NOBODY
+            reported = reply.read()
+        except (OSError, http.client.HTTPException):  # Includes ssl.SSLError.
+            return NO_ANSWER
         finally:
             connection.close()
-        return str(json.loads(told)["answer"]) if reply.status == 200 else NOBODY
+        return str(json.loads(reported)["answer"]) if reply.status == 200 else NO_ANSWER
 
     def _tls(self, cluster: Cluster) -> ssl.SSLContext:
-        """Whoever calls believes the agents, to get as far as it can."""
+        """The client accepts the agents' certificates, so that only the agents refuse."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(cluster.folder / f"{cluster.authority.name}.crt")
         context.check_hostname = False
@@ -62,7 +62,7 @@ def _boot(cluster: Cluster, node: str) -> str:
 
 
 def callers(cluster: Cluster) -> list[Caller]:
-    """One who is a peer, so that the refusals of the others prove something."""
+    """Invalid clients, and one valid peer so that the refusals of the others prove something."""
     first = next(iter(cluster.hosts))
     name, ours = certified_name(first), cluster.authority
     stranger = Authority(cluster.folder, "stranger")
@@ -80,11 +80,11 @@ def callers(cluster: Cluster) -> list[Caller]:
 
 
 def try_doors(cluster: Cluster, say: Callable[[str], None]) -> tuple[int, int]:
-    """Every caller at every door: how many refusals were tried, and how often it was otherwise."""
+    """Query every listener as every client: returns the number of refusals tried, and of wrong outcomes."""
     tried = wrong = 0
     for caller in callers(cluster):
         heard = [caller.ask(cluster, door, door) for door in cluster.hosts]
-        shut = heard.count(NOBODY)
+        shut = heard.count(NO_ANSWER)
         wrong += shut if caller.welcome else len(heard) - shut
         tried += 0 if caller.welcome else len(heard)
         say(f"  {caller.what}: {shut} of {len(heard)} doors stayed shut")

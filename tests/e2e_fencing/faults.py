@@ -1,4 +1,4 @@
-"""What may happen to one node, and what may come of it. Tables, and a choice by seed."""
+"""Faults of one node, and their possible outcomes: tables, and a choice by seed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +10,17 @@ from tests.e2e_fencing.cluster import Cluster
 from tests.e2e_fencing.host import FOR_EVER
 
 LATE: Final = (40.0, 55.0)
-"""After it has ended, and before time can have proven anything."""
+"""After it has ended, and before time can have proved anything."""
 ASKED: Final = (-3.0, 20.0)
-"""Seconds after the fault, at which a check asks for a remediation; before it, where below zero."""
+"""Seconds after the fault at which a check creates a remediation; negative is before the fault."""
 HANGS_BEFORE: Final = (0.0, 24.0)
-"""Seconds before the fault, at which a kubelet hangs. The longer, the sooner a request is followed: up to the
-very moment of the fault, when the node has all of its feed lease left."""
+"""Seconds before the fault at which a kubelet hangs.
+
+With the longest, a request is followed at the moment of the fault, when the node has all of its feed lease
+left.
+"""
 STAYS_WELL: Final = 0.25
-"""Of the nodes that a check asks for, and that reach the API server: how many have a kubelet that is well."""
+"""The fraction of remediated nodes with contact to the API server whose kubelet stays healthy."""
 OFF_FOR: Final = (2.0, 8.0, 20.0)
 """Seconds that a machine takes from its reset to its next boot."""
 
@@ -32,13 +35,13 @@ class Heals(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Fault:
     name: str
-    strike: Callable[[Cluster, str], None]
+    inject: Callable[[Cluster, str], None]
     fatal: bool
-    """Whether the node ends by it alone, unless it heals in time."""
+    """True if the node ends by the fault alone, unless it heals in time."""
     in_time: tuple[float, float] = (3.0, 12.0)
-    """Seconds in which it may heal well before it ends the node: before its feed lease is over."""
+    """Seconds in which it may heal before it ends the node: before its feed lease is over."""
     silences: bool = False
-    """Whether the API server hears nothing more of the node: its kubelet is silent, too."""
+    """True if the API server gets nothing more from the node: its kubelet is silent, too."""
 
 
 def _cut_off(cluster: Cluster, node: str) -> None:
@@ -77,7 +80,7 @@ def _kill_feeder(cluster: Cluster, node: str) -> None:
 
 
 def hang_kubelet(cluster: Cluster, node: str) -> None:
-    """For as long as this boot runs. Its pods go on."""
+    """Hang it for the rest of this boot. Its pods continue."""
     if (boot := cluster.hosts[node].boot) is not None:
         cluster.kubelets.hung.add(boot.id)
 
@@ -100,7 +103,7 @@ FAULTS: Final = (
 
 
 def heal(cluster: Cluster, node: str) -> None:
-    """Whatever it was that struck it."""
+    """Undo the node's fault, for every kind of fault."""
     cluster.networks.mend(node)
     host = cluster.hosts[node]
     host.agent_back_at = 0.0
@@ -114,28 +117,28 @@ def heal(cluster: Cluster, node: str) -> None:
 class Plan:
     fault: Fault
     asked_after: float | None
-    """None: nobody asks."""
+    """None: no remediation is created."""
     heals: Heals
     heals_after: float
-    """Where it heals by the clock."""
+    """Seconds, if it heals by the clock."""
     off_for: float
     hangs_before: float | None = None
-    """So many seconds before the fault its kubelet hangs, until the node's next boot. None: it does not."""
+    """Seconds before the fault at which its kubelet hangs, until the node's next boot. None: it does not."""
 
     @property
     def stays_well(self) -> bool:
-        """It is asked for, and is Ready with a kubelet that is heard: the request is not followed."""
+        """True if it is remediated while Ready with a renewing kubelet: the request is held."""
         return self.asked_after is not None and self.hangs_before is None and not self.fault.silences
 
     @property
     def may_reset(self) -> bool:
-        """It must, once it is marked, or when nobody vouches for it for long enough."""
+        """True if it must end once it is marked, or when no peer confirms it for long enough."""
         sick = self.asked_after is not None and not self.stays_well
         return sick or (self.fault.fatal and self.heals is not Heals.IN_TIME)
 
     @property
     def proven_by_time(self) -> bool:
-        """It is sick, and nothing is heard of its next boot before it is released."""
+        """True if it is unhealthy, and its next boot does not report before its release."""
         return self.asked_after is not None and self.fault.silences and self.heals is Heals.AT_RELEASE
 
     def __str__(self) -> str:
@@ -147,25 +150,25 @@ class Plan:
 
 
 def choose(seed: str, number: int) -> Plan:
-    """Each fault in turn, the rest by chance. Four of five are asked for by a check."""
+    """Each fault in turn, the rest by seeded chance. A check remediates four of five."""
     chance = Random(f"{seed}/{number}")
     fault = FAULTS[number % len(FAULTS)]
     asked = chance.uniform(*ASKED) if chance.random() < 0.8 else None
     stays_well = asked is not None and not fault.silences and chance.random() < STAYS_WELL
     heals = chance.choice(_ways(fault, asked=asked is not None, stays_well=stays_well))
     after = chance.uniform(*(fault.in_time if heals is Heals.IN_TIME else LATE))
-    # One that is silent for some seconds only would be well again before anybody acts.
+    # A node that is silent for some seconds only would be healthy again before any reaction.
     silent = fault.silences and heals is not Heals.IN_TIME and chance.random() < 0.5
     hangs = chance.uniform(*HANGS_BEFORE) if asked is not None and not stays_well and not silent else None
     return Plan(fault, asked, heals, after, chance.choice(OFF_FOR), hangs)
 
 
 def _ways(fault: Fault, *, asked: bool, stays_well: bool) -> list[Heals]:
-    """Without a remediation nothing is released; what does not end the node is over by itself."""
+    """Without a remediation nothing is released; a fault that does not end the node heals by itself."""
     ways = list(Heals)
     if stays_well:
         return ways[: 1 if fault.fatal else 2]
     if not asked:
         return ways[: 3 if fault.fatal else 2]
-    # More of what time alone can prove.
+    # More cases that only time can prove.
     return [*ways, Heals.AT_RELEASE, Heals.AT_RELEASE] if fault.silences else ways

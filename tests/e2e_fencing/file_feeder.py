@@ -1,4 +1,4 @@
-"""The shipped feeder, with a file in the place of the watchdog: a line for each ping, with its time.
+"""The shipped feeder, with a file as the watchdog: a line for each ping, with its time.
 
 `python -m tests.e2e_fencing.file_feeder ...`, with the feeder's own arguments.
 """
@@ -6,21 +6,20 @@
 import sys
 import time
 
-from nodemend.agent.feeder import words as w
-from nodemend.agent.feeder.device_shell import WatchdogShell
-from nodemend.agent.feeder.feeder_shell import FeederShell
-from nodemend.agent.feeder.run_shell import run
+from nodemend.agent.watchdog import model as w
+from nodemend.agent.watchdog.device import WatchdogDevice
+from nodemend.agent.watchdog.main import FeederRunner, run
 
 IDENTITY = "file"
 DRILL = ("--drill", f"{IDENTITY},5,9063")
-"""So that W is known of a driver that nobody has measured: 9.063 s, for the 5 that are written to it."""
+"""Sets W of a driver that was never measured: 9.063 s, for the written timeout 5."""
 
 
 PHYSICAL = ("--machine", "physical", *DRILL)
 
 
-class FileWatchdog(WatchdogShell):
-    """Opening, setting and closing are pings, as with the kernel's own."""
+class FileWatchdog(WatchdogDevice):
+    """Opening, setting and closing are pings, as with the kernel's watchdogs."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path, None)
@@ -41,7 +40,7 @@ class FileWatchdog(WatchdogShell):
             file.write(f"{time.clock_gettime_ns(time.CLOCK_BOOTTIME)}\n")
 
 
-class FileFeeder(FeederShell):
+class FileFeeder(FeederRunner):
     def __init__(
         self,
         rules: w.FeederRules,

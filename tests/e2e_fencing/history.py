@@ -1,4 +1,4 @@
-"""One failure of one node and what came of it, from all is well to all is well, and its verdict."""
+"""One failure of one node, from healthy to healthy, and its verdict."""
 
 import time
 from collections.abc import Callable
@@ -14,16 +14,16 @@ from tests.e2e_fencing.host import Boot, boottime
 STAYS_ALIVE_FOR: Final = 48.0
 """Seconds from a fault: longer than a feed lease and a reset take."""
 ENDS_WITHIN: Final = 480.0
-"""Seconds for a whole history. A proof by time that begins anew under another leader takes some 250."""
+"""Seconds for a whole history. A proof by time that starts again under another leader takes some 250."""
 SILENT_HEALS: Final = (Heals.AT_RESET, Heals.AT_RELEASE)
 
 
 class WrongError(Exception):
-    """What must not be was seen."""
+    """A forbidden state was observed."""
 
 
 class End(StrEnum):
-    """What came of a remediation."""
+    """The outcome of a remediation."""
 
     BY_TIME = "released by time"
     BY_NEW_BOOT = "released by a new boot"
@@ -35,7 +35,7 @@ _BY: Final = {"E4": End.BY_TIME, "E2": End.BY_NEW_BOOT}
 
 @dataclass
 class History:
-    """`elsewhere` is where the workload is to go once it is released."""
+    """`elsewhere` is the node where the workload starts after its release."""
 
     cluster: Cluster
     node: str
@@ -43,11 +43,11 @@ class History:
     plan: Plan
     began: float = field(default_factory=boottime)
     margins: list[float] = field(default_factory=list)
-    """Seconds by which each release came after the end of what was released."""
+    """Seconds from the end of a boot to the release of its workloads."""
     resets: list[float] = field(default_factory=list)
-    """Seconds after the beginning."""
+    """Seconds after the start."""
     end: End | None = None
-    """None where nobody asked for a remediation, and before it is over."""
+    """None without a remediation, and before its end."""
 
     def __post_init__(self) -> None:
         self.pod = f"db-{self.node}-{int(self.began)}"
@@ -66,11 +66,11 @@ class History:
         finally:
             heal(cluster, self.node)
         self._until("it is well again", lambda: cluster.is_well(self.node))
-        self.judge()
+        self.evaluate()
         workloads.pop(self.pod)
 
     def _go_through(self) -> None:
-        steps = [(0.0, self._strike)]
+        steps = [(0.0, self._inject)]
         if self.plan.hangs_before is not None:
             steps.append((-self.plan.hangs_before, self._hang_kubelet))
         if self.plan.asked_after is not None:
@@ -94,16 +94,16 @@ class History:
             self._until("it is reset", lambda: bool(self._resets()))
 
     def _see_through(self) -> None:
-        """The remediation, to its end, after which the check withdraws it.
+        """Follow the remediation to its end, after which the check deletes it.
 
-        One whose fault resets it may be well again in a new boot before anything was asked of it.
+        A node that its fault resets may be healthy in a new boot before it was marked.
         """
         self._until("it is released, or is well and left alone", self._is_released, self._is_left_alone)
         if not self._is_released():
             self._withdraw(End.LEFT_ALONE)
             return
         end = _BY[self.cluster.view.status(self.node)["evidence"]["class"]]
-        self.judge()  # At once: one that lives on may hide it, or never come to an end.
+        self.evaluate()  # At once: if the boot still runs, the remediation may hide it later, or never end.
         if self.plan.heals is Heals.AT_RELEASE:
             self._heal()
         self._until("it has succeeded", lambda: self.cluster.view.phase(self.node) == "Succeeded")
@@ -117,7 +117,7 @@ class History:
         self.end = end
 
     def _until(self, what: str, *any_holds: Callable[[], bool]) -> None:
-        """Whatever it waits for, a history has an end."""
+        """Wait with the rest of the history's time limit."""
         left = max(0.0, self._over_at - boottime())
         self.cluster.until(what, lambda: any(holds() for holds in any_holds), within=left)
 
@@ -125,15 +125,17 @@ class History:
         return bool(self.cluster.view.status(self.node).get("released"))
 
     def _is_left_alone(self) -> bool:
-        """Nothing is asked of it, with these words, and they are true."""
+        """True if the remediation reports NodeWell, has no marker or evidence, and the node is really
+        healthy.
+        """
         view = self.cluster.view
         asked = view.marked(self.node) or view.status(self.node).get("evidence")
         return (
             view.held_as(self.node) == "NodeWell" and not asked and self.cluster.kubelets.is_well(self.node)
         )
 
-    def _strike(self) -> None:
-        self.plan.fault.strike(self.cluster, self.node)
+    def _inject(self) -> None:
+        self.plan.fault.inject(self.cluster, self.node)
 
     def _hang_kubelet(self) -> None:
         hang_kubelet(self.cluster, self.node)
@@ -146,8 +148,8 @@ class History:
 
     # Verdicts.
 
-    def judge(self) -> None:
-        """What must hold of every history."""
+    def evaluate(self) -> None:
+        """Check the properties that hold in every history."""
         self.resets = [at - self.began for at in self._resets()]
         if self.resets and not self.plan.may_reset:
             raise WrongError(f"{self.node} was reset, and should have lived on")
@@ -168,7 +170,7 @@ class History:
         ]
 
     def _run_before(self, release: float) -> list[Boot]:
-        """The boots whose kubelets were let go before it. One behind its gate runs nothing."""
+        """The boots whose kubelets started before it. A boot behind its gate runs nothing."""
         return [
             boot
             for boot in self.cluster.hosts[self.node].boots
@@ -178,7 +180,7 @@ class History:
         ]
 
     def _margin(self, release: float, boot: Boot) -> float:
-        """From the last sign of life of this boot to the release."""
+        """Seconds from the last activity of this boot to the release."""
         writes = self.cluster.kubelets.register(self.pod).writes()
         mine = [write.seconds for write in writes if write.boot == boot.id]
         end = boot.reset_at if boot.reset_at is not None else float("inf")

@@ -21,7 +21,7 @@ from tests.unit.agent.certificates import Authority
 
 S: Final = 1_000_000_000
 FEEDER_BACK_AFTER: Final = 0.1
-"""As in its unit."""
+"""As in its systemd unit."""
 FOR_EVER: Final = float("inf")
 GRACE: Final = 15.0
 """Seconds that the agent's pod has to end, as in its DaemonSet."""
@@ -34,15 +34,15 @@ def boottime() -> float:
 
 @dataclass
 class FileWatchdog:
-    """What a watchdog would have done by the pings in its file."""
+    """Computes from the pings in its file what a watchdog would have done."""
 
     file: Path
     last: float | None = None
     _read: int = 0
 
     def expired_at(self) -> float | None:
-        """When it reset its machine; None while it has not. Not armed before its first ping."""
-        now = boottime()  # Before the pings are read: those up to now are all there.
+        """The time at which it reset its machine; None if it has not. Not armed before its first ping."""
+        now = boottime()  # Before the pings are read, so that all earlier ones are in the file.
         for ping in self._new_pings():
             if self.last is not None and ping - self.last > W:
                 return self.last + W
@@ -66,12 +66,12 @@ class Boot:
     feeder: Process
     gate: Process
     opened_at: float | None = None
-    """When its gate was seen open, and kubelet was started."""
+    """The time at which its gate opened and kubelet was started."""
     workloads: dict[str, Process] = field(default_factory=dict)
-    """By the UID of the pod."""
+    """Processes by the UID of the pod."""
     reset_at: float | None = None
     restarted: bool = False
-    """It ended because somebody restarted the machine, not by its watchdog."""
+    """True if an admin restarted the machine, not its watchdog."""
 
     @property
     def kubelet(self) -> bool:
@@ -79,7 +79,7 @@ class Boot:
 
 
 class Host:
-    """Its owner calls `tick` some times a second. `starter` is the program that hosts carry."""
+    """Its owner calls `tick` some times a second. `starter` is the program that hosts have."""
 
     def __init__(self, agent: AgentNode, networks: Networks, clients: Authority, starter: list[str]) -> None:
         self.agent = agent
@@ -94,18 +94,18 @@ class Host:
         """Seconds from a reset to the next boot."""
         self.boots_at = 0.0
         self.agent_back_at = 0.0
-        """Kubelet does not start it before."""
+        """Kubelet does not start the agent before this time."""
         self.feeder_back_at = 0.0
         self._to_restart = False
 
     @property
     def boot(self) -> Boot | None:
-        """The one that runs."""
+        """The running boot."""
         return self.boots[-1] if self.boots and self.boots[-1].reset_at is None else None
 
     @property
     def is_starting(self) -> bool:
-        """For the first time."""
+        """True during its first boot, until kubelet starts."""
         boot = self.boot
         return len(self.boots) == 1 and boot is not None and not boot.kubelet
 
@@ -134,10 +134,10 @@ class Host:
         if self.agent.process is None or not self.agent.process.running:
             self.agent.start()
 
-    # What happens to it.
+    # Faults.
 
     def restart(self) -> None:
-        """By its admin, or by a power failure: within one of the next ticks."""
+        """Restart by its admin, or by a power failure: within one of the next ticks."""
         self._to_restart = True
 
     def kill_feeder(self, back_after: float = FEEDER_BACK_AFTER) -> None:
@@ -151,7 +151,7 @@ class Host:
             self.agent.process.kill()
 
     def stop_agent(self) -> None:
-        """As kubelet does, for good: with some seconds to end by itself."""
+        """Stop it permanently as kubelet does: with some seconds to end by itself."""
         self.agent_back_at = FOR_EVER
         if self.agent.process is not None:
             self.agent.process.end(within=GRACE)
@@ -168,10 +168,10 @@ class Host:
     def end(self) -> None:
         self._kill_all()
 
-    # How.
+    # Implementation.
 
     def _start(self) -> None:
-        """A new boot: nothing of the one before is left on its tmpfs."""
+        """Start a new boot: nothing of the boot before is left on its tmpfs."""
         folder, number = self.agent.folder, len(self.boots)
         shutil.rmtree(folder / "agent")
         (folder / "agent").mkdir()
@@ -205,7 +205,7 @@ class Host:
         return Process([*gate, "--", *self._check("--publish", status[1])], log=folder / "gate.log")
 
     def _check(self, *more: str) -> list[str]:
-        told = {
+        reported = {
             "server": f"https://{self.agent.environment['KUBERNETES_SERVICE_HOST']}:{self.agent.plane.port}",
             "ca": str(self.agent.plane.ca),
             "certificate": str(self._certificate),
@@ -213,7 +213,7 @@ class Host:
             "boot-id": str(self.agent.folder / "boot_id"),
             "within": "6",
         }
-        words = [word for name, value in told.items() for word in (f"--{name}", value)]
+        words = [word for name, value in reported.items() for word in (f"--{name}", value)]
         return [*self._starter, "api-check", *words, *more]
 
     def _reset(self, boot: Boot, at: float) -> None:
@@ -222,7 +222,9 @@ class Host:
         boot.reset_at = at
 
     def _kill_all(self) -> None:
-        """Whatever runs in its network, and at once: a check that outlived its boot would speak for it."""
+        """Kill all processes in its network at once: a check that outlived its boot would renew on its
+        behalf.
+        """
         while pids := self._networks.processes(self.name):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):

@@ -1,8 +1,8 @@
-"""The parts of a cluster that have no program here: kubelets, who notices silent ones, who moves pods.
+"""Fake parts of a cluster: kubelets, the node lifecycle controller, and the controllers that move pods.
 
 A kubelet reaches the API server when its node does, and ends with its boot. The rest is as in Kubernetes: a
-node that is silent is Unknown after a while; pods on a node that is out of service are deleted; a pod that is
-gone is made again, elsewhere.
+silent node becomes Unknown after a while; pods on an out-of-service node are deleted; a deleted pod is
+created again, elsewhere.
 """
 
 from dataclasses import dataclass, field
@@ -13,25 +13,25 @@ from typing import Final
 from controlplane.api import Api, Object
 from controlplane.node_objects import condition, node_status
 from machine_room.register import Register
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.e2e_fencing.host import Boot, Host, boottime
 from tests.e2e_fencing.networks import Networks
-from tests.e2e_fencing.view import WORKLOADS, View, look
+from tests.e2e_fencing.view import WORKLOADS, View, read
 
 RENEWED_EVERY: Final = 4.0
 LEASE_LASTS: Final = 12
 NOTICED_AFTER: Final = 15.0
 """Seconds of silence until a node is Unknown.
 
-All three are shorter than usual, where they are 10, 40 and 50: a release waits for them, too, and would come
-late enough even if nothing else held it back.
+This time and the two below are shorter than the usual 10, 40 and 50 s: a release also waits for them, and
+would come late enough even without any other hold.
 """
-_LEASES: Final = f"/apis/coordination.k8s.io/v1/namespaces/{keys.KUBELET_LEASE_NAMESPACE}/leases"
+_LEASES: Final = f"/apis/coordination.k8s.io/v1/namespaces/{well_known.KUBELET_LEASE_NAMESPACE}/leases"
 
 
 @dataclass
 class Kubelets:
-    """Call `serve` in rounds. `view` is what the last round saw."""
+    """Call `serve` in rounds. `view` is the state of the last round."""
 
     api: Api
     networks: Networks
@@ -40,9 +40,9 @@ class Kubelets:
     view: View = field(default_factory=View)
     served_at: float = field(default_factory=boottime)
     workloads: dict[str, str] = field(default_factory=dict)
-    """By the name of the pod: where it is made when there is none."""
+    """The node where a pod is created if it does not exist, by the name of the pod."""
     hung: set[str] = field(default_factory=set)
-    """IDs of boots whose kubelet says nothing any more."""
+    """IDs of boots whose kubelet no longer renews its Lease."""
     _renewed: dict[str, float] = field(default_factory=dict)
     _registered: dict[str, str] = field(default_factory=dict)
 
@@ -50,9 +50,9 @@ class Kubelets:
         return Register(self.registers / pod)
 
     def serve(self) -> None:
-        # Who is cut off or reset while the lists are read must not learn of them.
+        # A node that is cut off or reset while the lists are read must not get them.
         speaking = {name: boot for name, host in self.hosts.items() if (boot := self._speaks(host))}
-        self.view = look(self.api)
+        self.view = read(self.api)
         for name, host in self.hosts.items():
             boot = speaking.get(name)
             if boot is not None and host.boot is boot:
@@ -65,7 +65,7 @@ class Kubelets:
         self.served_at = boottime()
 
     def is_well(self, name: str) -> bool:
-        """Whether its Node is Ready, by the boot that runs and speaks now."""
+        """True if its Node is Ready by the current boot, whose kubelet renews its Lease."""
         boot, node = self._speaks(self.hosts[name]), self.view.nodes.get(name, {})
         reported = node.get("status", {}).get("nodeInfo", {}).get("bootID")
         return boot is not None and boot.id == reported and _ready(node) == "True"
@@ -91,7 +91,7 @@ class Kubelets:
         if name in self._renewed:
             self.api.patch(f"{_LEASES}/{name}", {"spec": spec})
             return
-        metadata = {"name": name, "namespace": keys.KUBELET_LEASE_NAMESPACE}
+        metadata = {"name": name, "namespace": well_known.KUBELET_LEASE_NAMESPACE}
         self.api.create(
             {
                 "apiVersion": "coordination.k8s.io/v1",

@@ -1,8 +1,8 @@
-"""An agent that somebody has taken over. It renews its Lease as it should, and lies to its peers.
+"""A Byzantine agent: it renews its Lease correctly, and gives its peers false answers.
 
-`LIE` names a file: one of the answers of `Answer`, which everybody gets who asks, or nothing for the truth.
-`SHOWN`, if it is set, is a file with the certificate and key that it shows in place of its own, and
-`OLD_TLS` makes it speak TLS 1.2 alone.
+`LIE` names a file with one of the values of `Answer`, which it gives to every peer, or nothing for the truth.
+`SHOWN`, if it is set, is a file with the certificate and key that it presents instead of the right one, and
+`OLD_TLS` restricts it to TLS 1.2.
 """
 
 import os
@@ -10,21 +10,21 @@ import ssl
 import sys
 from pathlib import Path
 
-from nodemend.agent.certificate_shell import CertificateFiles
-from nodemend.agent.peer_desk_loop import PeerDeskLoop
-from nodemend.agent.peer_server_shell import server_tls
-from nodemend.decide.peer_verdict import Answer
-from nodemend.entrypoints import agent_shell, run_agent
+from nodemend.agent.certificates_io import CertificateFiles
+from nodemend.agent.peer_http import server_tls
+from nodemend.agent.peer_responder import PeerResponderLoop
+from nodemend.cmd import agent
+from nodemend.protocol.peers import PeerReply
 
 
 def _lie() -> str:
     return Path(os.environ["LIE"]).read_text()
 
 
-class LyingDesk(PeerDeskLoop):
-    async def ask(self, node: str, node_uid: str, boot_id: str, within: float) -> Answer:
+class LyingDesk(PeerResponderLoop):
+    async def ask(self, node: str, node_uid: str, boot_id: str, within: float) -> PeerReply:
         lie = _lie()
-        return Answer(lie) if lie else await super().ask(node, node_uid, boot_id, within)
+        return PeerReply(lie) if lie else await super().ask(node, node_uid, boot_id, within)
 
 
 class FalseCertificate(CertificateFiles):
@@ -38,7 +38,7 @@ class FalseCertificate(CertificateFiles):
 
 
 if __name__ == "__main__":
-    # Whoever has taken it over changes what it likes.
-    agent_shell.PeerDeskLoop = LyingDesk  # type: ignore[attr-defined]
-    agent_shell.CertificateFiles = FalseCertificate  # type: ignore[attr-defined]
-    sys.exit(run_agent.main())
+    # An attacker that controls the agent can replace any part of it.
+    agent.PeerDeskLoop = LyingDesk  # type: ignore[attr-defined]
+    agent.CertificateFiles = FalseCertificate  # type: ignore[attr-defined]
+    sys.exit(agent.main())

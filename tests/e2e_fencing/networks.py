@@ -1,4 +1,4 @@
-"""A network for each node, on one bridge; the API server answers on an address of its own there."""
+"""A network namespace for each node, on one bridge with an address for the API server."""
 
 import os
 import subprocess
@@ -11,23 +11,26 @@ from typing import Final, Self
 from cluster_api import private_network
 
 API: Final = "192.0.2.1"
-"""What the API server of our tests has in its certificate. A documentation address: nobody lives there."""
+"""The address in the certificate of the tests' API server.
+
+A documentation address, which no real host has.
+"""
 PEER_PORT: Final = 9771
 NAMES: Final = Path("/run/netns")
-"""Where ip(8) keeps the names of networks."""
+"""The directory of ip(8) for names of network namespaces."""
 _FIRST: Final = 10
 """The last part of the first node's address."""
 _SECONDS: Final = 60.0
-"""That one command may take."""
+"""Time limit of one command."""
 
 
 def enter_own() -> None:
-    """Move this process into a network of its own, where it names others. Needs root, and no threads yet.
+    """Move this process into its own network and mount namespace. Needs root, and no threads yet.
 
-    Two runs at once do not meet, and one that was killed leaves nothing behind: what it left would have the
-    addresses of the next, whose nodes would then wait for answers that go elsewhere.
+    Concurrent runs do not meet, and a killed run leaves nothing behind: leftovers would have the addresses of
+    the next run, whose nodes would then wait for answers that go elsewhere.
     """
-    private_network.enter()
+    private_network.enter_network()
     private_network.unshare(private_network.CLONE_NEWNS)
     NAMES.mkdir(parents=True, exist_ok=True)
     for words in ("--make-rprivate /", f"-t tmpfs tmpfs {NAMES}"):
@@ -36,9 +39,9 @@ def enter_own() -> None:
 
 @dataclass
 class Networks:
-    """A context manager. What it makes in the kernel is named after this process, and removed at the end.
+    """A context manager. Kernel objects that it makes are named after this process, and removed at the end.
 
-    `number` tells clusters of one process apart, by bridge and subnet.
+    `number` distinguishes clusters of one process, by bridge and subnet.
     """
 
     nodes: tuple[str, ...]
@@ -50,7 +53,7 @@ class Networks:
         self._subnet = f"10.213.{self.number}"
         self._index = {node: index for index, node in enumerate(self.nodes)}
         self.without_api: set[str] = set()
-        """Whom nothing reaches that the API server sends."""
+        """Nodes that the API server's packets do not reach."""
         self._blocked: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -70,46 +73,46 @@ class Networks:
         return f"{self._subnet}.{_FIRST + self._index[node]}"
 
     def inside(self, node: str) -> tuple[str, ...]:
-        """Before a command, to run it on that node."""
+        """The prefix that runs a command on that node."""
         return ("/usr/sbin/ip", "netns", "exec", self._name(node))
 
     def processes(self, node: str) -> list[int]:
-        """Of all that run on it, whoever started them."""
+        """The IDs of all processes that run on it."""
         return [int(word) for word in ip(["netns", "pids", self._name(node)]).split()]
 
-    # What goes wrong.
+    # Faults.
 
     def cut_api(self, node: str) -> None:
-        """Nothing that the API server sends reaches the node. Its peers do."""
+        """Drop the API server's packets to the node. Its peers can still reach it."""
         self.without_api.add(node)
         self._blocked.add(node)
         ip(f"route replace blackhole {self.address(node)}/32".split())
 
     def cut_off(self, node: str) -> None:
-        """Nothing reaches it, and nothing that it sends reaches anybody."""
+        """Drop all packets to and from the node."""
         self.without_api.add(node)
         ip(f"link set {self._name(node)} down".split())
 
     def silence(self, node: str, towards: Iterable[str]) -> None:
-        """Nothing that it sends reaches these. What they send reaches it, but no connection comes of that."""
+        """Drop its packets to these nodes. Their packets reach it, but no connection can be made."""
         routes = [f"route replace blackhole {self.address(other)}/32" for other in towards]
         ip(["-n", self._name(node), "-batch", "-"], routes)
 
     def part(self, one: Sequence[str], other: Sequence[str]) -> None:
-        """Nothing of either side reaches the other."""
+        """Drop all packets between both sides."""
         for node in one:
             self.silence(node, other)
         for node in other:
             self.silence(node, one)
 
     def mend(self, node: str) -> None:
-        """Everything that was cut at this node. What others have cut towards it stays cut."""
+        """Undo all cuts of this node. Cuts of other nodes towards it stay."""
         ip(f"link set {self._name(node)} up".split())
         ip(["-n", self._name(node), "route", "flush", "type", "blackhole"])
         self._unblock(node)
         self.without_api.discard(node)
 
-    # How.
+    # Implementation.
 
     def _unblock(self, node: str) -> None:
         if node in self._blocked:
@@ -127,7 +130,7 @@ class Networks:
         for node in self.nodes:
             name = self._name(node)
             self._add(f"netns add {name}", f"netns del {name}")
-            # By itself: a namespace that is deleted takes its end with it only some time later.
+            # Explicitly: deleting a namespace removes its end of the pair only some time later.
             self._add(f"link add {name} type veth peer name eth0 netns {name}", f"link del {name}")
             ip(f"link set {name} master {self._bridge} up".split())
             lines = [
@@ -153,10 +156,15 @@ class Networks:
 
 
 def ip(words: Sequence[str], lines: Sequence[str] = ()) -> str:
-    """What it says. `lines` are commands for `-batch -`."""
-    told = "\n".join(lines)
+    """The output. `lines` are commands for `-batch -`."""
+    reported = "\n".join(lines)
     done = subprocess.run(
-        ["/usr/sbin/ip", *words], check=False, capture_output=True, text=True, input=told, timeout=_SECONDS
+        ["/usr/sbin/ip", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        input=reported,
+        timeout=_SECONDS,
     )
     if done.returncode:
         raise subprocess.CalledProcessError(done.returncode, [*words, *lines], stderr=done.stderr)

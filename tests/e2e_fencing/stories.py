@@ -1,4 +1,4 @@
-"""Stories of five nodes: who ends, who lives on, and what is released when."""
+"""Stories of five nodes: which nodes end, which survive, and when workloads are released."""
 
 import time
 from collections import Counter
@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from nodemend.decide.peer_verdict import Answer
-from nodemend.decide.renewal_pace import RenewalPace
+from nodemend.protocol.peers import PeerReply
+from nodemend.protocol.timing import RenewalPace
 from tests.e2e_fencing.cell import W
 from tests.e2e_fencing.cluster import Cluster
 from tests.e2e_fencing.door import Caller
@@ -20,16 +20,16 @@ WATCHED: Final = 75.0
 """Seconds in which nothing may happen: more than twice a feed lease."""
 G: Final = RenewalPace().feed_lease
 AT_MOST: Final = G + W + 1.0
-"""From the cut to the reset: the last clean look was sent before it, and the last ping at most G later."""
-LIAR: Final = 4
-"""The number of the one that lies, where one does."""
+"""From the cut to the reset: the last clean API check precedes the cut; the last ping is at most G later."""
+BYZANTINE: Final = 4
+"""The number of the Byzantine node, in stories that have one."""
 ELSEWHERE: Final = 3
-"""Where workloads go that are released."""
+"""The number of the node where released workloads start."""
 
 
 @dataclass
 class Stage:
-    """One cluster, and what was counted in it. Its nodes by number."""
+    """One cluster, and the counts of its stories. Its nodes by number."""
 
     cluster: Cluster
     margins: list[float] = field(default_factory=list)
@@ -45,10 +45,10 @@ class Stage:
     def host(self, number: int) -> Host:
         return self.cluster.hosts[self.name(number)]
 
-    def lie(self, lie: Answer | None) -> None:
+    def lie(self, lie: PeerReply | None) -> None:
         (self.cluster.folder / "lie").write_text(lie or "")
 
-    def nobody_ends(self, seconds: float = WATCHED, but: Sequence[int] = ()) -> None:
+    def none_ends(self, seconds: float = WATCHED, but: Sequence[int] = ()) -> None:
         since, others = boottime(), {*self.cluster.hosts} - {*self.names(*but)}
         time.sleep(seconds)
         self.cluster.check()
@@ -69,7 +69,7 @@ class Stage:
         return took
 
     def is_released(self, number: int, fault: str) -> History:
-        """Asked for when it is struck. It ends within the bound, and is released after that."""
+        """Create a remediation at the fault. The node ends within the bound, and is released after that."""
         struck = next(one for one in FAULTS if one.name == fault)
         plan = Plan(struck, asked_after=0.0, heals=Heals.AT_RELEASE, heals_after=0.0, off_for=5.0)
         history = History(self.cluster, self.name(number), self.name(ELSEWHERE), plan)
@@ -88,26 +88,26 @@ class Stage:
 
 
 def api_down_for_all(stage: Stage) -> str:
-    """More than half of everybody's peers cannot reach it either: nobody ends."""
+    """More than half of each node's peers cannot reach it either: no node ends."""
     names = list(stage.cluster.hosts)
     for name in names:
         stage.cluster.networks.cut_api(name)
-    stage.nobody_ends()
-    told = [name for name in names if "api_out_of_reach" in stage.cluster.hosts[name].agent.said]
-    if len(told) < len(names):
-        raise WrongError(f"only {told} lived on because others had lost it, too")
-    return f"{len(told)} lived on for {WATCHED:.0f} s without it"
+    stage.none_ends()
+    reported = [name for name in names if "api_out_of_reach" in stage.cluster.hosts[name].agent.said]
+    if len(reported) < len(names):
+        raise WrongError(f"only {reported} lived on because others had lost it, too")
+    return f"{len(reported)} lived on for {WATCHED:.0f} s without it"
 
 
 def api_down_without_certificates(stage: Stage) -> str:
-    """Nobody would be answered, and everybody has published that before: nobody ends."""
+    """No peer would answer, and every node has published that before: no node ends."""
     hosts = stage.cluster.hosts
     for host in hosts.values():
         host.agent.lose_certificate()
     stage.cluster.until("they give their peers up", lambda: all(map(_has_no_peers, hosts.values())))
     for name in hosts:
         stage.cluster.networks.cut_api(name)
-    stage.nobody_ends()
+    stage.none_ends()
     return f"{len(hosts)} gave their peers up, and lived on for {WATCHED:.0f} s without it"
 
 
@@ -116,9 +116,9 @@ def _has_no_peers(host: Host) -> bool:
 
 
 def api_out_of_reach_for_one(stage: Stage) -> str:
-    """Its peers look for it, and see no marker: it lives. Then they see one, and it ends."""
+    """Its peers check its Lease and find no marker: it survives. Then they find one, and it ends."""
     stage.cluster.networks.cut_api(stage.name(1))
-    stage.nobody_ends()
+    stage.none_ends()
     marked = boottime()
     stage.cluster.remediate(stage.name(1))
     took = stage.ends(1, marked)
@@ -131,7 +131,7 @@ def api_out_of_reach_for_one(stage: Stage) -> str:
 
 
 def cut_off_alone(stage: Stage) -> str:
-    """Nobody answers it: its watchdog ends it within the bound, and its workload moves after that."""
+    """No peer answers it: its watchdog ends it within the bound, and its workload moves after that."""
     history = stage.is_released(2, "cut off")
     [took], [later] = history.resets, history.margins
     return (
@@ -140,9 +140,9 @@ def cut_off_alone(stage: Stage) -> str:
 
 
 def agents_stopped(stage: Stage) -> str:
-    """All at once, as an uninstall does it: nobody ends, and nothing is released by time while they are gone.
+    """All agents stop at once, as in an uninstall: no node ends, and nothing is released by time meanwhile.
 
-    One that was asked for meanwhile ends as soon as its agent is back; the others count again.
+    A node that is remediated meanwhile ends as soon as its agent is back; the others count again.
     """
     hosts, asked = stage.cluster.hosts, stage.name(1)
     for host in hosts.values():
@@ -150,10 +150,10 @@ def agents_stopped(stage: Stage) -> str:
     classes = {host.agent.report()["watchdog"]["class"] for host in hosts.values()}
     if classes != {"unsupported"}:
         raise WrongError(f"stopped, they still say {classes}")
-    # A node that is well is not ended at anybody's request.
+    # A healthy node is never ended by a request.
     hang_kubelet(stage.cluster, asked)
     stage.cluster.remediate(asked)
-    stage.nobody_ends(G + 3 * W + WATCHED)
+    stage.none_ends(G + 3 * W + WATCHED)
     if stage.cluster.view.status(asked).get("evidence"):
         raise WrongError(f"there is evidence against {asked}, which runs")
     back = boottime()
@@ -165,9 +165,9 @@ def agents_stopped(stage: Stage) -> str:
 
 
 def split(without: int) -> Callable[[Stage], str]:
-    """So many without the API, parted from those who have it. Those end, and the others live on.
+    """This many nodes lose the API server and the rest of the cluster. They end, and the others survive.
 
-    No more than half of anybody's four peers say that they have lost it, too.
+    At most half of each node's four peers report that they have lost it, too.
     """
 
     def story(stage: Stage) -> str:
@@ -177,7 +177,7 @@ def split(without: int) -> Callable[[Stage], str]:
         networks.part(names[:without], names[without:])
         cut = boottime()
         took = max(stage.ends(number, cut) for number in range(without))
-        stage.nobody_ends(10.0, but=range(without))
+        stage.none_ends(10.0, but=range(without))
         return (
             f"{without} ended, at most {took:.1f} s after the cut (at most {AT_MOST:.1f}); the others live on"
         )
@@ -185,18 +185,18 @@ def split(without: int) -> Callable[[Stage], str]:
     return story
 
 
-def one_liar(stage: Stage) -> str:
-    """It says "no marker": that keeps nobody alive. It says "a marker": that ends nobody."""
-    networks, lonely = stage.cluster.networks, stage.name(0)
-    stage.lie(Answer.CONDEMNED)
-    networks.cut_api(lonely)
-    stage.nobody_ends()
-    networks.mend(lonely)
+def one_byzantine_peer(stage: Stage) -> str:
+    """Its answer "no marker" keeps no node alive, and its answer "a marker" ends none."""
+    networks, isolated = stage.cluster.networks, stage.name(0)
+    stage.lie(PeerReply.FENCE_NOW)
+    networks.cut_api(isolated)
+    stage.none_ends()
+    networks.mend(isolated)
     margins = []
-    for lie in (Answer.HEALTHY, Answer.API_OUT_OF_REACH):
+    for lie in (PeerReply.HEALTHY, PeerReply.API_OUT_OF_REACH):
         stage.cluster.until("all are well", stage.cluster.is_whole)
         stage.lie(lie)
-        networks.silence(lonely, stage.names(1, 2, 3))
+        networks.silence(isolated, stage.names(1, 2, 3))
         margins += stage.is_released(0, "without the API").margins
     stage.lie(None)
     return (
@@ -205,8 +205,8 @@ def one_liar(stage: Stage) -> str:
 
 
 def false_certificates(stage: Stage) -> str:
-    """All of its peers say that there is no marker, and none shows a certificate to be believed: it ends."""
-    stage.lie(Answer.HEALTHY)
+    """Its peers all answer that there is no marker, and none presents a valid certificate: it ends."""
+    stage.lie(PeerReply.HEALTHY)
     cut = boottime()
     stage.cluster.networks.cut_api(stage.name(0))
     took = stage.ends(0, cut)
@@ -218,7 +218,7 @@ def false_certificates(stage: Stage) -> str:
 
 
 def in_anothers_name(stage: Stage) -> str:
-    """A node that is marked is told so by its peers; who asks for it in another name hears nothing of it."""
+    """Peers inform a marked node of its marker; a query under another name gets no answer about it."""
     marked, door = stage.name(1), stage.name(3)
     issue = stage.cluster.authority.issue
     own, other = (
@@ -228,7 +228,7 @@ def in_anothers_name(stage: Stage) -> str:
     stage.cluster.remediate(marked)
     stage.cluster.until("it is marked", lambda: stage.cluster.view.marked(marked))
     heard = own.ask(stage.cluster, door, marked), other.ask(stage.cluster, door, marked)
-    if heard[0] != Answer.CONDEMNED or heard[1] == Answer.CONDEMNED:
+    if heard[0] != PeerReply.FENCE_NOW or heard[1] == PeerReply.FENCE_NOW:
         raise WrongError(f"in its own name {heard[0]}, in another's {heard[1]}")
     stage.refused += 1
     stage.cluster.withdraw(marked)
@@ -244,8 +244,8 @@ HONEST: Final[Stories] = {
     "split-2-of-5-without": split(2),
     "split-3-of-5-without": split(3),
     "in-anothers-name": in_anothers_name,
-    # The last: nobody gives them new ones.
+    # Must be the last: its nodes get no new certificates.
     "api-down-without-certificates": api_down_without_certificates,
 }
-LYING: Final[Stories] = {"one-liar": one_liar}
+LYING: Final[Stories] = {"one-liar": one_byzantine_peer}
 FALSE: Final[Stories] = {"false-certificates": false_certificates}

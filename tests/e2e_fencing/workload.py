@@ -1,4 +1,4 @@
-"""`python workload.py REGISTER NODE BOOT POD`: has a workload, and writes so, until killed."""
+"""`python workload.py REGISTER NODE BOOT POD`: record that the pod runs, until killed."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ def main() -> None:
     register = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
     owner = " ".join(sys.argv[2:])
     while True:
-        # One write to a file opened for appending is whole, whoever else writes.
+        # A single write to a file opened for appending is atomic, even with other writers.
         os.write(register, f"{time.clock_gettime_ns(time.CLOCK_BOOTTIME)} {owner}\n".encode())
         time.sleep(SECONDS_BETWEEN_WRITES)
 

@@ -1,1 +1,1 @@
-"""A cluster whose nodes are machines of their own: one is cut off, ends by its watchdog, and is released."""
+"""A cluster whose nodes are virtual machines: one is cut off, is reset by its watchdog, and is released."""

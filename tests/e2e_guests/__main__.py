@@ -1,8 +1,8 @@
 """`python -m tests.e2e_guests`: three guests are the nodes of a cluster; one of them is cut off.
 
-Each is a Linux kernel with a watchdog of its own, in which the shipped units, the shipped image and the pods
-of the shipped DaemonSet run. The control plane, its controllers and Nodemend are the real programs, on this
-machine. Needs root: guests are on a bridge.
+Each is a Linux kernel with its own watchdog, in which the shipped units, the shipped image and the pods of
+the shipped DaemonSet run. The control plane, its controllers and Nodemend are the real programs, on the host.
+Needs root: guests are on a bridge.
 """
 
 import signal
@@ -15,13 +15,13 @@ from typing import Final
 from guest.image import GuestError
 from installed.programs import mend
 from tests.e2e_guests.cluster import Cluster, open_cluster
-from tests.e2e_guests.history import History, Told, WrongError
+from tests.e2e_guests.history import History, Verdict, WrongError
 
 _BEGAN: Final = time.monotonic()
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that guests and their bridge go, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that guests and their bridge are removed, too.
     with tempfile.TemporaryDirectory(prefix="nodemend-guests-") as folder:
         try:
             with open_cluster(Path(folder)) as cluster:
@@ -34,7 +34,7 @@ def main() -> int:
 def _tell(cluster: Cluster) -> int:
     history = History(cluster, _say)
     try:
-        told = history.play()
+        reported = history.play()
     except (WrongError, TimeoutError) as error:
         for machine in cluster.machines.all.values():
             print(f"{machine.name}:", *(f"  {text}" for _, text in machine.lines[-40:]), sep="\n")
@@ -42,15 +42,16 @@ def _tell(cluster: Cluster) -> int:
         return 1
     shown = mend(cluster.plane.kubeconfig, "timeline", history.node)
     print(shown.stdout + shown.stderr)
-    print(_summary(told))
+    print(_summary(reported))
     return shown.returncode
 
 
-def _summary(told: Told) -> str:
+def _summary(reported: Verdict) -> str:
     return (
-        f"fencing-guests: cut off at 0 s, reset by its own watchdog at {told.reset:.1f} s (its last write at"
-        f" {told.last_write:.1f} s), released at {told.release:.1f} s, its pod writes elsewhere at"
-        f" {told.first_write:.1f} s; back {told.back:.1f} s after its cable; 0 wrong"
+        "fencing-guests: cut off at 0 s, reset by its own watchdog at "
+        f"{reported.reset:.1f} s (its last write at"
+        f" {reported.last_write:.1f} s), released at {reported.release:.1f} s, its pod writes elsewhere at"
+        f" {reported.first_write:.1f} s; back {reported.back:.1f} s after its cable; 0 wrong"
     )
 
 

@@ -1,4 +1,4 @@
-"""A whole cluster around the guests: real control plane, real controllers, Nodemend installed in it."""
+"""A whole cluster around the guests: real control plane, real controllers, and Nodemend."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +15,7 @@ from controlplane.volumes import stateful_set, storage
 from installed.eager_policy import eager_policy
 from installed.manifests import install
 from installed.programs import start
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.agent_room.counting_proxy import CountingProxy
 from tests.agent_room.kubelet_certificate import kubelet_certificate
 from tests.e2e_fencing.networks import API
@@ -45,10 +45,10 @@ class Cluster:
 
 @contextmanager
 def open_cluster(folder: Path) -> Iterator[Cluster]:
-    """Its guests begin to boot when it is entered."""
+    """Its guests start to boot on entry."""
     clients = Authority(folder, "clients")
     flags = {"kube-apiserver": (f"--client-ca-file={folder / 'clients.crt'}",)}
-    # As patient as Kubernetes is by itself.
+    # The defaults of Kubernetes.
     patience = Settings(audit=True, flags=flags, node_monitor_grace_period=50.0, node_monitor_period=5.0)
     with ExitStack() as owned:
         plane = owned.enter_context(ControlPlane(patience))
@@ -93,7 +93,7 @@ def _template() -> Object:
 
 
 def check() -> Object:
-    """As in the how-to, but for its patience."""
+    """The check of the how-to, except its periods."""
     named = {"apiVersion": "nodemend.io/v1alpha1", "kind": "SelfRemediationTemplate", "name": "end-yourself"}
     return {
         "apiVersion": "nodemend.io/v1alpha1",

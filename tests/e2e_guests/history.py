@@ -1,4 +1,4 @@
-"""From a node's silence to its workload elsewhere and the node back: what is done, seen and judged."""
+"""From a node's silence to its workload elsewhere and the node back: actions, observations and verdict."""
 
 import time
 from collections.abc import Callable
@@ -7,22 +7,22 @@ from typing import Final
 
 from controlplane.node_objects import condition
 from machine_room.register import Register
-from tests.e2e_fencing.view import View, look
+from tests.e2e_fencing.view import View, read
 from tests.e2e_guests.cluster import NODES, WORKLOAD, Cluster, check
 from tests.e2e_guests.machines import Machine
 
 WITHIN: Final = 600.0
-"""For anything: guests are slow where much else runs."""
-_LOOKS_EVERY: Final = 0.5
+"""Time limit of every step: guests are slow on a busy machine."""
+_POLL_INTERVAL: Final = 0.5
 
 
 class WrongError(Exception):
-    """What must not be was seen."""
+    """A forbidden state was observed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Seconds since the node was cut off."""
+class Verdict:
+    """Times in seconds since the node was cut off."""
 
     last_write: float
     reset: float
@@ -30,7 +30,7 @@ class Told:
     first_write: float
     """Elsewhere."""
     back: float
-    """After its cable was mended."""
+    """Seconds after its cable was repaired."""
 
 
 class History:
@@ -40,7 +40,7 @@ class History:
         self._say = say
         self._boot = ""
 
-    def play(self) -> Told:
+    def play(self) -> Verdict:
         self._until("all fence themselves", self._is_whole)
         self._until("the workload writes", lambda: bool(self._register.last()))
         self._cluster.plane.api.create(check())
@@ -54,9 +54,9 @@ class History:
         mended_at = time.time()
         self._cluster.wires.mend(self.node)
         self._until("the node is back, and nothing of ours is left", self._is_healed)
-        return self._judge(cut_at, time.time() - mended_at)
+        return self._evaluate(cut_at, time.time() - mended_at)
 
-    # What is seen.
+    # Observations.
 
     @property
     def _register(self) -> Register:
@@ -67,16 +67,16 @@ class History:
         return self._cluster.machines.all[self.node]
 
     def _where(self) -> str:
-        """Where the workload last wrote."""
+        """The node on which the workload last wrote."""
         last = self._register.last()
         return last.machine if last else ""
 
     def _is_whole(self) -> bool:
-        view = look(self._cluster.plane.api)
+        view = read(self._cluster.plane.api)
         return all(_fences_itself(view, machine) for machine in self._cluster.machines.all.values())
 
     def _is_healed(self) -> bool:
-        view = look(self._cluster.plane.api)
+        view = read(self._cluster.plane.api)
         left = view.marked(self.node) or view.tainted(self.node) or self.node in view.remediations
         back = condition(view.nodes[self.node], "Ready") == "True" and _fences_itself(view, self._machine)
         return back and not left and self._machine.boots()[-1] != self._boot
@@ -86,11 +86,11 @@ class History:
         while not holds():
             if time.monotonic() > deadline:
                 raise TimeoutError(f"not within {WITHIN:g} s: {what}")
-            time.sleep(_LOOKS_EVERY)
+            time.sleep(_POLL_INTERVAL)
 
-    # What must hold.
+    # Verdict.
 
-    def _judge(self, cut_at: float, back: float) -> Told:
+    def _evaluate(self, cut_at: float, back: float) -> Verdict:
         writes = self._register.writes()
         last = max(one.seconds for one in writes if one.boot == self._boot)
         first = min(one.seconds for one in writes if one.seconds > cut_at and one.machine != self.node)
@@ -104,11 +104,11 @@ class History:
             one.name for one in self._cluster.machines.all.values() if one.resets and one.name != self.node
         ]
         _expect("no other was reset", not others)
-        return Told(last - cut_at, resets[0] - cut_at, releases[0] - cut_at, first - cut_at, back)
+        return Verdict(last - cut_at, resets[0] - cut_at, releases[0] - cut_at, first - cut_at, back)
 
 
 def _fences_itself(view: View, machine: Machine) -> bool:
-    """Its agent speaks for this boot, has all others for peers, and an armed watchdog behind a gate."""
+    """True if its agent reports this boot, has all others as peers, and an armed watchdog behind a gate."""
     report = view.report(machine.name)
     watchdog = report.get("watchdog", {}).get("class")
     here = bool(machine.boots()) and report.get("bootID") == machine.boots()[-1]

@@ -1,4 +1,4 @@
-"""Guests at work, each watched by a thread of its own: what they write, and when they are reset."""
+"""Running guests, each watched by its own thread: their output, and the times of their resets."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ _WRITES: Final = "WRITE"
 
 @dataclass
 class Machine:
-    """Times are seconds since the epoch, as in the audit log. What it wrote is dated when we have it."""
+    """Times are seconds since the epoch, as in the audit log. Output has the time of its arrival."""
 
     name: str
     register: Register
@@ -31,7 +31,7 @@ class Machine:
     resets: list[float] = field(default_factory=list)
 
     def watch(self, guest: Guest) -> None:
-        """Until it is ended."""
+        """Watch until the guest is ended."""
         for seen in guest.watch(_FOR_EVER):
             at = time.time() - (time.monotonic() - seen.at)
             match seen:
@@ -47,7 +47,7 @@ class Machine:
                     pass
 
     def has_booted(self) -> bool:
-        """Its gate is open, and its agent started."""
+        """True if its gate is open, and its agent started."""
         return any(text.startswith("RUN") and text.endswith(" agent") for _, text in self.lines)
 
     def boots(self) -> list[str]:
@@ -93,7 +93,7 @@ class Machines:
         guest = Guest(setting, self._folder / machine.name)
         watching = threading.Thread(target=machine.watch, args=(guest,), daemon=True)
         watching.start()
-        # QEMU ends first, and its watcher by that; then what both use is closed.
+        # QEMU ends first, which ends its watcher; then their shared files are closed.
         self._owned.callback(guest.end)
         self._owned.callback(watching.join, 10.0)
         self._owned.callback(guest.kill)

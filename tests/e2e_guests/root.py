@@ -1,4 +1,4 @@
-"""What the guests start from: the guest's own root, our image's on top of it, and the disk of each node."""
+"""The guests' files: the guest's root, the image on top of it, and the disk of each node."""
 
 import shutil
 import tempfile
@@ -19,7 +19,7 @@ UNITS: Final = REPOSITORY / "deploy" / "host"
 
 
 def write_root(done: Path, disks: Mapping[str, Path]) -> Image:
-    """One file for all: each takes the disk of its name. Returns the kernel with it."""
+    """One file for all: each guest uses the disk of its name. Returns the kernel with it."""
     image = built()
     with tempfile.TemporaryDirectory(prefix="nodemend-guests-") as name:
         ours, stage = Path(name) / "image", Path(name) / "stage"
@@ -34,17 +34,17 @@ def write_root(done: Path, disks: Mapping[str, Path]) -> Image:
 
 
 def write_disk(disk: Path, settings: Mapping[str, str], authority: Path, certificate: Path) -> None:
-    """What an admin has put on a node: our units, their settings, the kubelet's own certificate."""
+    """The files that an admin puts on a node: Nodemend's units, their settings, the kubelet's certificate."""
     units, ours = disk / "etc" / "systemd" / "system", disk / "etc" / "nodemend"
     units.mkdir(parents=True)
     ours.mkdir()
     for file in UNITS.glob("*.service"):
         shutil.copy(file, units)
     pack(disk / "usr" / "lib" / "nodemend")
-    told = (UNITS / "host.env").read_text()
+    reported = (UNITS / "host.env").read_text()
     for name, value in settings.items():
-        told = told.replace(f"\n{name}=\n", f"\n{name}={value}\n")
-    (ours / "host.env").write_text(told)
+        reported = reported.replace(f"\n{name}=\n", f"\n{name}={value}\n")
+    (ours / "host.env").write_text(reported)
     _copy(authority, disk / "etc/kubernetes/pki/ca.crt")
     _copy(certificate, disk / "var/lib/kubelet/pki/kubelet-client-current.pem")
 

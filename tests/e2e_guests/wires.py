@@ -1,4 +1,4 @@
-"""A bridge with a tap for each guest; the API server answers on an address of its own there."""
+"""A bridge with a tap device for each guest, and an address for the API server."""
 
 import os
 from collections.abc import Iterator, Sequence

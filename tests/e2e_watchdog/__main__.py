@@ -1,4 +1,4 @@
-"""`python -m tests.e2e_watchdog RUNS`: so many runs of the stories; 1 when one ends as it must not."""
+"""`python -m tests.e2e_watchdog RUNS`: this many runs of the stories; exits 1 if one fails."""
 
 import argparse
 import random
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from guest.image import GuestError
-from tests.e2e_watchdog.judgement import Verdict, judge
+from tests.e2e_watchdog.judgement import Verdict, evaluate
 from tests.e2e_watchdog.plays import HARDWARE, Play, plays
 from tests.e2e_watchdog.record import Record
 from tests.e2e_watchdog.theatre import Theatre
@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="stories and drivers that contain this")
     parser.add_argument("--seed", type=int, default=1, help="of the moments at which faults happen")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that guests and their files go, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that guests and their files are removed, too.
     chosen = [play for play in plays(options.runs) if options.only in f"{play.driver} {play.story.name}"]
     try:
         seen = list(_play_all(chosen, random.Random(options.seed)))
@@ -35,9 +35,9 @@ def _play_all(chosen: list[Play], chance: random.Random) -> Iterator[tuple[Play,
     with Theatre() as theatre:
         for number, play in enumerate(chosen, start=1):
             record = theatre.play(play, chance.uniform(0.0, PING_EVERY))
-            verdict = judge(record, play.story.expected, device_tells=play.driver in HARDWARE)
+            verdict = evaluate(record, play.story.expected, device_tells=play.driver in HARDWARE)
             mark = "" if verdict.kept else "MISS "
-            print(f"{number:3} {mark}{play.driver} {play.story.name}: {verdict.told}", flush=True)
+            print(f"{number:3} {mark}{play.driver} {play.story.name}: {verdict.reported}", flush=True)
             if not verdict.kept:
                 beats = [f"BEAT {at:.3f} {facts}" for at, facts in record.beats[-3:]]
                 print("      " + "\n      ".join([*record.lines[-20:], *beats]), flush=True)

@@ -1,4 +1,4 @@
-"""Whether a run ended as it must."""
+"""Verdict of a run."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ from tests.e2e_watchdog.record import Record
 
 GRACE = 1.0
 EARLY = 1.0
-"""What is told as the last ping is a moment before it, and a beat is a moment late."""
+"""The reported last ping is a moment before the real one, and a beat is a moment late."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`share`: the time to the reset in effective times, where it was counted from a ping or a close."""
+    """`share`: the time to the reset in effective times, if it was measured from a ping or a close."""
 
     kept: bool
-    told: str
+    reported: str
     share: float | None = None
 
 
-def judge(record: Record, expected: ResetsAfter | StaysUp, *, device_tells: bool) -> Verdict:
+def evaluate(record: Record, expected: ResetsAfter | StaysUp, *, device_tells: bool) -> Verdict:
     if not record.armed:
         return Verdict(False, "the feeder was never armed")
     if record.armed["class"] != "unsupported":
@@ -52,10 +52,10 @@ def _was_reset(record: Record, expected: ResetsAfter, *, device_tells: bool) -> 
         return Verdict(False, f"reset, and no {expected.anchor} to count from")
     most = expected.noticed_within + expected.times * record.effective + GRACE
     after = record.reset - anchor
-    told = f"reset {after:.2f} s after the {expected.anchor} (at most {most:.2f})"
+    reported = f"reset {after:.2f} s after the {expected.anchor} (at most {most:.2f})"
     if expected.by_the_device and device_tells and not record.by_the_device:
-        return Verdict(False, f"{told}, not by the device")
+        return Verdict(False, f"{reported}, not by the device")
     counted = expected.anchor in ("ping", "close")
     if counted and after < record.written - EARLY:
-        return Verdict(False, f"{told}, before the device could")
-    return Verdict(after <= most, told, after / record.effective if counted else None)
+        return Verdict(False, f"{reported}, before the device could")
+    return Verdict(after <= most, reported, after / record.effective if counted else None)

@@ -1,4 +1,4 @@
-"""The stories and what must follow each of them. What happens in the guest is in `guest/stories.py`."""
+"""The stories and their expected results. `guest/stories.py` has their course inside the guest."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -13,18 +13,18 @@ Anchor = Literal["ping", "close", "lease", "resumed", "fault"]
 
 @dataclass(frozen=True, slots=True)
 class ResetsAfter:
-    """So many effective times to reset after the anchor, and one second; not before the device could."""
+    """A reset by this many effective times after the anchor, plus one second; not before the device could."""
 
     anchor: Anchor
     times: int = 1
     by_the_device: bool = True
     noticed_within: float = 0.0
-    """Seconds between the anchor and a look of the feeder that shows it."""
+    """Seconds from the anchor to a read of the feeder that shows the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaysUp:
-    """To the end of the story, which is longer than any reset takes, and with the feeder in this state."""
+    """No reset until the story ends, which is longer than any reset takes, and the feeder in this state."""
 
     state: str = "armed"
 
@@ -35,13 +35,15 @@ class Story:
     expected: ResetsAfter | StaysUp
     drivers: tuple[str, ...] = ALL
     warped: bool = True
-    """Not where the guest's clocks must go with ours: nobody inside can tell the time of the reset."""
+    """False if the guest's clocks must run like the host's: then the guest cannot report the time of the
+    reset.
+    """
 
 
 AFTER_PING, AFTER_CLOSE = ResetsAfter("ping"), ResetsAfter("close")
 AFTER_LEASE: Final = ResetsAfter("lease", 2)
 AT_ONCE: Final = ResetsAfter("fault", 0, by_the_device=False, noticed_within=0.5)
-"""It looks four times for every ping, which is every two seconds here."""
+"""The feeder reads its record four times per ping, which is every two seconds here."""
 
 STORIES: Final = (
     Story("feeds", StaysUp()),
@@ -51,14 +53,14 @@ STORIES: Final = (
     Story("feeder_killed_for_memory", AFTER_CLOSE),
     Story("memory_used_up", StaysUp()),
     Story("processor_hogged", AFTER_PING),
-    # A timer of the kernel does not outlive it: softdog is a weaker class for that.
+    # A kernel timer does not survive a panic, which is why softdog is a weaker class.
     Story("kernel_panics", AFTER_PING, HARDWARE, warped=False),
     Story("feeder_hangs", AFTER_PING),
     Story("feeder_fails", AFTER_CLOSE),
     Story("feeder_crashes_again_and_again", AFTER_LEASE),
     Story("feeder_restarted", StaysUp()),
     Story("another_feeder_waits", StaysUp()),
-    # The agent fails, for which a stand-in renews the lease.
+    # The agent fails. A fake agent renews the lease.
     Story("writer_stopped", AFTER_LEASE),
     Story("writer_killed", AFTER_LEASE),
     Story("writer_hangs", AFTER_LEASE),
@@ -66,7 +68,7 @@ STORIES: Final = (
     Story("writer_restarted", StaysUp()),
     Story("writer_stands_down", StaysUp("stood-down")),
     Story("permit_taken_away", AFTER_PING),
-    # Somebody ends it.
+    # The feeder is stopped.
     Story("stopped_with_permit", StaysUp("ended")),
     Story("stopped_without_permit", AFTER_CLOSE),
     Story("stopped_with_a_permit_of_another_boot", AFTER_CLOSE),
@@ -85,7 +87,7 @@ class Play:
 
 
 def plays(count: int) -> list[Play]:
-    """So many, spread over all stories and drivers; over and over when there are not as many."""
+    """This many plays, spread over all stories and drivers, and repeated if there are fewer combinations."""
     every = [Play(story, driver) for story in STORIES for driver in story.drivers]
     whole, rest = divmod(count, len(every))
     return [*every * whole, *(every[number * len(every) // rest] for number in range(rest))]

@@ -1,4 +1,4 @@
-"""What was seen of one run: the guest's own account on its own clock, and the end that QEMU tells."""
+"""The observations of one run: the guest's output on its own clock, and the end that QEMU reports."""
 
 from dataclasses import dataclass, field
 
@@ -22,12 +22,12 @@ class Record:
     by_the_device: bool = False
     rss_kilobytes: int = 0
     reset: float | None = None
-    """When the machine was reset, at the latest."""
+    """The latest possible time of the machine's reset."""
     _behind: float = float("inf")
-    """Our clock less the guest's, by the line that took the least time to reach us."""
+    """The host's clock less the guest's, from the line with the shortest delay."""
 
     def hear(self, line: Line) -> str:
-        """Write it down; its first word."""
+        """Record a line, and return its keyword."""
         word, _, rest = line.text.partition(" ")
         at, _, rest = rest.partition(" ")
         if word not in ("BEAT", "ARMED", "FAULT", "CLOSE", "RSS", "OVER", "PAUSE", "FREEZE", "SAID"):
@@ -56,11 +56,11 @@ class Record:
         return word
 
     def end(self, happened: Happened, beat: float) -> None:
-        """An event of QEMU's."""
+        """Record an event of QEMU's."""
         if happened.name == "WATCHDOG":
             self.by_the_device = True
         if happened.name == "SHUTDOWN":
-            # In warped time only the guest knows the time: the next beat would have told of a later one.
+            # In warped time only the guest knows the time: the next beat would have reported a later one.
             last = self.beats[-1][0] if self.beats else 0.0
             self.reset = last + beat if self.warped else happened.at - self._behind
 
@@ -73,6 +73,8 @@ class Record:
         return float(self.armed["written-seconds"])
 
     def last(self, name: str) -> float | None:
-        """The newest time by this name that the feeder told."""
-        told = (facts[name] for _, facts in reversed(self.beats) if facts.get(name, "-") not in ("-", "0"))
-        return next((int(value) * _NANO for value in told), None)
+        """The newest value under this name that the feeder reported."""
+        reported = (
+            facts[name] for _, facts in reversed(self.beats) if facts.get(name, "-") not in ("-", "0")
+        )
+        return next((int(value) * _NANO for value in reported), None)

@@ -1,4 +1,4 @@
-"""Guests that have booted, one for each driver and kind of time, from which every run starts anew."""
+"""Booted guests, one for each driver and kind of time; every run starts from one of their snapshots."""
 
 import shutil
 import tempfile
@@ -24,7 +24,7 @@ _BOOT_WITHIN, _PLAY_WITHIN = 300.0, 300.0
 
 
 class Theatre:
-    """Within one temporary folder, which goes with it."""
+    """Keeps its files in one temporary folder, which is deleted with it."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="nodemend-watchdog-"))
@@ -48,7 +48,7 @@ class Theatre:
         shutil.rmtree(self._folder)
 
     def play(self, play: Play, phase: float) -> Record:
-        """One run from the beginning to its end."""
+        """One run from the start to its end."""
         setting = self._setting(play)
         saved = self._booted(setting)
         self._runs += 1
@@ -80,7 +80,7 @@ class Theatre:
         return self._saved[key]
 
     def _watch(self, guest: Guest, record: Record) -> None:
-        """Until the guest is reset, or has played to the end."""
+        """Watch until the guest is reset, or has played to the end."""
         for occurrence in guest.watch(_PLAY_WITHIN):
             match occurrence:
                 case Line() as line:
@@ -94,10 +94,10 @@ class Theatre:
                     return
 
     def _meddle(self, guest: Guest, record: Record, word: str) -> None:
-        """What only the host can do."""
+        """Actions that only the host can perform."""
         if word == "FREEZE":
             guest.freeze(FROZEN_SECONDS)
-            # The guest's clock has gone on meanwhile, and so has ours.
+            # The guest's clock has continued meanwhile, as has the host's.
             record.resumed = record.beats[-1][0] + FROZEN_SECONDS
         elif word == "PAUSE":
             guest.ask("stop")

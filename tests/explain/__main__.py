@@ -1,4 +1,4 @@
-"""`python -m tests.explain`: every outcome has words, answers are as they were read, and simulate is fast."""
+"""`python -m tests.explain`: every outcome has a text, answers are as reviewed, and simulate is fast."""
 
 import argparse
 import sys

@@ -1,7 +1,7 @@
-"""What `kubectl mend simulate` costs on a large snapshot, from the start of the program to its end.
+"""The cost of `kubectl mend simulate` on a large snapshot, from the start of the program to its end.
 
-It is one thread that waits for nothing: on a machine that has a core to spare, it takes as long as it uses.
-The CPU is what is held to the bar, so that others at work on the machine do not decide.
+It has one thread that never waits: with a free core its duration is its CPU time. The limit applies to the
+CPU time, so that other load on the machine does not matter.
 """
 
 import json
@@ -19,16 +19,16 @@ from tests.unit.cli.simulate.clusters import Object, check, policy
 
 NODES: Final = 5_000
 TRIES: Final = 5
-"""Of which the best counts: what else a machine does is not ours."""
+"""The best run counts, since others may include load of the machine."""
 RACKS: Final = "topology.example.org/rack"
 STORM: Final = ("--fail", "*:60%@2m", "--heal", "*:95%@20m", "--for", "4h")
-"""A storm of 3,000 nodes that ends, and 150 that it leaves in as many racks, to be mended for hours."""
+"""A storm of 3,000 nodes that ends, and leaves 150 in as many racks, which take hours to remediate."""
 _WITHIN: Final = 120.0
 _PROGRAM: Final = "import sys; from nodemend.cli.main import main; sys.exit(main())"
 
 
 def write_snapshot(file: Path) -> None:
-    """As kubectl prints it: fields in the order of their names, much white space, no managed fields."""
+    """Write it as kubectl prints it: fields in order of their names, much white space, no managed fields."""
     items: list[Object] = [make_node(number) for number in range(NODES)]
     for node in items:
         node["metadata"].pop("managedFields", None)
@@ -39,14 +39,14 @@ def write_snapshot(file: Path) -> None:
 
 @dataclass(frozen=True, order=True)
 class Cost:
-    """Seconds: of the CPU, and by the clock on the wall."""
+    """Seconds: CPU time, and wall-clock time."""
 
     cpu: float
     wall: float
 
 
 def best_cost(folder: Path) -> Cost:
-    """Raises AssertionError when what it says cannot be right."""
+    """Raises AssertionError if the output cannot be correct."""
     snapshot = folder / "snapshot.json"
     write_snapshot(snapshot)
     # Installed programs are compiled, and so is this one: by the first run, which does not count.

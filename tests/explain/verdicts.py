@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, get_args
 
 from nodemend.cli.explain.view import ExplainView
-from nodemend.decide.node_health import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
 from tests.unit.cli.explain import goldens, machine_goldens
 
 VERDICTS: Final = get_args(NodeHealth)
@@ -24,12 +24,12 @@ def verdicts_without_words() -> Iterator[str]:
             yield f"nobody has shown a node that is {verdict.__name__}"
             continue
         world = SHOWN_BY[verdict]
-        yield from _told_badly(verdict, f"{goldens.NODE} ", goldens.explained(world))
+        yield from _explained_badly(verdict, f"{goldens.NODE} ", goldens.explained(world))
         machine = f"Machine default/{machine_goldens.MACHINE} "
-        yield from _told_badly(verdict, machine, machine_goldens.explained(world))
+        yield from _explained_badly(verdict, machine, machine_goldens.explained(world))
 
 
-def _told_badly(verdict: type, whose: str, view: ExplainView) -> Iterator[str]:
+def _explained_badly(verdict: type, whose: str, view: ExplainView) -> Iterator[str]:
     if view.health != verdict.__name__:
         yield f"{whose}should be {verdict.__name__}, and is {view.health}"
     if not view.headline.startswith(whose) or not view.headline.endswith(".") or not view.next_step:

@@ -1,4 +1,4 @@
-"""`python -m tests.fencing_storm`: nodes lost together are released by time about as soon as one alone is.
+"""`python -m tests.fencing_storm`: time releases nodes lost together about as fast as a single one.
 
 The shipped remediator and agents among simulated machines, with 1 to 20 ms each way to the API server.
 """
@@ -9,21 +9,21 @@ import warnings
 from collections.abc import Iterator
 from typing import Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION
-from nodemend.controllers.agents.roll import ZONE
-from nodemend.kube.api_request import Selection
-from nodemend.testing.api_server.admission import User
-from nodemend.testing.cluster.fenced_machine import Rack
-from nodemend.testing.cluster.world import Account, Shape, World
-from tests.unit.controllers.remediating.complaints import BY_SICKNESS, OPEN, complain
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE, NODE, SELF_REMEDIATION
+from nodemend.kube.request import Selection
+from nodemend.remediation.self_fencing.peer_assignment import ZONE
+from simulation.api_server.admission import User
+from simulation.cluster.fenced_machine import Rack
+from simulation.cluster.world import Account, Shape, World
+from tests.unit.remediation.complaints import BY_CONDITION, OPEN, complain
 
 ZONES: Final = 3
 AS_LONG_AS_ALONE: Final = 1.5
-"""How much longer the last of many may take."""
+"""The limit for the last of many, relative to a single one."""
 SETTLED_WITHIN: Final = 600.0
 RELEASED_WITHIN: Final = 400.0
-A_LOOK: Final = 1.0
+A_POLL: Final = 1.0
 
 
 class Storm:
@@ -38,7 +38,7 @@ class Storm:
             machines=machines,
             workloads=0,
             replicas=1,
-            check=BY_SICKNESS,
+            check=BY_CONDITION,
             policy={**OPEN, "maxConcurrent": machines},
         )
         self._world = World(f"storm of {lost}", shape)
@@ -52,16 +52,16 @@ class Storm:
         self._lost = list(self._world.machines)[:lost]
 
     def play(self) -> list[float]:
-        """For each node that was released: seconds from the moment at which everybody was asked for."""
-        if not any(self._have_peers() for _ in self._looks(SETTLED_WITHIN)):
+        """Seconds from the creation of all remediations to the release, for each released node."""
+        if not any(self._have_peers() for _ in self._polls(SETTLED_WITHIN)):
             raise TimeoutError("agents were not given peers")
         for name in self._lost:
             fenced = self._rack.members[name]
             fenced.machine.connected, fenced.deaf = False, True
             named = {"metadata": complain(self._world.admin_api, name), "spec": {}}
-            self._world.admin_api.create(SELF_REMEDIATION, named, keys.SYSTEM_NAMESPACE)
+            self._world.admin_api.create(SELF_REMEDIATION, named, well_known.SYSTEM_NAMESPACE)
         released: dict[str, float] = {}
-        for passed in self._looks(RELEASED_WITHIN):
+        for passed in self._polls(RELEASED_WITHIN):
             for name in self._released() - released.keys():
                 released[name] = passed
             if len(released) == len(self._lost):
@@ -75,19 +75,21 @@ class Storm:
         self._rack.close()
         self._world.close()
 
-    def _looks(self, within: float) -> Iterator[float]:
+    def _polls(self, within: float) -> Iterator[float]:
         began = self._world.scheduler.now
         while (passed := self._world.scheduler.now - began) < within:
-            self._world.run(self._world.scheduler.now + A_LOOK)
-            yield passed + A_LOOK
+            self._world.run(self._world.scheduler.now + A_POLL)
+            yield passed + A_POLL
 
     def _have_peers(self) -> bool:
-        leases = self._world.admin_api.list(LEASE, Selection(keys.AGENT_NAMESPACE))
-        told = [lease["metadata"].get("annotations", {}).get(keys.AGENT_REPORT, "") for lease in leases]
-        return len(leases) == len(self._world.machines) and all('"peers":[["' in one for one in told)
+        leases = self._world.admin_api.list(LEASE, Selection(well_known.AGENT_NAMESPACE))
+        reported = [
+            lease["metadata"].get("annotations", {}).get(well_known.AGENT_REPORT, "") for lease in leases
+        ]
+        return len(leases) == len(self._world.machines) and all('"peers":[["' in one for one in reported)
 
     def _released(self) -> set[str]:
-        found = self._world.admin_api.list(SELF_REMEDIATION, Selection(keys.SYSTEM_NAMESPACE))
+        found = self._world.admin_api.list(SELF_REMEDIATION, Selection(well_known.SYSTEM_NAMESPACE))
         return {one["metadata"]["name"] for one in found if one.get("status", {}).get("released")}
 
 

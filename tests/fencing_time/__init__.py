@@ -1,1 +1,1 @@
-"""How long self-fencing takes, by the clock of the simulated world."""
+"""The duration of self-fencing, by the clock of the simulated world."""

@@ -8,19 +8,19 @@ import sys
 import warnings
 from dataclasses import dataclass, field
 
-from nodemend.api import keys
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
-from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+from nodemend.api import well_known
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
 
 MOST_BY_TIME = 75.0
 AT_ONCE = 3.0
-"""Seconds: one look of the controller, which comes every two, and its writes."""
+"""Seconds: one pass of the controller, which runs every two, and its writes."""
 
 
 @dataclass(slots=True)
 class Watch:
-    """When what was written, by true time."""
+    """The times of writes, in true time."""
 
     world: FencingWorld
     marked: float = 0.0
@@ -28,22 +28,22 @@ class Watch:
     reported: float = 0.0
     writes: list[str] = field(default_factory=list)
 
-    def remediator(self, _user: str, request: Request, _answer: Answer) -> None:
+    def remediator(self, _user: str, request: Request, _answer: ApiResponse) -> None:
         now, body = self.world.world.scheduler.now, request.body
-        if keys.MARKER.encode() in body and b"bootID" in body:
+        if well_known.MARKER.encode() in body and b"bootID" in body:
             self.marked = self.marked or now
-        if request.path.endswith(f"/nodes/{SICK}") and keys.OUT_OF_SERVICE.encode() in body:
+        if request.path.endswith(f"/nodes/{SICK}") and well_known.OUT_OF_SERVICE.encode() in body:
             self.released = self.released or now
         if request.path.endswith("/status") and b'"released":true' in body:
             self.released = self.released or now
 
-    def agents(self, _user: str, request: Request, _answer: Answer) -> None:
+    def agents(self, _user: str, request: Request, _answer: ApiResponse) -> None:
         if request.path.endswith(f"/{SICK}") and b"-boot-2" in request.body:
             self.reported = self.reported or self.world.world.scheduler.now
 
 
 def by_time(seed: int) -> float:
-    """Seconds from the marker to the release of a node that nobody hears from."""
+    """Seconds from the marker to the release of a node that nothing is received from."""
     watch = _play(f"time {seed}", cut_off=True)
     return watch.released - watch.marked
 

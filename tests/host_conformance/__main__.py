@@ -1,4 +1,4 @@
-"""`python -m tests.host_conformance`: every recorded sequence, replayed against our host operator."""
+"""`python -m tests.host_conformance`: replays every recorded sequence against the simulated host operator."""
 
 import argparse
 import sys

@@ -1,16 +1,17 @@
-"""A recorded scenario beside what our operator made of it: every difference, in words.
+"""Compares a recorded scenario with the run of the simulated operator: every difference, as text.
 
-Compared are, step by step, the writes to the host with exactly what each changed, in order, and no others;
-the orders that reached the BMC, in order; and the times of both. Over the whole scenario, how often each
-event was published: the events' own clock has whole seconds, so which step one fell into is not known.
+Compared are, step by step: the writes to the host with exactly the fields that each changed, in order, and no
+others; the commands that reached the BMC, in order; and the times of both. Over the whole scenario: how often
+each event was published. Events have times in whole seconds, so the step of an event is unknown.
 
-Times. Ours are played with the least and with the most that chance can give, and the recorded one has to lie
-between the two, or beside them by no more than a tolerance.
+Times: the simulation runs with the smallest and with the largest random delays, and the recorded time must
+lie between the two results, or outside by no more than a tolerance.
 
-Saves that change nothing but `lastUpdated`. That has whole seconds, and a write that changes nothing is none.
-So a watcher sees such a save only when the second has changed since the save before it, and:
-- each that was recorded must be matched, in its place, by one of ours;
-- each of ours must be matched, or follow another save within a second: then it may well have been invisible.
+Status writes that change only `lastUpdated`: this field has whole seconds, and a write without a change
+creates no event. So a watcher sees such a write only if the second has changed since the write before it,
+and:
+- each recorded one must be matched, in its place, by a simulated one;
+- each simulated one must be matched, or follow another write within a second, which can hide it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,14 +29,14 @@ VISIBLE_AFTER: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """Which sighting stands for which recorded change, and what does not fit."""
+    """The simulated sighting of each recorded change, and the differences."""
 
     pairs: list[tuple[Change, Sighting]]
     differences: list[str]
 
 
 def compare(scenario: Scenario, least: Played, most: Played) -> list[str]:
-    found = [*least.troubles, *most.troubles]
+    found = [*least.failures, *most.failures]
     both = zip(scenario.steps, least.steps, most.steps, strict=True)
     for number, (step, one, other) in enumerate(both, start=1):
         allowed = tolerance(scenario.name, number)
@@ -58,7 +59,7 @@ def _compare_changes(step: Step, least: PlayedStep, most: PlayedStep, allowed: T
     return [
         wrong
         for (change, early), (_, late) in zip(one.pairs, other.pairs, strict=True)
-        for wrong in _judge_time(_shown(change), change.after, (early.at, late.at), allowed)
+        for wrong in _evaluate_time(_shown(change), change.after, (early.at, late.at), allowed)
     ]
 
 
@@ -71,11 +72,11 @@ def _compare_orders(step: Step, least: PlayedStep, most: PlayedStep, allowed: To
     return [
         wrong
         for order, one, other in zip(step.orders, least.orders, most.orders, strict=True)
-        for wrong in _judge_time(order.order, order.after, (one.after, other.after), allowed)
+        for wrong in _evaluate_time(order.order, order.after, (one.after, other.after), allowed)
     ]
 
 
-def _judge_time(what: str, recorded: float, ours: tuple[float, float], allowed: Tolerance) -> list[str]:
+def _evaluate_time(what: str, recorded: float, ours: tuple[float, float], allowed: Tolerance) -> list[str]:
     first, last = min(ours), max(ours)
     if first - allowed.early <= recorded <= last + allowed.late:
         return []
@@ -83,15 +84,15 @@ def _judge_time(what: str, recorded: float, ours: tuple[float, float], allowed: 
 
 
 def align(step: Step, played: PlayedStep) -> Aligned:
-    """Changes of fields pair off in order; between two of them, the saves that changed nothing else."""
+    """Pair changes of fields in order; between two of them, the writes that changed nothing else."""
     recorded = [change for change in step.changes if change.set]
-    ours = [one for one in played.sightings if one.set]
+    ours = [one for one in played.recorded if one.set]
     if [change.set for change in recorded] != [one.set for one in ours]:
         return Aligned([], [_first_difference(recorded, ours)])
     pairs: list[tuple[Change, Sighting]] = []
     found: list[str] = []
     saved_at = played.saved_before
-    for gap, between in zip(_gaps(step.changes), _gaps(played.sightings), strict=True):
+    for gap, between in zip(_gaps(step.changes), _gaps(played.recorded), strict=True):
         chosen = _nearest(gap.bare, between.bare)
         if chosen is None:
             found.append(
@@ -105,13 +106,15 @@ def align(step: Step, played: PlayedStep) -> Aligned:
             saved_at = save.at
         if gap.end is not None and between.end is not None:
             pairs.append((gap.end, between.end))
-            found += _judge_moved(gap.end, between.end, saved_at)
+            found += _evaluate_moved(gap.end, between.end, saved_at)
             saved_at = between.end.at if between.end.saved else saved_at
     return Aligned(pairs, found)
 
 
-def _judge_moved(change: Change, ours: Sighting, saved_at: float) -> list[str]:
-    """Whether the recorded time of the save can have moved, or not, with a write like ours."""
+def _evaluate_moved(change: Change, ours: Sighting, saved_at: float) -> list[str]:
+    """Check whether the recorded time of the write can have moved, or not, with a write like the simulated
+    one.
+    """
     if change.moved and not ours.saved:
         return [f"{_shown(change)} was a save, ours is not"]
     if ours.saved and not change.moved and ours.at - saved_at >= VISIBLE_AFTER:
@@ -124,7 +127,7 @@ T = TypeVar("T", Change, Sighting)
 
 @dataclass(slots=True)
 class _Gap(Generic[T]):
-    """Bare saves, and the change of fields that ends them; None at the end of the step."""
+    """Writes without other changes, and the change of fields that ends them; None at the end of the step."""
 
     bare: list[T]
     end: T | None = None
@@ -142,7 +145,7 @@ def _gaps(writes: Sequence[T]) -> list[_Gap[T]]:
 
 
 def _nearest(recorded: list[Change], ours: list[Sighting]) -> list[Sighting] | None:
-    """As many of ours as were recorded, in order, those nearest in time. None: there are not so many."""
+    """As many simulated ones as were recorded, in order, with the nearest times. None: there are too few."""
     if len(ours) < len(recorded):
         return None
 

@@ -1,4 +1,4 @@
-"""The recorded sequences, as they stand in traces.yaml."""
+"""The recorded sequences, as in traces.yaml."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ _REPEATED: Final = re.compile(r"(.*) x(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write that a watcher of the host saw. With nothing in `set`, only the time of the save moved."""
+    """One write that a watcher of the host saw. If `set` is empty, only the time of the write changed."""
 
     after: float
     set: dict[str, Any]
@@ -23,7 +23,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An order that reached the BMC."""
+    """A command that reached the BMC."""
 
     after: float
     order: str
@@ -31,7 +31,7 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that somebody did (`verb` and `what`), and what was seen until the next."""
+    """One external action (`verb` and `what`), and the observations until the next."""
 
     verb: str
     what: Any
@@ -77,7 +77,7 @@ def _step(step: dict[str, Any]) -> Step:
 
 
 def _ordered(one: dict[str, Any]) -> Ordered:
-    # A bare On is a yes to YAML.
+    # YAML parses a bare On as true.
     return Ordered(one["after"], "On" if one["order"] is True else one["order"])
 
 

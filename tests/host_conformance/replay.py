@@ -1,21 +1,15 @@
-"""Plays a recorded scenario: does what was done, and writes down what comes of it."""
+"""Replays a recorded scenario: performs its actions, and records the results."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nodemend.api.group_versions import BARE_METAL_HOST
-from nodemend.testing.cluster.direct import Object
+from nodemend.api.resources import BARE_METAL_HOST
+from simulation.cluster.direct import Object
 from tests.host_conformance.recordings import Ordered, Scenario, Step
 from tests.host_conformance.sightings import NAME, NAMESPACE, Sighting
 from tests.host_conformance.stage import Stage
-from tests.host_conformance.writes import (
-    WRITES,
-    behave,
-    change_spec,
-    create,
-    restart_ironic_for_speed,
-)
+from tests.host_conformance.writes import WRITES, behave, change_spec, create, restart_ironic_for_speed
 
 LEAST: Final = 0.0
 MOST: Final = 0.999999
@@ -26,9 +20,9 @@ _BY_STATE: Final = {"provisioned": "image", "available": "no image", "externally
 
 @dataclass(frozen=True, slots=True)
 class PlayedStep:
-    """What came of one write. Times are seconds after it, of sightings, and of the save before it."""
+    """The results of one write. Times are seconds after it: of sightings, and of the write before it."""
 
-    sightings: list[Sighting]
+    recorded: list[Sighting]
     orders: list[Ordered]
     saved_before: float
 
@@ -37,7 +31,7 @@ class PlayedStep:
 class Played:
     steps: list[PlayedStep] = field(default_factory=list)
     events: Counter[str] = field(default_factory=Counter)
-    troubles: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
 
 def play(scenario: Scenario, luck: float) -> Played:
@@ -45,7 +39,7 @@ def play(scenario: Scenario, luck: float) -> Played:
     played = Played()
     try:
         if scenario.start is not None:
-            played.troubles += _reach(stage, scenario.start)
+            played.failures += _reach(stage, scenario.start)
         behave(stage, scenario.bmc_behaviour)
         before = stage.events()
         for number, step in enumerate(scenario.steps):
@@ -55,34 +49,34 @@ def play(scenario: Scenario, luck: float) -> Played:
         played.events = stage.events() - before
     finally:
         stage.close()
-    played.troubles += stage.failures
+    played.failures += stage.failures
     return played
 
 
 def _play_step(stage: Stage, scenario: Scenario, step: Step) -> PlayedStep:
-    begun, seen, ordered = stage.now, len(stage.sightings.seen), len(stage.bmc.received)
-    saves = [one.at for one in stage.sightings.seen if one.saved]
+    begun, seen, ordered = stage.now, len(stage.recorded.seen), len(stage.bmc.received)
+    saves = [one.at for one in stage.recorded.seen if one.saved]
     if step.verb == "create":
         create(stage, _kind(scenario, step))
     else:
         WRITES[step.verb](stage, step.what)
     _watch(stage, step, begun, seen)
     return PlayedStep(
-        [Sighting(one.at - begun, one.set, one.saved) for one in stage.sightings.since(seen)],
+        [Sighting(one.at - begun, one.set, one.saved) for one in stage.recorded.since(seen)],
         [Ordered(one.at - begun, str(one.order)) for one in stage.bmc.received[ordered:]],
         saves[-1] - begun if saves else float("-inf"),
     )
 
 
 def _watch(stage: Stage, step: Step, begun: float, seen: int) -> None:
-    """As long as it was watched; but counted from the last change, if that comes earlier or later here.
+    """Watch for the recorded duration, counted from the last change if it comes at another time here.
 
-    Whoever recorded it waited for that change too, before the next step.
+    The recording waited for that change too, before the next step.
     """
     expected = [change.after for change in step.changes if change.set]
 
     def found() -> list[Sighting]:
-        return [one for one in stage.sightings.since(seen) if one.set]
+        return [one for one in stage.recorded.since(seen) if one.set]
 
     shift = 0.0
     if expected:
@@ -99,11 +93,14 @@ def _kind(scenario: Scenario, step: Step) -> str:
 
 
 def _reach(stage: Stage, start: dict[str, Any]) -> list[str]:
-    """Bring a host to where a scenario begins, through the operator alone. What is not as it was there."""
+    """Bring a host to the start of a scenario, through the operator alone.
+
+    Returns the remaining differences.
+    """
     create(stage, _BY_STATE[start["state"]])
     stage.scheduler.run(stage.now + 60.0)
     if start["errorCount"]:
-        # The way that always works: credentials that are not there, until that was found out often enough.
+        # A way that always works: missing credentials, until the operator has failed often enough.
         change_spec(stage, {"bmc": {"credentialsName": "no such secret"}})
         stage.scheduler.run(stage.now + 10.0 * start["errorCount"] - 5.0)
         change_spec(stage, {"bmc": {"credentialsName": "the right secret"}})

@@ -1,13 +1,13 @@
-"""What the operator does to the host, write by write."""
+"""The operator's writes to the host."""
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nodemend.api.group_versions import BARE_METAL_HOST
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request, item_path
-from nodemend.testing.cluster.direct import Direct, Object
-from nodemend.testing.scheduler import Scheduler
+from nodemend.api.resources import BARE_METAL_HOST
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request, item_path
+from simulation.cluster.direct import Direct, Object
+from simulation.scheduler import Scheduler
 
 NAME: Final = "host-1"
 NAMESPACE: Final = "default"
@@ -17,16 +17,16 @@ _STATUS: Final = ("errorCount", "errorType", "operationalStatus", "poweredOn")
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One write of the operator's. `set` has the recorded fields that it changed, None for one that went."""
+    """One write of the operator. `set` has the recorded fields that it changed, None for a removed one."""
 
     at: float
     set: dict[str, Any]
     saved: bool
-    """It was a save of the status, whether or not a watcher could see it."""
+    """True for a write of the status, regardless of whether a watcher could see it."""
 
 
-class Sightings:
-    """Witness to the operator's writes. After a write of somebody else's, `look_away` has to be called."""
+class RecordedStates:
+    """Observes the operator's writes. After a write of another client, `stop_watching` has to be called."""
 
     def __init__(self, scheduler: Scheduler, api: Direct) -> None:
         self.seen: list[Sighting] = []
@@ -34,7 +34,7 @@ class Sightings:
         self._api = api
         self._before: dict[str, Any] = {}
 
-    def witness(self, _user: str, request: Request, _answer: Answer) -> None:
+    def witness(self, _user: str, request: Request, _answer: ApiResponse) -> None:
         if request.path in {_PATH, f"{_PATH}/status"}:
             self.note(saved=request.path.endswith("/status"))
 
@@ -49,7 +49,7 @@ class Sightings:
         if changed or saved:
             self.seen.append(Sighting(self._scheduler.now, changed, saved))
 
-    def look_away(self) -> None:
+    def stop_watching(self) -> None:
         self._before = fields(self._api.get(BARE_METAL_HOST, NAME, NAMESPACE))
 
     def since(self, begun: int) -> list[Sighting]:
@@ -57,7 +57,7 @@ class Sightings:
 
 
 def fields(host: Object | None) -> dict[str, Any]:
-    """Those that were recorded, by the names that they have there."""
+    """The recorded fields, by their names in the recording."""
     if host is None:
         return {"object": "gone"}
     metadata, status = host["metadata"], host.get("status", {})

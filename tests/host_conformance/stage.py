@@ -1,36 +1,36 @@
-"""A small world with one host in it: API server, operator, provisioner, BMC and machine, in virtual time."""
+"""A small world with one host: API server, operator, provisioner, BMC and machine, in virtual time."""
 
 from collections import Counter
 from typing import Final
 
-from nodemend.api.group_versions import BARE_METAL_HOST, EVENT
-from nodemend.testing.api_server.admission import ADMIN, User
-from nodemend.testing.api_server.server import SimulatedApiServer
-from nodemend.testing.cluster.direct import Direct
-from nodemend.testing.cluster.foreign_kinds import a_definition
-from nodemend.testing.cluster.world import Account
-from nodemend.testing.metal3.bmc import SimulatedBmc
-from nodemend.testing.metal3.events import NO_REASON
-from nodemend.testing.metal3.fixture import Fixture
-from nodemend.testing.metal3.ironic import Ironic, IronicClient
-from nodemend.testing.metal3.ironic_node import IronicSettings
-from nodemend.testing.metal3.look import OperatorSettings
-from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
-from nodemend.testing.metal3.operator import HostOperator
-from nodemend.testing.network import Link, LinkQuality
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
-from nodemend.testing.transport import SimulatedTransport
-from tests.host_conformance.sightings import Sightings
+from nodemend.api.resources import BARE_METAL_HOST, EVENT
+from simulation.api_server.admission import ADMIN, User
+from simulation.api_server.server import SimulatedApiServer
+from simulation.cluster.direct import Direct
+from simulation.cluster.foreign_kinds import a_definition
+from simulation.cluster.world import Account
+from simulation.metal3.bmc import SimulatedBmc
+from simulation.metal3.events import NO_REASON
+from simulation.metal3.fixture import Fixture
+from simulation.metal3.ironic import Ironic, IronicClient
+from simulation.metal3.ironic_node import IronicSettings
+from simulation.metal3.look import OperatorSettings
+from simulation.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+from simulation.metal3.operator import HostOperator
+from simulation.network import Link, LinkQuality
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
+from simulation.transport import SimulatedTransport
+from tests.host_conformance.sightings import RecordedStates
 
 BMC: Final = "redfish://bmc-1/redfish/v1/Systems/1"
-# All parts ran on one machine when it was recorded.
+# All parts ran on one machine during the recording.
 _LOOPBACK: Final = LinkQuality(delay=(0.001, 0.003))
 _SETTINGS: Final = {"fixture": OperatorSettings(poll=3.0), "ironic": OperatorSettings(poll=10.0)}
 
 
 class LuckyProcess(SimulatedProcess):
-    """One for which every chance comes out the same."""
+    """A process whose random values are all the same."""
 
     def __init__(self, scheduler: Scheduler, name: str, luck: float) -> None:
         super().__init__(scheduler, name, HostClock())
@@ -41,7 +41,7 @@ class LuckyProcess(SimulatedProcess):
 
 
 class PlainMachine:
-    """On or off. It was running when metal3 came to know it, where there is a BMC to ask."""
+    """On or off. It was running when metal3 first inspected it, if it has a BMC."""
 
     def __init__(self) -> None:
         self.powered = True
@@ -54,7 +54,7 @@ class PlainMachine:
 
 
 class Stage:
-    """`luck` is what every draw of chance comes out as, in [0, 1)."""
+    """`luck` is the value of every random draw, in [0, 1)."""
 
     def __init__(self, stack: str, luck: float) -> None:
         self.scheduler = Scheduler(stack)
@@ -63,11 +63,11 @@ class Stage:
             definitions=map(a_definition, (BARE_METAL_HOST, HOST_UPDATE_POLICY, HOST_FIRMWARE_SETTINGS)),
         )
         self.api = Direct(Account(self.server, ADMIN))
-        self.sightings = Sightings(self.scheduler, self.api)
+        self.recorded = RecordedStates(self.scheduler, self.api)
         self.bmc = SimulatedBmc(self._process("bmc", luck), PlainMachine())
         self.failures: list[str] = []
         self._account = Account(self.server, User("system:serviceaccount:metal3:baremetal-operator"))
-        self._account.witnesses.append(self.sightings.witness)
+        self._account.witnesses.append(self.recorded.witness)
         self._stack = stack
         self._luck = luck
         self._fixture = Fixture()
@@ -104,7 +104,7 @@ class Stage:
         self._ironic.stop()
 
     def events(self) -> Counter[str]:
-        """How often each reason was published so far."""
+        """The number of published events by reason."""
         reasons = Counter(event["reason"] for event in self.api.list(EVENT))
         if NO_REASON in reasons:
             reasons["(empty reason)"] = reasons.pop(NO_REASON)
@@ -115,7 +115,7 @@ class Stage:
         self.stop_ironic()
 
     def _chores(self) -> None:
-        """Of the API server and the garbage collector."""
+        """Work of the API server and the garbage collector."""
         self.server.tick()
         self.server.collect_garbage()
         self.scheduler.after(1.0, self._chores)

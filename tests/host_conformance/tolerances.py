@@ -1,4 +1,7 @@
-"""By how much a recorded time may lie outside of ours, and why. As tight as the recordings allow."""
+"""Tolerances by which a recorded time may lie outside the simulated times, with reasons.
+
+As tight as possible.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,22 +9,22 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
-    """Seconds by which what was recorded may have come before ours, or after."""
+    """Seconds by which a recorded time may be before the simulated one, or after."""
 
     early: float
     late: float
 
 
-# Nothing here waits for a machine: it is what the API server and a busy computer took.
+# No machine is involved: the delays are those of the API server and a busy computer.
 _FIXTURE: Final = Tolerance(early=0.2, late=0.5)
-# The lab was loaded: an answer of Ironic's took up to 4 s, and so long an order could take to reach the BMC.
-# Earlier by up to a second, since half of the BMC's orders are recorded to the second.
+# The lab was loaded: a reply of Ironic took up to 4 s, and so could a command on its way to the BMC. Up to a
+# second earlier, since half of the BMC's commands are recorded with whole seconds.
 _IRONIC: Final = Tolerance(early=1.1, late=4.0)
-# Of its load, or since Ironic had the host locked for something of its own, the operator had to come again.
+# Because of the load, or because Ironic had locked the host for its own work, the operator had to retry.
 _ONE_POLL_LATER: Final = Tolerance(early=1.1, late=14.0)
 _TWO_POLLS_LATER: Final = Tolerance(early=1.1, late=18.0)
 _FOUR_POLLS_LATER: Final = Tolerance(early=1.1, late=47.0)
-# When Ironic looks at a machine depends on when it was started, which was not recorded.
+# The time of Ironic's next sync depends on its start, which was not recorded.
 _WITHIN_A_SYNC_PERIOD: Final = Tolerance(early=120.0, late=120.0)
 _WITHIN_A_SHORT_SYNC_PERIOD: Final = Tolerance(early=60.0, late=60.0)
 

@@ -1,12 +1,12 @@
-"""What was done in the recorded steps, done here."""
+"""The actions of the recorded steps, performed in the simulation."""
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from nodemend.api.group_versions import BARE_METAL_HOST, SECRET
-from nodemend.testing.metal3.bmc import Order
-from nodemend.testing.metal3.ironic_node import IronicSettings
-from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+from nodemend.api.resources import BARE_METAL_HOST, SECRET
+from simulation.metal3.bmc import Order
+from simulation.metal3.ironic_node import IronicSettings
+from simulation.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
 from tests.host_conformance.sightings import NAME, NAMESPACE
 from tests.host_conformance.stage import BMC, Stage
 
@@ -19,7 +19,7 @@ _SPOKEN: Final[dict[str, dict[str, Any]]] = {
     "the right secret": {"credentialsName": CREDENTIALS},
 }
 _IMAGE: Final = {"url": "http://images/one.qcow2", "checksum": "http://images/one.qcow2.md5sum"}
-# As the scenario says of itself; how long one attempt takes to fail is not recorded, and this fits.
+# The settings that the scenario names; the duration of a failing attempt is not recorded, and this fits.
 _FOR_SPEED: Final = IronicSettings(
     sync_every=60.0, sync_retries=1, recovery_every=60.0, unreachable_limit=60.0
 )
@@ -36,7 +36,7 @@ def create(stage: Stage, what: str) -> None:
     bmc = {"address": BMC, "credentialsName": CREDENTIALS}
     host = {"metadata": {"name": NAME}, "spec": {"online": True, "bmc": bmc, **kinds[what]}}
     stage.api.create(BARE_METAL_HOST, host, NAMESPACE)
-    stage.sightings.note(saved=False)
+    stage.recorded.note(saved=False)
 
 
 def create_secret(stage: Stage) -> None:
@@ -50,7 +50,7 @@ def annotate(stage: Stage, annotations: dict[str, str | None]) -> None:
 
 def patch_host(stage: Stage, change: dict[str, Any]) -> None:
     stage.api.patch(BARE_METAL_HOST, NAME, change, at=_AT)
-    stage.sightings.look_away()
+    stage.recorded.stop_watching()
 
 
 def change_spec(stage: Stage, spec: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ def change_bmc(stage: Stage, what: str) -> None:
 
 
 def behave(stage: Stage, behaviour: dict[str, str]) -> None:
-    """How the BMC is from the start of a scenario."""
+    """Set the BMC's behavior at the start of a scenario."""
     faults = stage.bmc.faults
     faults.soft_ignored = behaviour.get("soft") == "ignored"
     faults.off_never_done = behaviour.get("off") == "accepted, never done, until mended"
@@ -113,7 +113,7 @@ def behave(stage: Stage, behaviour: dict[str, str]) -> None:
 
 
 def restart_ironic_for_speed(stage: Stage) -> None:
-    """What `ironic/bmc-unreachable-long` says was done beside its steps."""
+    """The change beside its steps that `ironic/bmc-unreachable-long` documents."""
 
     def restart() -> None:
         stage.stop_ironic()
@@ -132,7 +132,7 @@ def change_provisioner(stage: Stage, what: str) -> None:
 
 def delete(stage: Stage, _what: str) -> None:
     stage.api.delete(BARE_METAL_HOST, NAME, NAMESPACE)
-    stage.sightings.look_away()
+    stage.recorded.stop_watching()
 
 
 def do(stage: Stage, what: str) -> None:

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from controlplane.run import ControlPlane
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.asyncio_shell import AsyncioRuntime
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.kube.client import ApiClient
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
 
 
 @dataclass(frozen=True, slots=True)

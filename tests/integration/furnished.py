@@ -1,4 +1,4 @@
-"""Nodemend beside the kinds of others, and all that it needs to ask Metal3 for remediations."""
+"""Nodemend beside the kinds of other projects, and the objects that it needs to create Metal3Remediations."""
 
 from typing import Any, Final
 
@@ -7,7 +7,7 @@ from controlplane.run import ControlPlane
 from foreign_kinds.install import install as install_kinds
 from installed.manifests import bind, install
 from installed.programs import start
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.integration.played_machines import a_thing
 
 SPACE: Final = "default"
@@ -17,7 +17,7 @@ REQUESTS: Final = f"/apis/{_METAL3}/namespaces/{SPACE}/metal3remediations"
 TEMPLATE: Final = {"apiVersion": _METAL3, "kind": "Metal3RemediationTemplate", "name": "reboot"}
 
 CLAIM: Final = {"cluster.x-k8s.io/watch-filter": "nodemend"}
-"""The label of a check that is ours to serve."""
+"""The label of a check that Nodemend serves."""
 MACHINES_ON: Final = ("machineHealthChecks.enabled=true",)
 CLUSTERS_ON: Final = (
     *MACHINES_ON,
@@ -27,7 +27,9 @@ CLUSTERS_ON: Final = (
 
 
 def furnish(plane: ControlPlane, *projects: str, settings: tuple[str, ...], **policy: Any) -> None:
-    """The kinds of these projects and of Metal3, Nodemend by these settings, a template, rights, a policy."""
+    """Install the kinds of these projects and of Metal3, Nodemend with these settings, a template, RBAC, a
+    policy.
+    """
     install_kinds(plane, *projects, "metal3")
     install(plane, *settings)
     reboot = {"strategy": {"type": "Reboot", "retryLimit": 1, "timeout": "5m0s"}}
@@ -52,5 +54,5 @@ def start_checker(plane: ControlPlane, *, workload_clusters: bool = False) -> Pr
 
 
 def asked_for(plane: ControlPlane) -> list[str]:
-    """The remediations there are, by name."""
+    """The names of the existing remediations."""
     return sorted(one["metadata"]["name"] for one in plane.api.list(REQUESTS))

@@ -1,15 +1,15 @@
-"""A release of the chart on a real API server, as a person makes one."""
+"""A release of the chart on a real API server, as a user makes one."""
 
 import subprocess
 
 from controlplane.run import ControlPlane
 from generate.helm_program import run_helm
 from generate.outputs import CHART
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 
 
 def helm(plane: ControlPlane, *arguments: str) -> str:
-    """What Helm printed. Raises subprocess.CalledProcessError, which says why."""
+    """Helm's output. Raises subprocess.CalledProcessError with the reason."""
     where = ("--kubeconfig", str(plane.kubeconfig), "--namespace", SYSTEM_NAMESPACE)
     try:
         return run_helm(*arguments, *where)
@@ -19,7 +19,10 @@ def helm(plane: ControlPlane, *arguments: str) -> str:
 
 
 def make_release(plane: ControlPlane, *options: str) -> str:
-    """On a busy server its own kinds may not be served yet when its settings are made: once more."""
+    """Install the chart.
+
+    A busy server may not serve its kinds yet when the settings are created, so retry once.
+    """
     try:
         return helm(plane, "install", "nodemend", str(CHART), "--create-namespace", *options)
     except subprocess.CalledProcessError:

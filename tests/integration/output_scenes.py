@@ -1,6 +1,6 @@
-"""Scenes that a person may meet on a real API server, made by the shipped checker and remediator.
+"""Scenes that a user may meet on a real API server, made by the shipped checker and remediator.
 
-Nodes are played: nobody but the scene writes their status, so that each stays as it is while it is looked at.
+Nodes are fake: only the scene writes their status, so each stays as it is while commands read it.
 """
 
 import time
@@ -20,7 +20,7 @@ from controlplane.waiting import wait_until
 from generate.outputs import render_chart
 from installed.manifests import install
 from installed.programs import PROGRAMS, mend, start
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 
 OURS: Final = "nodemend.io/v1alpha1"
 CHECKS: Final = f"/apis/{OURS}/nodehealthchecks"
@@ -46,7 +46,7 @@ _EAGER: Final = {"mode": "Act", "maxUnhealthy": "100%", "minInterval": "1s", "se
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Three healthy nodes, and programs that lead."""
+    """Three healthy nodes, and controllers that lead."""
 
     plane: ControlPlane
     programs: tuple[Process, ...]
@@ -54,8 +54,8 @@ class Stage:
     def wait(self, what: str, holds: Callable[[], bool], within: float = 60.0) -> None:
         wait_until(what, holds, within=within, processes=self.programs)
 
-    def look_for(self, holds: Callable[[], bool], within: float = 40.0) -> None:
-        """Go on without it in the end: what was never told before must be there to be seen now."""
+    def wait_until(self, holds: Callable[[], bool], within: float = 40.0) -> None:
+        """Wait, but continue after the timeout: older versions never reported what newer ones show."""
         with suppress(TimeoutError):
             self.wait("what is told", holds, within)
 
@@ -80,8 +80,8 @@ class Stage:
         self.wait(f"nhc/{name} is reported", lambda: bool(self.conditions(name)))
 
     def conditions(self, check: str) -> Mapping[str, Object]:
-        told = self.plane.api.get(f"{CHECKS}/{check}").get("status", {}).get("conditions", ())
-        return {one["type"]: one for one in told}
+        reported = self.plane.api.get(f"{CHECKS}/{check}").get("status", {}).get("conditions", ())
+        return {one["type"]: one for one in reported}
 
     def is_true(self, check: str, condition: str) -> bool:
         return self.conditions(check).get(condition, {}).get("status") == "True"
@@ -110,8 +110,8 @@ class Stage:
         self.renew(name, LONG_AGO)
 
     def show(self, node: str, ready: str) -> None:
-        told = {"type": "Ready", "status": ready, "reason": "Played", "message": ""}
-        condition = {**told, "lastTransitionTime": _now()}
+        reported = {"type": "Ready", "status": ready, "reason": "Played", "message": ""}
+        condition = {**reported, "lastTransitionTime": _now()}
         info = {**dict.fromkeys(_INFO, ""), "bootID": f"{node}-boot-1"}
         status = {"conditions": [condition], "nodeInfo": info}
         self.plane.api.patch(f"{NODES}/{node}/status", {"status": status})
@@ -130,7 +130,7 @@ class Stage:
         self.wait(f"{node}: {phases}", lambda: self.remediation(node).get("phase") in phases)
 
     def fail_and_release(self, node: str) -> None:
-        """It falls silent, and a person vouches that it is down."""
+        """The node falls silent, and an operator confirms that it is down."""
         self.renew(node, LONG_AGO)
         self.show(node, "Unknown")
         self.wait_for_phase(node, "AwaitingWord")
@@ -166,23 +166,23 @@ def _both_lead(plane: ControlPlane) -> bool:
 
 
 def unserved(stage: Stage) -> None:
-    """Power cycles are off, and a check asks for one. Two minutes later nobody is about to serve it."""
+    """Power cycles are off, and a check uses one. After two minutes it is reported as unserved."""
     stage.act()
     stage.template(BY_POWER)
     stage.check("workers", BY_POWER)
     stage.show("rack-1", "Unknown")
-    stage.look_for(lambda: stage.is_true("workers", "Stalled"), within=140.0)
+    stage.wait_until(lambda: stage.is_true("workers", "Stalled"), within=140.0)
 
 
 def contradicted(stage: Stage) -> None:
-    """A person vouches for a node that runs."""
+    """An operator confirms a node that is still running."""
     stage.act()
     stage.check("workers", BY_HAND)
     stage.fail_and_release("rack-1")
     stage.renew("rack-1", _now(), lasts=3600)
     stage.show("rack-1", "True")
     stage.wait("that is told", lambda: "speaks again" in stage.remediation("rack-1").get("message", ""))
-    stage.look_for(lambda: "NodeContradictedEvidence" in stage.events("rack-1"))
+    stage.wait_until(lambda: "NodeContradictedEvidence" in stage.events("rack-1"))
     stage.wait_for_count(1)
 
 
@@ -191,19 +191,19 @@ def overlapping(stage: Stage) -> None:
     stage.act()
     stage.check("gpus", BY_HAND)
     stage.check("liveness", BY_HAND)
-    stage.look_for(lambda: stage.is_true("liveness", "Overlapping"))
+    stage.wait_until(lambda: stage.is_true("liveness", "Overlapping"))
     stage.wait_for_count(0)
 
 
 def crowded(stage: Stage) -> None:
-    """One node is released and not back, one fails, and then one more. One may be remediated at a time."""
+    """One node is released and not back, one fails, and then one more. The limit is one remediation."""
     stage.act()
     for name in ("rack-4", "rack-5"):
         stage.add_node(name)
     stage.check("workers", BY_HAND)
     stage.fail_and_release("rack-1")
     stage.show("rack-2", "Unknown")
-    stage.look_for(lambda: stage.remediation("rack-2").get("phase") == "AwaitingWord")
+    stage.wait_until(lambda: stage.remediation("rack-2").get("phase") == "AwaitingWord")
     stage.show("rack-3", "Unknown")
     stage.wait("rack-3 is held", lambda: stage.report("workers", "rack-3").get("verdict") == "Held")
     stage.wait_for_count(3, targets=5)
@@ -214,19 +214,19 @@ def dry_run(stage: Stage) -> None:
     stage.check("workers", BY_HAND)
     stage.show("rack-1", "Unknown")
     stage.wait("rack-1 is held", lambda: stage.report("workers", "rack-1").get("verdict") == "Held")
-    stage.look_for(lambda: "rack-1" in stage.conditions("workers")["DryRun"].get("message", ""))
+    stage.wait_until(lambda: "rack-1" in stage.conditions("workers")["DryRun"].get("message", ""))
     stage.wait_for_count(1)
 
 
 def without_template(stage: Stage) -> None:
     stage.act()
     stage.check("workers", (*BY_HAND[:2], "missing"))
-    stage.look_for(lambda: stage.is_true("workers", "Stalled"))
+    stage.wait_until(lambda: stage.is_true("workers", "Stalled"))
     stage.wait_for_count(0)
 
 
 def rendered_again(stage: Stage) -> None:
-    """Somebody acts, and has paused for the night; a GitOps tool applies what the chart renders."""
+    """The policy acts and is paused for the night; a GitOps tool applies the rendered chart."""
     stage.act(pause={"reason": "switch swap", "by": "admin"})
     policies = [
         one for one in yaml.safe_load_all(render_chart()) if one and one["kind"] == "RemediationPolicy"
@@ -237,7 +237,7 @@ def rendered_again(stage: Stage) -> None:
 
 
 def just_recovered(stage: Stage) -> None:
-    """The checker has written the check anew, and not yet the policy."""
+    """The checker has updated the check, and not yet the policy."""
     stage.act()
     stage.check("workers", BY_HAND)
     stage.wait_for_count(0)

@@ -1,4 +1,4 @@
-"""Machines on a real API server, with nobody behind them: what their own projects would write, we write."""
+"""Machines on a real API server without their controllers: the tests write what those would."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -26,17 +26,17 @@ def a_thing(
 
 
 def machine_definitions(project: str) -> list[Object]:
-    """Machines and what is around them, without the project's own checks."""
+    """Machines and related objects, without the project's own checks."""
     return [one for one in crds(project) if one["spec"]["names"]["kind"] != "MachineHealthCheck"]
 
 
 def provider_id(node: str) -> str:
-    """As the played nodes have it."""
+    """The provider ID of a fake node."""
     return f"test://{node}"
 
 
 def add_cluster(api: Api, namespace: str) -> Mapping[str, Any]:
-    """A Cluster of Cluster API's that is up, and a MachineSet; returns how its Machines refer to that."""
+    """A ready Cluster of Cluster API's, and a MachineSet; returns how its Machines refer to it."""
     api.create(
         a_thing(CLUSTER_API, "Cluster", CLUSTER, {"infrastructureRef": _made_of("Cluster", "c")}, namespace)
     )
@@ -58,7 +58,7 @@ def add_cluster(api: Api, namespace: str) -> Mapping[str, Any]:
 def add_cluster_api_machine(
     api: Api, namespace: str, node: str, labels: Mapping[str, str], owner: Mapping[str, Any]
 ) -> Object:
-    """Named like its node."""
+    """Create a Machine with the name of its node."""
     spec = {**_machine_spec(node), "providerID": provider_id(node)}
     made = api.create(
         a_thing(CLUSTER_API, "Machine", node, spec, namespace, labels, ownerReferences=[dict(owner)])
@@ -80,7 +80,7 @@ def add_openshift_machine(api: Api, namespace: str, node: str, labels: Mapping[s
 
 
 def add_node(api: Api, name: str, **labels: str) -> None:
-    """One that nobody reports on but `show`."""
+    """A node whose status only `show` writes."""
     metadata = {"name": name, "labels": labels}
     spec = {"providerID": provider_id(name)}
     api.create({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec})
@@ -88,7 +88,7 @@ def add_node(api: Api, name: str, **labels: str) -> None:
 
 
 def show(api: Api, node: str, ready: str, **more: str) -> None:
-    """All of its conditions."""
+    """Write all of its conditions."""
     conditions = [
         {"type": type_, "status": status, "reason": "Test", "message": ""}
         for type_, status in {"Ready": ready, **more}.items()

@@ -1,4 +1,4 @@
-"""Workload clusters behind Cluster API's Secrets: their Nodes are there, all that is said of them is here."""
+"""Workload clusters behind Cluster API's Secrets: each has its own Nodes, whose status the test writes."""
 
 import base64
 from typing import Any, Final
@@ -12,7 +12,7 @@ AT: Final = f"/apis/{CLUSTER_API}/namespaces/{SPACE}"
 
 
 def add_cluster(management: Api, name: str, plane: ControlPlane) -> None:
-    """A Cluster that is up, and the Secret by which it is reached."""
+    """A ready Cluster, and the Secret with its kubeconfig."""
     endpoint = {"host": "127.0.0.1", "port": plane.port}
     management.create(a_thing(CLUSTER_API, "Cluster", name, {"controlPlaneEndpoint": endpoint}, SPACE))
     up = {"initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True}}
@@ -25,7 +25,7 @@ def add_cluster(management: Api, name: str, plane: ControlPlane) -> None:
 
 
 def machine_of(cluster: str, node: str) -> str:
-    """The nodes of several clusters may be called alike."""
+    """The Machine's name: nodes of several clusters may have the same one."""
     return f"{cluster}-{node}"
 
 
@@ -48,7 +48,7 @@ def check_of(cluster: str) -> str:
 
 
 def add_check(management: Api, cluster: str, seconds: int, most: str | None = None) -> None:
-    """A node is unhealthy when Unknown for so long; above `most` of them nothing begins."""
+    """A check for nodes Unknown for this many seconds; nothing starts above `most` unhealthy ones."""
     condition = {"type": "Ready", "status": "Unknown", "timeoutSeconds": seconds}
     remediation: dict[str, Any] = {"templateRef": TEMPLATE}
     if most is not None:

@@ -1,4 +1,4 @@
-"""What a real API server says to an attempt, and when it begins to say so."""
+"""The answer of a real API server to an attempt, and the wait until a policy is in force."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ from controlplane.waiting import wait_until
 
 
 def refusal(attempt: Callable[[], object]) -> str:
-    """What the server says; empty when it agrees."""
+    """The server's refusal; empty if it agrees."""
     try:
         attempt()
     except ApiError as error:
@@ -17,9 +17,10 @@ def refusal(attempt: Callable[[], object]) -> str:
 
 
 def await_refusal(says: str, api: Api, path: str, change: object) -> None:
-    """Return once the server answers this change with a refusal that `says` so: policies take a moment.
+    """Return once the server refuses this change with `says` in the message: policies take effect after a
+    moment.
 
-    It is tried without effect: a change that once got through would be none the next time, and never refused.
+    It tries as a dry run: a change that got through once would be no change the next time, and never refused.
     """
     query = {"dryRun": "All"}
     attempt = partial(api.request, "PATCH", path, change, content_type=MERGE, query=query)
@@ -27,7 +28,7 @@ def await_refusal(says: str, api: Api, path: str, change: object) -> None:
 
 
 def await_refused_by(policy: str, api: Api, path: str, body: object) -> None:
-    """Return once the server refuses to create this, without effect, by that policy."""
+    """Return once the server refuses to create this, in a dry run, by that policy."""
     attempt = partial(api.request, "POST", path, body, query={"dryRun": "All"})
     words = f"ValidatingAdmissionPolicy '{policy}'"
     wait_until(f"{policy} is active", lambda: words in refusal(attempt), within=60.0)

@@ -1,4 +1,4 @@
-"""No account of ours becomes another: tried on a real API server, with the manifests as they are shipped."""
+"""None of Nodemend's accounts can become another: tried on a real API server, with the shipped manifests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from generate.outputs import install_documents
 from installed.manifests import bind, install
-from nodemend.api.keys import AGENT_AUTHORITY, AGENT_NAMESPACE, AGENT_TRUST, SYSTEM_NAMESPACE
+from nodemend.api.well_known import AGENT_AUTHORITY, AGENT_NAMESPACE, AGENT_TRUST, SYSTEM_NAMESPACE
 from tests.integration.refused import await_refused_by, refusal
-from tests.unit.controllers.agent_signer.requests import pkcs10, signing_request
+from tests.unit.signer.requests import pkcs10, signing_request
 
 pytestmark = pytest.mark.real
 
@@ -29,7 +29,7 @@ OF_ACCOUNT: Final = "kubernetes.io/service-account.name"
 class Installed:
     plane: ControlPlane
     plain: dict[str, Api]
-    """By account: with the rights that the chart gives it."""
+    """API clients by account, with the rights that the chart grants."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def installed() -> Iterator[Installed]:
 
 @pytest.fixture(scope="module")
 def mighty(installed: Installed) -> dict[str, Api]:
-    """The same accounts, after somebody has made all of them cluster admins."""
+    """The same accounts, after all of them were made cluster admins."""
     for name in ACCOUNTS:
         namespace = AGENT_NAMESPACE if name == "agent" else SYSTEM_NAMESPACE
         bind(installed.plane, "cluster-admin", namespace, f"nodemend-{name}")
@@ -80,7 +80,7 @@ def token_of(account: str) -> dict[str, Any]:
     "account", ["nodemend-remediator", "nodemend-checker", "nodemend-wind-down", "default"]
 )
 def test_the_signer_s_secret_is_nobody_s_token(installed: Installed, account: str) -> None:
-    """As after a theft, when a person has deleted the authority so that another is made."""
+    """As after a theft, when an operator has deleted the CA so that another is made."""
     signer = installed.plain["signer"]
 
     said = refusal(partial(signer.create, token_of(account)))
@@ -115,12 +115,12 @@ def test_what_the_signer_needs_is_allowed(installed: Installed) -> None:
     path = f"{SECRETS}/{AGENT_AUTHORITY}"
     signer.create(made)
     api.patch(path, {"metadata": {"annotations": {"nodemend.io/replace-authority": "yes", "team": "x"}}})
-    heeded = {
+    accepted = {
         "metadata": {"annotations": {"nodemend.io/replace-authority": None}},
         "data": {"authority.json": ""},
     }
 
-    signer.patch(path, heeded)
+    signer.patch(path, accepted)
 
     said = refusal(partial(signer.patch, path, {"metadata": {"annotations": {"team": None}}}))
     assert "takes off only" in said
@@ -248,15 +248,17 @@ def test_not_even_as_cluster_admins(mighty: dict[str, Api], installed: Installed
         "a namespace's end": partial(me.request, "DELETE", f"/api/v1/namespaces/{SYSTEM_NAMESPACE}"),
     }
 
-    told = {what: refusal(attempt) for what, attempt in attempts.items()}
+    reported = {what: refusal(attempt) for what, attempt in attempts.items()}
 
     assert {
-        what: said for what, said in told.items() if "nodemend-" not in said or "denied request" not in said
+        what: said
+        for what, said in reported.items()
+        if "nodemend-" not in said or "denied request" not in said
     } == {}
 
 
 NEVER: Final = {
-    # Policies are not asked about themselves, nor about whom somebody poses as: here rights alone hold.
+    # Policies do not apply to admission policies themselves, nor to impersonation: only RBAC protects these.
     ("admissionregistration.k8s.io", "*"): {"create", "update", "patch", "delete", "deletecollection"},
     ("rbac.authorization.k8s.io", "*"): {"create", "update", "patch", "delete", "bind", "escalate"},
     ("", "serviceaccounts/token"): {"create"},

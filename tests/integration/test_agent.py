@@ -14,12 +14,12 @@ from controlplane.process import Process
 from controlplane.run import ControlPlane, StartControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from controlplane.waiting import wait_until
-from nodemend.agent.feeder.record_shell import read_lease, read_permit, write_record
-from nodemend.agent.feeder.records import format_gate
-from nodemend.agent.feeder.status_text import VERSION
-from nodemend.agent.own_token import BoundNode, node_of_token
-from nodemend.api.keys import MARKER
-from nodemend.decide.feed_lease import FeedLease
+from nodemend.agent.files import BoundNode, node_of_token
+from nodemend.agent.watchdog.model import VERSION
+from nodemend.agent.watchdog.records import format_gate
+from nodemend.agent.watchdog.records_io import read_disarm_permission, read_lease, write_record
+from nodemend.api.well_known import MARKER
+from nodemend.protocol.feed_lease import FeedLease
 from tests.agent_room.room import AgentNode, furnish
 from tests.unit.agent.certificates import Authority
 
@@ -58,7 +58,7 @@ def fed_for(node: AgentNode) -> float:
 
 
 def says(node: AgentNode, words: str) -> None:
-    """What an agent does is seen in the cluster before it has written its line about it."""
+    """Wait until the agent logs this: the cluster shows its actions before its log does."""
     wait_until(f"it says {words!r}", lambda: words in node.said, within=20)
 
 
@@ -73,9 +73,9 @@ def probe(node: AgentNode, path: str) -> int:
 
 
 def arm(node: AgentNode, **facts: object) -> None:
-    """What a feeder would tell that feeds a device of its own."""
+    """Write the status of a feeder that feeds its own device."""
     ping = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-    told = {
+    reported = {
         "boot": node.boot_id,
         "state": "armed",
         "class": "hardware",
@@ -86,7 +86,7 @@ def arm(node: AgentNode, **facts: object) -> None:
         "lease-length": 35 * S,
         **facts,
     }
-    lines = [VERSION, *(f"{name} {value}" for name, value in told.items()), ""]
+    lines = [VERSION, *(f"{name} {value}" for name, value in reported.items()), ""]
     write_record(str(node.folder / "feeder.status"), "\n".join(lines).encode())
 
 
@@ -103,15 +103,15 @@ def test_an_agent_publishes_its_boot_lets_the_feeder_go_on_and_is_ready(make: Ma
     node.start()
     wait_until("it is published", lambda: node.report().get("acknowledged", 0) != 0, within=60)
 
-    told = node.report()
-    assert (told["nodeUID"], told["bootID"], told["bootGate"]) == (node.uid, node.boot_id, True)
-    assert told["watchdog"] == {
+    reported = node.report()
+    assert (reported["nodeUID"], reported["bootID"], reported["bootGate"]) == (node.uid, node.boot_id, True)
+    assert reported["watchdog"] == {
         "class": "untested",
         "driver": "i6300ESB timer",
         "written": 9.0,
         "effective": 3600.0,
     }
-    assert told["feedLease"] == 35.0
+    assert reported["feedLease"] == 35.0
     assert 25 < fed_for(node) <= 35
     assert (probe(node, "/livez"), probe(node, "/readyz")) == (200, 200)
     assert len(node.said.splitlines()) <= 5
@@ -161,19 +161,19 @@ def test_an_agent_that_is_stopped_stands_down_and_the_next_one_stands_up(make: M
     node = make()
     arm(node)
     process = node.start()
-    permit = str(node.folder / "agent" / "permit")
+    disarm_permission = str(node.folder / "agent" / "permit")
     wait_until("it is published", lambda: node.report().get("acknowledged", 0) != 0, within=60)
-    assert not read_permit(permit, node.boot_id)
+    assert not read_disarm_permission(disarm_permission, node.boot_id)
 
     process.end(within=15)
     assert json.loads(node.said.splitlines()[-1])["event"] == "stopped"
     assert node.report()["watchdog"]["why"] == "its agent was stopped: it is fed without one"
-    assert read_permit(permit, node.boot_id)
+    assert read_disarm_permission(disarm_permission, node.boot_id)
 
     arm(node)
     node.start()
     wait_until("it counts", lambda: node.report()["watchdog"]["class"] == "untested", within=30)
-    assert not read_permit(permit, node.boot_id)
+    assert not read_disarm_permission(disarm_permission, node.boot_id)
 
 
 def test_of_two_agents_on_one_node_the_second_ends(make: Make) -> None:
@@ -193,16 +193,16 @@ def test_a_marker_for_this_boot_ends_it_and_no_later_agent_feeds_it(make: Make) 
     marker = {"nodeUID": node.uid, "bootID": node.boot_id, "remediationUID": "r"}
     node.annotate(**{MARKER: json.dumps(marker)})
 
-    def condemned() -> bool:
+    def fence_requested() -> bool:
         found = read_lease(str(node.folder / "agent" / "lease"))
-        return isinstance(found, FeedLease) and found.condemned
+        return isinstance(found, FeedLease) and found.fence_requested
 
-    wait_until("it is condemned", condemned, within=20)
+    wait_until("it is condemned", fence_requested, within=20)
     assert probe(node, "/livez") == 200
     node.end()
     node.start()
     wait_until("the next one says so", lambda: "nothing is renewed" in node.said, within=30)
-    assert condemned()
+    assert fence_requested()
 
 
 def test_cut_off_and_without_an_answer_it_lets_the_lease_run_out(
@@ -216,7 +216,7 @@ def test_cut_off_and_without_an_answer_it_lets_the_lease_run_out(
         wait_until("it is published", lambda: bool(node.report()), within=60)
         node.propose('{"peers":[{"name":"dead","address":"127.0.0.1:9"}]}')
         wait_until("it has a peer", lambda: "dead" in str(node.report().get("peers")), within=20)
-        time.sleep(6)  # One more renewal: from its acknowledgement on the new list alone counts.
+        time.sleep(6)  # One more renewal: from its acknowledgement on, only the new list counts.
         plane.pause("kube-apiserver")
         wait_until("it runs out", lambda: fed_for(node) <= 0, within=60)
         says(node, "the API server is not reached")

@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from controlplane import credentials
-from nodemend.agent.certificate import Held, NoBundle
-from nodemend.agent.certificate_loop import CertificateLoop
-from nodemend.agent.certificate_shell import CertificateFiles, shake_hands
-from nodemend.agent.key_maker_shell import ChildKeyMaker
-from nodemend.api.certified_names import certified_name
-from nodemend.kube.asyncio_shell import AsyncioRuntime
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
+from nodemend.agent.certificates import CertificateHeld, NoBundle
+from nodemend.agent.certificates_io import CertificateFiles, CertificateLoop, ChildKeyMaker, shake_hands
+from nodemend.api.agent import certified_name
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
 from tests.refusals.agent_cluster import NODES, TRUST, AgentCluster, agent_cluster
 
 pytestmark = pytest.mark.real
@@ -26,7 +24,7 @@ WITHIN = 60.0
 
 @asynccontextmanager
 async def agent(cluster: AgentCluster, node: str, folder: Path) -> AsyncIterator[CertificateFiles]:
-    """Its files, while its loop runs by the token of its pod."""
+    """Yield the agent's files while its loop runs with the token of its pod."""
     runtime = AsyncioRuntime()
     kubeconfig = folder / f"{node}.kubeconfig"
     token = cluster.tokens[node]
@@ -45,9 +43,9 @@ async def agent(cluster: AgentCluster, node: str, folder: Path) -> AsyncIterator
         await transport.close()
 
 
-async def held(files: CertificateFiles) -> Held:
+async def held(files: CertificateFiles) -> CertificateHeld:
     async with asyncio.timeout(WITHIN):
-        while not isinstance(found := files.look(), Held):  # noqa: ASYNC110 - files wake nobody
+        while not isinstance(found := files.read_status(), CertificateHeld):  # noqa: ASYNC110 - a file cannot notify
             await asyncio.sleep(0.2)
     return found
 
@@ -56,8 +54,8 @@ def test_two_agents_get_their_own_names_and_believe_one_another(tmp_path: Path) 
     async def story(cluster: AgentCluster) -> None:
         first, second = NODES
         async with agent(cluster, first, tmp_path) as one, agent(cluster, second, tmp_path) as other:
-            assert one.look() == NoBundle()
-            # As the kubelet does with the ConfigMap.
+            assert one.read_status() == NoBundle()
+            # The kubelet does this with the ConfigMap.
             (tmp_path / "ca.crt").write_text(cluster.plane.api.get(TRUST)["data"]["ca.crt"])
             for files in (one, other):
                 assert (await held(files)).life <= 86400

@@ -1,4 +1,4 @@
-"""The agents of the chart, as Helm renders them."""
+"""The chart's agents, as Helm renders them."""
 
 import json
 import re
@@ -12,11 +12,11 @@ import yaml
 from controlplane.run import StartControlPlane
 from controlplane.settings import Settings
 from generate.outputs import CHART, HOST, install_documents, render_chart
-from nodemend.agent.feeder.arguments import parse_arguments
-from nodemend.api.keys import AGENT_NAMESPACE
-from nodemend.decide.renewal_pace import RenewalPace
-from nodemend.entrypoints.agent_shell import STAND_DOWN_SECONDS
-from nodemend.settings.agent_settings import SETTINGS, read_agent_settings
+from nodemend.agent.watchdog.main import parse_arguments
+from nodemend.api.well_known import AGENT_NAMESPACE
+from nodemend.cmd.agent import GRACEFUL_STOP_SECONDS
+from nodemend.protocol.timing import RenewalPace
+from nodemend.settings.agent import SETTINGS, read_agent_settings
 
 pytest_plugins = ["controlplane.fixtures"]
 
@@ -27,7 +27,7 @@ INSTALLED = (ON, API_SERVER, f"{AGENT}.installHostParts=true")
 
 
 def rendered(*settings: str) -> dict[str, dict[str, Any]]:
-    """By kind, what is there for agents alone."""
+    """The documents that exist only for agents, by kind."""
     documents = [one for one in yaml.safe_load_all(render_chart(*settings)) if one]
     ours = [one for one in documents if one["metadata"]["name"] in ("nodemend-agent", "nodemend-host-parts")]
     return {one["kind"]: one for one in ours}
@@ -88,7 +88,7 @@ def test_a_label_keeps_it_off_a_node() -> None:
 
 def test_it_has_the_time_to_stand_down_unless_it_hangs() -> None:
     probe = container("agent")["livenessProbe"]
-    assert pod()["terminationGracePeriodSeconds"] > STAND_DOWN_SECONDS
+    assert pod()["terminationGracePeriodSeconds"] > GRACEFUL_STOP_SECONDS
     hangs_for = probe["periodSeconds"] * probe["failureThreshold"] + probe["terminationGracePeriodSeconds"]
     assert hangs_for + probe["timeoutSeconds"] < RenewalPace().feed_lease
 
@@ -103,7 +103,7 @@ def test_the_one_container_with_root_has_one_right_and_ends() -> None:
 
 @pytest.mark.attack("S10")
 def test_no_container_may_write_what_root_on_the_host_runs() -> None:
-    """But for the one that installs it, where you ask for that; and a privileged feeder is root there."""
+    """Except the installer, if it is enabled; and a privileged feeder is root on the host."""
     for settings in ((ON,), INSTALLED):
         spec = pod(*settings)
         of_host = {one["name"]: one["hostPath"]["path"] for one in spec["volumes"] if "hostPath" in one}
@@ -187,26 +187,26 @@ def test_agents_are_replaced_a_few_at_a_time() -> None:
 
 
 def test_every_setting_that_it_is_given_is_one() -> None:
-    told = {one["name"]: one.get("value", "n1") for one in container("agent", API_SERVER)["env"]}
+    reported = {one["name"]: one.get("value", "n1") for one in container("agent", API_SERVER)["env"]}
 
-    settings = read_agent_settings({}, told)
+    settings = read_agent_settings({}, reported)
     assert (settings.state_folder, settings.peers.port, settings.probes.port) == ("/state", 9771, 9772)
     known = {setting.variable for setting in SETTINGS}
-    assert set(told) - known == {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
-    assert told["KUBERNETES_SERVICE_HOST"] == "api.example"
+    assert set(reported) - known == {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
+    assert reported["KUBERNETES_SERVICE_HOST"] == "api.example"
 
 
 def test_a_feeder_in_the_pod_is_off_and_where_it_is_on_no_rollout_ends_it() -> None:
     on = f"{AGENT}.feederInPod.enabled=true"
     assert "feeder" not in [one["name"] for one in pod()["containers"]]
     feeder = container("feeder", on)
-    told = parse_arguments(feeder["args"])
+    reported = parse_arguments(feeder["args"])
 
     assert feeder["securityContext"]["privileged"] is True
     assert daemon_set(on)["spec"]["updateStrategy"] == {"type": "OnDelete"}
-    assert told.paths["lease"] == "/host/agent/lease"
-    assert told.paths["status"] == "/host/feeder.status"
-    assert told.wanted_reset == 60 * 10**9
+    assert reported.paths["lease"] == "/host/agent/lease"
+    assert reported.paths["status"] == "/host/feeder.status"
+    assert reported.wanted_reset == 60 * 10**9
 
 
 def test_nothing_is_put_onto_hosts_unless_you_say_so() -> None:
@@ -227,8 +227,8 @@ def test_the_hosts_are_told_every_setting_that_their_units_ask_for() -> None:
     def variables(text: str) -> dict[str, str]:
         return dict(re.findall(r"^(NODEMEND_\w+)=(.*)$", text, re.MULTILINE))
 
-    told, usual = variables(given["host.env"]), variables((HOST / "host.env").read_text())
-    assert told == usual | {"NODEMEND_API_SERVER": "https://api.example:6443"}
+    reported, usual = variables(given["host.env"]), variables((HOST / "host.env").read_text())
+    assert reported == usual | {"NODEMEND_API_SERVER": "https://api.example:6443"}
 
 
 @pytest.mark.parametrize(
@@ -272,6 +272,6 @@ def test_a_real_api_server_takes_them(start_control_plane: StartControlPlane) ->
     for settings in ((ON,), INSTALLED, (ON, f"{AGENT}.feederInPod.enabled=true")):
         documents = [one for one in yaml.safe_load_all(render_chart(*settings)) if one]
         ours = [one for one in documents if one["metadata"].get("namespace") == AGENT_NAMESPACE]
-        told = plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(ours))
+        reported = plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(ours))
 
-        assert "daemonset.apps/nodemend-agent serverside-applied" in told
+        assert "daemonset.apps/nodemend-agent serverside-applied" in reported

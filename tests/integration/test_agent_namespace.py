@@ -1,4 +1,4 @@
-"""The namespace of agents: not deleted under them, and where it is being deleted, deleted to the end."""
+"""The agents' namespace: it cannot be deleted while agents run, and a deletion in progress completes."""
 
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.manifests import install
-from nodemend.api.keys import AGENT_NAMESPACE, SYSTEM_NAMESPACE
+from nodemend.api.well_known import AGENT_NAMESPACE, SYSTEM_NAMESPACE
 from tests.integration.refused import refusal
 from tests.refusals.agent_cluster import LEASES, lease, patch_annotations, pods_token
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.real, pytest.mark.attack("S11")]
 NAMESPACE: Final = f"/api/v1/namespaces/{AGENT_NAMESPACE}"
 BINDINGS: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 USERS: Final = (
-    # Names that an admin may give to anybody are not those of a controller.
+    # An admin may give these names to any user; they are not those of a controller.
     User("namespace-controller", ("system:masters",)),
     User("system:serviceaccount:kube-system:generic-garbage-collector", ("system:masters",)),
 )
@@ -30,7 +30,7 @@ USERS: Final = (
 
 @pytest.fixture
 def plane() -> Iterator[ControlPlane]:
-    """With the Lease of a node in it that bears a marker."""
+    """A control plane with the Lease of a node that has a marker."""
     with ControlPlane(Settings(controller_manager=True, scheduler=False, users=USERS)) as plane:
         install(plane, "selfFencing.enabled=true")
         plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "spec": {}})
@@ -66,7 +66,7 @@ def test_it_is_not_deleted_while_self_fencing_is_installed(plane: ControlPlane) 
 
 
 def test_one_that_is_being_deleted_goes_with_its_leases(plane: ControlPlane) -> None:
-    """As where the deletion came before the policies, or these were away for a moment."""
+    """As if it was deleted before the policies existed, or while they were missing."""
     plane.api.delete(f"{BINDINGS}/nodemend-agent-namespace")
     wait_until(
         "it may be deleted",

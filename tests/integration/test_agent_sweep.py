@@ -1,4 +1,4 @@
-"""The sweep of a running remediator, by its own account, on a real API server that says where it is."""
+"""The sweep of a running remediator, under its own account, on a real API server that reports its address."""
 
 import json
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.manifests import install
 from installed.programs import start
-from nodemend.api.agent_lease import AgentReport, PeerProposal, WatchdogReport
-from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, PEER_PROPOSAL
+from nodemend.api.agent import AgentReport, PeerProposal, WatchdogReport
+from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT, PEER_PROPOSAL
 from tests.refusals.agent_cluster import LEASES, pods_token
 
 pytestmark = pytest.mark.real
@@ -29,7 +29,7 @@ def plane() -> Iterator[ControlPlane]:
 
 
 def enroll(plane: ControlPlane, name: str, address: str) -> None:
-    """A node without any role, and its Lease: by its agent's token, as nobody else may write one."""
+    """Create a node without any role, and its Lease: by its agent's token, which alone may write it."""
     node = plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
     reached = {"status": {"addresses": [{"type": "InternalIP", "address": address}]}}
     plane.api.patch(f"/api/v1/nodes/{name}/status", reached)

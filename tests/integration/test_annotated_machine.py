@@ -1,7 +1,7 @@
 """From the annotation on a Machine to its Metal3Remediation and back, on a real API server.
 
-The checker runs under its own account, with just the rights that the chart gives it; what the remediator
-would write is written under that one's account.
+The checker runs under its own account, with only the rights that the chart grants. The test writes the
+remediator's status under the remediator's account.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from controlplane.waiting import wait_until
 from foreign_kinds.install import install as install_kinds
 from installed.manifests import install
 from installed.programs import start
-from nodemend.api.group_versions import (
+from nodemend.api.resources import (
     METAL3_REMEDIATION,
     METAL3_REMEDIATION_TEMPLATE,
     SELF_REMEDIATION,
     SELF_REMEDIATION_TEMPLATE,
 )
-from nodemend.api.keys import EXTERNAL_REMEDIATION, HOST_OF_MACHINE, SYSTEM_NAMESPACE
+from nodemend.api.well_known import EXTERNAL_REMEDIATION, HOST_OF_MACHINE, SYSTEM_NAMESPACE
 from tests.integration import played_machines as played
 
 pytestmark = pytest.mark.real
@@ -67,11 +67,11 @@ class Stage:
         return EXTERNAL_REMEDIATION in found["metadata"].get("annotations", {})
 
     def says(self, name: str, **conditions: str) -> None:
-        """As the remediator does."""
+        """Report as the remediator does."""
         as_remediator = self.plane.client_with(
             self.plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-remediator")
         )
-        told = [
+        reported = [
             {
                 "type": type_,
                 "status": status,
@@ -81,7 +81,7 @@ class Stage:
             }
             for type_, status in conditions.items()
         ]
-        as_remediator.patch(f"{CYCLES}/{name}/status", {"status": {"conditions": told}})
+        as_remediator.patch(f"{CYCLES}/{name}/status", {"status": {"conditions": reported}})
 
     def events(self, name: str) -> set[str]:
         found = self.plane.api.list(f"/apis/events.k8s.io/v1/namespaces/{SPACE}/events")
@@ -186,7 +186,7 @@ def test_only_those_who_are_named_set_or_change_it(stage: Stage, name: str) -> N
         ask(stage.plane.client(user), name, "1")
         with pytest.raises(ApiError, match=REFUSED):
             ask(stranger, name, "2")
-        # What is there stands in nobody's way, and anybody may take it off.
+        # An existing annotation blocks no other change, and any user may remove it.
         stranger.patch(machine(name), {"metadata": {"labels": {"seen": user}}})
         ask(stranger, name, None)
 
@@ -228,7 +228,7 @@ def test_the_checker_may_take_the_annotation_off_and_nothing_else(
 
 
 def test_what_has_changed_since_it_was_read_is_not_cleared(stage: Stage) -> None:
-    """The write names the version that it rests on."""
+    """The write is bound to the version that the decision used."""
     token = stage.plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-checker")
     read = stage.plane.api.get(machine("capi-5"))["metadata"]
     stage.plane.api.patch(machine("capi-5"), {"metadata": {"labels": {"since": "then"}}})

@@ -1,4 +1,4 @@
-"""Every call, and every refusal that we act upon, against a real API server."""
+"""Every call, and every refusal that the client acts on, against a real API server."""
 
 import gc
 import warnings
@@ -6,22 +6,12 @@ import warnings
 import pytest
 
 from controlplane.run import ControlPlane
-from nodemend.api.group_versions import LEASE, NODE
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Wire
-from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused, Undecodable, WriteOutcome
-from nodemend.kube.api_request import (
-    Precondition,
-    Selection,
-    apply,
-    create,
-    delete,
-    get,
-    list_page,
-    merge_patch,
-)
-from nodemend.kube.asyncio_shell import run
-from nodemend.kube.paged_list import Page, list_all, list_of, pages
+from nodemend.api.meta import ObjectMeta, Wire
+from nodemend.api.resources import LEASE, NODE
+from nodemend.kube.asyncio_runtime import run
+from nodemend.kube.client import Page, list_all, list_of, pages
+from nodemend.kube.outcome import Acknowledged, Ok, Reason, Refused, Undecodable, WriteOutcome
+from nodemend.kube.request import Precondition, Selection, apply, create, delete, get, list_page, merge_patch
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -107,7 +97,7 @@ def test_a_write_on_an_older_version_or_another_object_is_refused(api_server: Co
             assert isinstance(second, Ok)
             stale, other = _of(first), Precondition("another-uid", _of(second.value).version)
             assert _reason(await _cordon(here, "n", stale)) is Reason.CONFLICT
-            # A patch names the uid as a field of the object, and the server calls another value invalid.
+            # In a patch the uid is a field of the object, and the server calls a different value invalid.
             assert _reason(await _cordon(here, "n", other)) is Reason.INVALID
             for precondition in (stale, other):
                 request = delete(NODE, "n", only_if=precondition)
@@ -182,12 +172,12 @@ def test_a_list_whose_moment_is_forgotten_starts_again(api_server: ControlPlane)
             async for step in pages(here.client, NODE, Node, deadline=here.soon(120), limit=2):
                 story.append(type(step).__name__)
                 if first:
-                    # Two revisions, as the server keeps the last one it compacted to.
+                    # Two revisions, since the server keeps the last one that it compacted to.
                     for name in ("x", "y"):
                         api_server.api.create(_node(name))
                     api_server.compact()
                     api_server.restart_api_server()
-                    # Time to notice that the kept connection is gone: nothing is sent twice for us.
+                    # Time to notice that the kept connection is closed: the client sends nothing twice.
                     await here.runtime.sleep(0.2)
                     first = False
         return story

@@ -1,4 +1,6 @@
-"""The managers of others, under accounts that have our opt-in roles by aggregation, and nothing else."""
+"""Managers of other projects, under accounts that have Nodemend's opt-in roles by aggregation, and nothing
+else.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.manifests import bind, install
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.integration.refused import refusal
 
 pytestmark = pytest.mark.real
@@ -26,7 +28,9 @@ ON = ("powerCycle.enabled=true", "powerCycle.askedBy.clusterApi=true", "powerCyc
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A manager of theirs: what it aggregates by, and what it makes from our template."""
+    """A manager of another project: its aggregation label, and the remediation that it makes from Nodemend's
+    template.
+    """
 
     account: str
     label: str
@@ -54,7 +58,7 @@ MEDIK8S = Asker(
     "rbac.ext-remediation/aggregate-to-ext-remediation",
     {
         "annotations": {
-            keys.NODE_OF_REMEDIATION: "a-0",
+            well_known.NODE_OF_REMEDIATION: "a-0",
             "remediation.medik8s.io/template-name": "power-cycle",
         },
         "labels": {"app.kubernetes.io/part-of": "node-healthcheck-controller"},
@@ -75,7 +79,7 @@ ASKERS = pytest.mark.parametrize("asker", [CLUSTER_API, MEDIK8S], ids=lambda ask
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
-    """With a controller manager: it is that which fills aggregated roles."""
+    """A control plane with a controller manager, which fills aggregated roles."""
     with ControlPlane(Settings(scheduler=False)) as plane:
         install(plane, *ON)
         plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
@@ -91,8 +95,10 @@ def plane() -> Iterator[ControlPlane]:
         yield plane
 
 
-def enter(plane: ControlPlane, asker: Asker) -> Api:
-    """As their own manifests do: an account, a role without rules that aggregates by a label, a binding."""
+def log_in_as(plane: ControlPlane, asker: Asker) -> Api:
+    """Create the objects of the project's manifests: an account, a role that aggregates by a label, a
+    binding.
+    """
     role = f"{asker.account}-aggregated"
     if plane.api.find(f"/api/v1/namespaces/{SPACE}/serviceaccounts/{asker.account}") is None:
         metadata = {"name": asker.account, "namespace": SPACE}
@@ -134,7 +140,7 @@ def remediation(asker: Asker, spec: dict[str, Any]) -> dict[str, Any]:
 def test_it_makes_a_remediation_from_our_template_and_takes_it_back(
     plane: ControlPlane, asker: Asker
 ) -> None:
-    api = enter(plane, asker)
+    api = log_in_as(plane, asker)
     template = api.get(f"{BASE}/metal3remediationtemplates/power-cycle")
 
     made = api.create(remediation(asker, template["spec"]["template"]["spec"]))
@@ -148,8 +154,10 @@ def test_it_makes_a_remediation_from_our_template_and_takes_it_back(
 def test_it_can_take_back_one_that_is_under_way_and_not_make_it_look_over(
     plane: ControlPlane, asker: Asker
 ) -> None:
-    api, path = enter(plane, asker), f"{BASE}/metal3remediations/a-0"
-    remediator = plane.client_with(plane.service_account_token(keys.SYSTEM_NAMESPACE, "nodemend-remediator"))
+    api, path = log_in_as(plane, asker), f"{BASE}/metal3remediations/a-0"
+    remediator = plane.client_with(
+        plane.service_account_token(well_known.SYSTEM_NAMESPACE, "nodemend-remediator")
+    )
     api.create(remediation(asker, {}))
     remediator.patch(path, FINALIZER)
 
@@ -158,7 +166,7 @@ def test_it_can_take_back_one_that_is_under_way_and_not_make_it_look_over(
         ({"metadata": {"finalizers": None}}, path),
         ({"spec": {"strategy": "retry"}}, path),
     ):
-        # Without effect until it is refused: policies take a moment.
+        # In dry runs until it is refused: policies take effect after a moment.
         attempt = partial(api.request, "PATCH", where, change, content_type=MERGE, query={"dryRun": "All"})
         wait_until(f"{change} is refused", partial(_is_refused, attempt), within=60.0)
         with pytest.raises(ApiError):
@@ -171,7 +179,7 @@ def test_it_can_take_back_one_that_is_under_way_and_not_make_it_look_over(
 
 @ASKERS
 def test_only_medik8s_writes_on_what_it_made(plane: ControlPlane, asker: Asker) -> None:
-    api, path = enter(plane, asker), f"{BASE}/metal3remediations/a-0"
+    api, path = log_in_as(plane, asker), f"{BASE}/metal3remediations/a-0"
     api.create(remediation(asker, {}))
     note = {"metadata": {"annotations": {"remediation.medik8s.io/nhc-timed-out": "2026-01-01T00:00:00Z"}}}
 
@@ -185,7 +193,7 @@ def test_only_medik8s_writes_on_what_it_made(plane: ControlPlane, asker: Asker) 
 
 @ASKERS
 def test_it_gains_nothing_else_of_ours(plane: ControlPlane, asker: Asker) -> None:
-    api = enter(plane, asker)
+    api = log_in_as(plane, asker)
     for path in (
         "/apis/nodemend.io/v1alpha1/remediationpolicies",
         "/apis/nodemend.io/v1alpha1/manualremediations",

@@ -1,4 +1,4 @@
-"""The boot gate with a node's own certificate, against a real API server that holds nodes to their own."""
+"""The boot gate with a node's own certificate, against a real API server with node authorization."""
 
 import json
 import subprocess
@@ -17,10 +17,10 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from generate.outputs import HOST
 from host_program.pack import pack
-from nodemend.agent.api_check import exit_codes
-from nodemend.agent.feeder.record_shell import read_gate, write_record
-from nodemend.agent.feeder.status_text import VERSION
-from nodemend.api.keys import MARKER
+from nodemend.agent import exit_codes
+from nodemend.agent.watchdog.model import VERSION
+from nodemend.agent.watchdog.records_io import read_gate, write_record
+from nodemend.api.well_known import MARKER
 from tests.agent_room.kubelet_certificate import kubelet_certificate
 from tests.agent_room.room import LEASES, AgentNode, furnish
 from tests.unit.agent.certificates import Authority
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def clients(folder: Path) -> Authority:
-    """Whose certificates the API server takes from its clients."""
+    """The CA whose client certificates the API server accepts."""
     return Authority(folder, "clients")
 
 
@@ -54,14 +54,14 @@ def plane(folder: Path, clients: Authority) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="module")
 def start(folder: Path) -> list[str]:
-    """The program as on a host."""
+    """The command that starts the program on a host."""
     isolated = [sys.executable, "-I", "-S"]
     subprocess.run([*isolated, str(pack(folder)), "unpack", str(folder / "run")], check=True, timeout=60)
     return [*isolated, str(folder / "run" / "start.py")]
 
 
 class Host:
-    """A node that boots: what stands on its disk and its tmpfs, and its API objects from before."""
+    """A booting node: the files on its disk and its tmpfs, and the API objects from before."""
 
     def __init__(self, plane: ControlPlane, clients: Authority, folder: Path, start: list[str]) -> None:
         self.name = folder.name.replace("_", "-")[:40].rstrip("-").lower()
@@ -96,13 +96,13 @@ class Host:
         return Process(command, log=self.folder / "gate.log")
 
     def tell(self, state: str) -> None:
-        """What its feeder tells."""
+        """Write the status of its feeder."""
         ping = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        told: dict[str, object] = {"boot": self.node.boot_id, "state": state, "lease-length": 40 * S}
+        reported: dict[str, object] = {"boot": self.node.boot_id, "state": state, "lease-length": 40 * S}
         if state == "armed":
-            told |= {"class": "hardware", "driver": "x", "written-seconds": 9, "last-ping": ping}
-            told |= {"effective": 3600 * S}
-        lines = [VERSION, *(f"{name} {value}" for name, value in told.items()), ""]
+            reported |= {"class": "hardware", "driver": "x", "written-seconds": 9, "last-ping": ping}
+            reported |= {"effective": 3600 * S}
+        lines = [VERSION, *(f"{name} {value}" for name, value in reported.items()), ""]
         write_record(str(self.status), "\n".join(lines).encode())
 
     @property
@@ -124,7 +124,7 @@ def host(plane: ControlPlane, clients: Authority, tmp_path: Path, start: list[st
 
 
 def test_a_node_may_look_and_may_not_write_in_its_own_name(host: Host) -> None:
-    """So it writes by a token of its agent. Were this to change, we would like to know."""
+    """This is why it writes with a token of its agent. This test fails if that changes."""
     assert subprocess.run(host.check(), check=False, timeout=60, env={}).returncode == exit_codes.ABSENT
 
     command = ["curl", "-s", "--cacert", str(host.plane.ca), "--cert", str(host.certificate)]
@@ -134,8 +134,8 @@ def test_a_node_may_look_and_may_not_write_in_its_own_name(host: Host) -> None:
         "metadata": {"name": host.name, "namespace": "nodemend-agents"},
     }
     content = ["-H", "Content-Type: application/json", "-d", json.dumps(lease), f"{host.plane.url}{LEASES}"]
-    told = subprocess.run([*command, *content], check=True, capture_output=True, text=True).stdout
-    assert json.loads(told)["code"] == 403
+    reported = subprocess.run([*command, *content], check=True, capture_output=True, text=True).stdout
+    assert json.loads(reported)["code"] == 403
 
 
 def test_a_boot_is_published_by_a_token_of_the_agent_of_this_node(host: Host) -> None:
@@ -203,7 +203,7 @@ def test_an_agent_s_pod_on_another_node_is_of_no_use(host: Host) -> None:
 
 
 def looked(host: Host) -> int:
-    """As the feeder of a node whose agent is silent."""
+    """Run the API check as the feeder of a node whose agent is silent."""
     command = host.check("--status", str(host.status))
     return subprocess.run(command, check=False, timeout=60, env={}).returncode
 
@@ -223,7 +223,7 @@ def test_a_node_whose_node_object_and_agent_are_deleted_still_has_a_clean_look(h
 
 @pytest.mark.attack("V8")
 def test_without_the_right_to_look_there_is_no_clean_look(host: Host) -> None:
-    """Why the namespace of agents, and the Role of their hosts, must stay as long as they do."""
+    """This is why the agents' namespace and the Role of their hosts must exist while agents do."""
     host.tell("armed")
     assert host.published() == exit_codes.CLEAN
     binding = "/apis/rbac.authorization.k8s.io/v1/namespaces/nodemend-agents/rolebindings"

@@ -1,6 +1,6 @@
 """CAPM3's remediations on a real API server with CAPM3's real kinds.
 
-Served by the running remediator, under its own account and our policies.
+The running remediator serves them, under its own account and with Nodemend's policies.
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from controlplane.waiting import wait_until
 from foreign_kinds.install import install as install_kinds
 from installed.manifests import install
 from installed.programs import start
-from nodemend.api import keys
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api import well_known
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.integration.refused import await_refusal, refusal
 
 pytestmark = pytest.mark.real
@@ -71,9 +71,9 @@ def test_one_of_capm3s_is_carried_out_by_one_of_ours_and_ends_after_it(story: St
 
     ours, theirs = story.api.get(f"{OURS}/m1"), story.api.get(f"{THEIRS}/m1")
     assert (ours["spec"]["deleteAfterRetries"], ours["spec"]["powerOnTimeoutSeconds"]) == (2, 300)
-    assert ours["metadata"]["annotations"][keys.STAND_IN_FOR] == theirs["metadata"]["uid"]
+    assert ours["metadata"]["annotations"][well_known.DELEGATE_FOR] == theirs["metadata"]["uid"]
     assert [one["uid"] for one in ours["metadata"]["ownerReferences"]] == ["machine-1"]
-    assert theirs["metadata"]["finalizers"] == [keys.SAFE_END]
+    assert theirs["metadata"]["finalizers"] == [well_known.SAFE_END]
     assert theirs["status"]["lastRemediated"]
 
     story.api.delete(f"{THEIRS}/m1")
@@ -82,10 +82,10 @@ def test_one_of_capm3s_is_carried_out_by_one_of_ours_and_ends_after_it(story: St
 
 
 def test_one_that_capm3_has_begun_is_left_alone_and_says_so(story: Story) -> None:
-    story.ask("m2", finalizers=[keys.CAPM3_FINALIZER])
+    story.ask("m2", finalizers=[well_known.CAPM3_FINALIZER])
     story.until("an event says why", partial(_event_says, story.api, "m2", "CAPM3 serves it"))
     assert story.api.find(f"{OURS}/m2") is None
-    assert story.api.get(f"{THEIRS}/m2")["metadata"]["finalizers"] == [keys.CAPM3_FINALIZER]
+    assert story.api.get(f"{THEIRS}/m2")["metadata"]["finalizers"] == [well_known.CAPM3_FINALIZER]
 
 
 def test_while_its_leader_lease_is_held_nothing_is_begun(story: Story) -> None:
@@ -93,16 +93,16 @@ def test_while_its_leader_lease_is_held_nothing_is_begun(story: Story) -> None:
     lease = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
-        "metadata": {"name": keys.CAPM3_LEASE, "namespace": "capm3-system"},
+        "metadata": {"name": well_known.CAPM3_LEASE, "namespace": "capm3-system"},
         "spec": spec,
     }
     story.api.create(lease)
     story.ask("m3")
-    said = f"capm3-0 holds the Lease capm3-system/{keys.CAPM3_LEASE}"
+    said = f"capm3-0 holds the Lease capm3-system/{well_known.CAPM3_LEASE}"
     story.until("an event says why", partial(_event_says, story.api, "m3", said))
     assert story.api.find(f"{OURS}/m3") is None
 
-    story.api.delete(f"{LEASES}/{keys.CAPM3_LEASE}")
+    story.api.delete(f"{LEASES}/{well_known.CAPM3_LEASE}")
     story.until("it is begun", lambda: story.phase("m3") == "Running")
 
 
@@ -113,7 +113,7 @@ def test_our_account_changes_nothing_else_on_them(story: Story) -> None:
     for change, says in (
         ({"spec": {"strategy": {"retryLimit": 9}}}, "may not change what a remediation is asked to do"),
         ({"metadata": {"labels": {"a": "b"}}}, "only its own finalizer"),
-        ({"metadata": {"finalizers": [keys.SAFE_END]}}, "only its own finalizer"),
+        ({"metadata": {"finalizers": [well_known.SAFE_END]}}, "only its own finalizer"),
     ):
         await_refusal(says, api, f"{THEIRS}/m4", change)
         assert says in refusal(partial(api.patch, f"{THEIRS}/m4", change))

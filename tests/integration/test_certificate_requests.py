@@ -7,7 +7,7 @@ import pytest
 from controlplane.api import MERGE, ApiError
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
-from tests.unit.testing.api_server.certificate_stories import STORIES
+from tests.unit.simulation.api_server.certificate_stories import STORIES
 
 pytestmark = pytest.mark.real
 

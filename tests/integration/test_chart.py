@@ -1,4 +1,4 @@
-"""The chart by Helm itself, on a real API server."""
+"""The chart installed by Helm, on a real API server."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from generate.helm_program import run_helm
 from generate.outputs import CHART, install_documents, render_chart
-from nodemend.api.keys import AGENT_NAMESPACE, SYSTEM_NAMESPACE
+from nodemend.api.well_known import AGENT_NAMESPACE, SYSTEM_NAMESPACE
 from tests.integration.helm_release import helm, make_release
 
 pytestmark = pytest.mark.real
@@ -34,7 +34,7 @@ def plane() -> Iterator[ControlPlane]:
 
 
 def uninstall(plane: ControlPlane) -> None:
-    # Nobody runs Jobs here; what the hook does is in test_wind_down.py.
+    # There is no Job controller here; test_wind_down.py tests the hook.
     helm(plane, "uninstall", "nodemend", "--no-hooks")
 
 
@@ -44,7 +44,7 @@ def test_a_release_lives_and_leaves_your_settings_alone(plane: ControlPlane) -> 
     assert "It only says what it would do" in notes
     assert plane.api.find(POLICY) is None
 
-    # As the notes say.
+    # Follow the notes.
     yours = yaml.safe_load(next(line for line in notes.splitlines() if "kind: RemediationPolicy" in line))
     plane.api.create(yours)
     assert "It ACTS" in helm(plane, "upgrade", "nodemend", str(CHART))
@@ -69,7 +69,7 @@ def test_on_request_nobody_else_sets_the_out_of_service_taint(plane: ControlPlan
 
     for api in (remediator, plane.client("fire-brigade")):
         _taint(api, add=True)
-        # It stands in nobody's way once it is there.
+        # An existing taint blocks no other change.
         plane.api.patch("/api/v1/nodes/node-1", {"metadata": {"labels": {"seen": "yes"}}})
         _taint(api, add=False)
     with pytest.raises(ApiError, match="on evidence, or by a member of the group nodemend:break-glass"):
@@ -91,7 +91,7 @@ def test_self_fencing_comes_and_goes_with_a_switch_and_leaves_agents_their_last_
     helm(plane, "upgrade", "nodemend", str(CHART), "--set", "selfFencing.enabled=false")
     assert plane.api.list(f"/apis/apps/v1/namespaces/{AGENT_NAMESPACE}/daemonsets") == []
     agent = plane.client_with(plane.service_account_token(AGENT_NAMESPACE, "nodemend-agent"))
-    # That is how one that is told to end says so.
+    # An agent that is stopped publishes this.
     wait_until("its last word is heard", partial(_is_made, agent, "node-1"), within=60.0)
 
     helm(plane, "upgrade", "nodemend", str(CHART), "--set", "selfFencing.enabled=true")
@@ -143,7 +143,7 @@ def test_the_way_out_can_be_narrowed_to_the_api_server() -> None:
 
 
 def test_secrets_are_read_nowhere_unless_you_say_where() -> None:
-    looks = ("machineHealthChecks.enabled=true", "machineHealthChecks.workloadClusters.enabled=true")
+    observations = ("machineHealthChecks.enabled=true", "machineHealthChecks.workloadClusters.enabled=true")
     where = "machineHealthChecks.workloadClusters"
     name = "nodemend-checker-workload-clusters"
 
@@ -152,10 +152,10 @@ def test_secrets_are_read_nowhere_unless_you_say_where() -> None:
         mine = [d for d in documents if d and d["metadata"]["name"] == name and "roleRef" in d]
         return {(document["kind"], document["metadata"].get("namespace", "")) for document in mine}
 
-    assert bindings() == bindings(*looks) == set()
-    chosen = bindings(*looks, f"{where}.namespaces={{fleet-a,fleet-b}}")
+    assert bindings() == bindings(*observations) == set()
+    chosen = bindings(*observations, f"{where}.namespaces={{fleet-a,fleet-b}}")
     assert chosen == {("RoleBinding", "fleet-a"), ("RoleBinding", "fleet-b")}
-    assert bindings(*looks, f"{where}.everyNamespace=true") == {("ClusterRoleBinding", "")}
+    assert bindings(*observations, f"{where}.everyNamespace=true") == {("ClusterRoleBinding", "")}
 
 
 def test_the_right_to_secrets_is_get_alone_and_can_be_narrowed_to_names() -> None:
@@ -193,7 +193,7 @@ def test_nobody_may_ask_for_power_cycles_that_nobody_would_make(asker: str) -> N
 
 
 def wind_down_hooks(*settings: str) -> dict[str, dict[str, Any]]:
-    """What the chart makes for an uninstall, by kind."""
+    """The documents that the chart renders for an uninstall, by kind."""
     documents = [document for document in yaml.safe_load_all(render_chart(*settings)) if document]
     return {d["kind"]: d for d in documents if d["metadata"]["name"] == "nodemend-wind-down"}
 
@@ -213,7 +213,7 @@ def test_winding_down_is_a_hook_of_the_uninstall_alone_and_its_account_comes_and
         "RoleBinding": "-10",
         "Job": "0",
     }
-    # Without hook-failed: the log of a Job that failed says why.
+    # Without hook-failed, so that the log of a failed Job stays readable.
     assert policies == {"before-hook-creation,hook-succeeded"}
     assert wind_down_hooks("uninstall.windDown=false") == {}
 
@@ -281,7 +281,7 @@ def test_the_annotation_is_heeded_only_where_that_makes_sense(lacking: str, says
 
 @pytest.mark.attack("U10")
 def test_no_rendering_of_the_chart_has_a_policy_that_would_undo_what_people_set() -> None:
-    """Whoever renders it, with or without a cluster: a mode, a limit or a pause is never ours to reset."""
+    """With or without a cluster, rendering never resets a user's mode, limit or pause."""
     every = ("machineHealthChecks.enabled=true", "powerCycle.enabled=true", "selfFencing.enabled=true")
     for text in (render_chart(), render_chart(*every)):
         made = [document for document in yaml.safe_load_all(text) if document]
@@ -308,7 +308,7 @@ def test_the_chart_is_in_order() -> None:
 
 
 def _is_made(agent: Api, node: str) -> bool:
-    """A Lease, by an agent: a policy that was just deleted is heeded for a moment more."""
+    """True if an agent may create a Lease: a deleted policy stays in force for a moment."""
     kind = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
     try:
         agent.create({**kind, "metadata": {"name": node, "namespace": AGENT_NAMESPACE}})

@@ -1,4 +1,4 @@
-"""The installed command against a real API server with our own manifests, in the name of real accounts."""
+"""The installed command against a real API server with Nodemend's manifests, under real accounts."""
 
 import json
 import os
@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from controlplane.api import MERGE
-from nodemend.api.timestamps import print_micro_time, print_time
+from nodemend.api.meta import print_micro_time, print_time
 from tests.refusals.installed_cluster import (
     CHECKS,
     NODES,
@@ -35,13 +35,13 @@ pytestmark = pytest.mark.real
 
 PROGRAM = Path(sys.executable).with_name("kubectl-mend")
 LEASES = "/apis/coordination.k8s.io/v1/namespaces"
-# Well past the whole minute: the commands read the time from a header that has no fractions.
+# Well past the whole minute: the commands read the time from a header without fractions.
 SILENT_FOR = 430.0
 
 
 @dataclass
 class Mend:
-    """Runs commands as one of the people."""
+    """Runs commands as one of the users."""
 
     cluster: Cluster
     kubeconfigs: dict[str, Path] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Mend:
 
 
 def run(*arguments: str, typed: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    """As in a pipe: no line is folded, however wide the terminal of the tests is."""
+    """Run through a pipe: no line is folded, regardless of the width of the test's terminal."""
     inherited = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     return subprocess.run(
         [PROGRAM, *arguments],
@@ -109,7 +109,7 @@ def write_lease(
 
 
 def make_node(cluster: Cluster, name: str, *, ready: str, ago: float) -> tuple[str, str]:
-    """A node whose kubelet last renewed its Lease so long ago. Its UID and that moment."""
+    """Create a node whose kubelet renewed its Lease `ago` seconds ago. Returns its UID and that time."""
     uid: str = cluster.plane.api.create(node(name))["metadata"]["uid"]
     changed = print_time(datetime.now(UTC) - timedelta(seconds=ago))
     condition = {
@@ -139,7 +139,7 @@ def make_node(cluster: Cluster, name: str, *, ready: str, ago: float) -> tuple[s
 
 
 def make_silent_node(cluster: Cluster, name: str) -> None:
-    """A node that a remediation has seen silent, and that waits for a person's word."""
+    """Create a silent node whose remediation waits for a confirmation."""
     uid, renewed = make_node(cluster, name, ready="Unknown", ago=SILENT_FOR)
     waiting = remediation(name, instructions="Pull both plugs.")
     waiting["metadata"]["finalizers"] = ["nodemend.io/safe-end"]
@@ -159,12 +159,12 @@ def make_silent_node(cluster: Cluster, name: str) -> None:
 
 
 def report(cluster: Cluster, name: str, status: dict[str, Any]) -> None:
-    """As the remediator does."""
+    """Write the status as the remediator does."""
     path = f"{REMEDIATIONS}/{name}/status"
     cluster.remediator.request("PATCH", path, {"status": status}, content_type=MERGE)
 
 
-def word(cluster: Cluster, name: str) -> dict[str, str] | None:
+def confirmation(cluster: Cluster, name: str) -> dict[str, str] | None:
     found: dict[str, str] | None = cluster.plane.api.get(f"{REMEDIATIONS}/{name}")["spec"].get("confirmation")
     return found
 
@@ -250,7 +250,7 @@ def test_a_watched_status_tells_each_change_once_until_ctrl_c(mend: Mend) -> Non
 
     assert "edge-12" not in {row["node"] for row in first["nodes"]}
     assert "edge-12" in {row["node"] for row in second["nodes"]}
-    # The status of a remediation is written after it: that may be one change more.
+    # The status of a remediation is written after it, which may be one more change.
     assert len(rest.splitlines()) <= 1
     assert (noted, watched.returncode) == ("", 0)
 
@@ -270,7 +270,7 @@ def test_explain_names_the_hold_and_the_next_step(mend: Mend) -> None:
 def test_a_word_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> None:
     make_silent_node(mend.cluster, "edge-04")
     given = mend("anna", "confirm", "edge-04", "--reason", "unplugged it", typed="edge-04\n")
-    stands = word(mend.cluster, "edge-04")
+    stands = confirmation(mend.cluster, "edge-04")
     second = mend("berta", "confirm", "edge-04", "--reason", "me too", "--i-typed", "edge-04")
     taken = mend("berta", "confirm", "edge-04", "--withdraw")
 
@@ -282,7 +282,7 @@ def test_a_word_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> None
     assert second.returncode == 1
     assert "has vouched for edge-04 already" in second.stderr
     assert taken.returncode == 0, taken.stderr
-    assert word(mend.cluster, "edge-04") is None
+    assert confirmation(mend.cluster, "edge-04") is None
 
 
 def test_a_dry_run_of_a_word_is_checked_by_the_server_and_writes_nothing(mend: Mend) -> None:
@@ -291,11 +291,11 @@ def test_a_dry_run_of_a_word_is_checked_by_the_server_and_writes_nothing(mend: M
 
     assert shown.returncode == 0, shown.stderr
     assert "Nothing was changed." in shown.stdout
-    assert word(mend.cluster, "edge-05") is None
+    assert confirmation(mend.cluster, "edge-05") is None
 
 
 @pytest.mark.parametrize(
-    ("person", "arguments", "typed", "code", "told"),
+    ("person", "arguments", "typed", "code", "reported"),
     [
         ("operator", (), "edge-06\n", 1, "may not confirm"),
         ("anna", (), "edge-07\n", 1, "'edge-07' is not edge-06"),
@@ -304,15 +304,15 @@ def test_a_dry_run_of_a_word_is_checked_by_the_server_and_writes_nothing(mend: M
     ],
 )
 def test_a_word_is_refused(
-    mend: Mend, person: str, arguments: tuple[str, ...], typed: str, code: int, told: str
+    mend: Mend, person: str, arguments: tuple[str, ...], typed: str, code: int, reported: str
 ) -> None:
     if mend.cluster.plane.api.find(f"{NODES}/edge-06") is None:
         make_silent_node(mend.cluster, "edge-06")
     shown = mend(person, "confirm", "edge-06", "--reason", "unplugged", *arguments, typed=typed)
 
     assert shown.returncode == code
-    assert told in shown.stderr
-    assert word(mend.cluster, "edge-06") is None
+    assert reported in shown.stderr
+    assert confirmation(mend.cluster, "edge-06") is None
 
 
 def test_a_word_while_the_kubelet_speaks_is_refused(mend: Mend) -> None:
@@ -324,13 +324,13 @@ def test_a_word_while_the_kubelet_speaks_is_refused(mend: Mend) -> None:
 
     assert shown.returncode == 1
     assert "it is alive" in shown.stderr
-    assert word(mend.cluster, "edge-08") is None
+    assert confirmation(mend.cluster, "edge-08") is None
 
 
 def test_a_word_is_withdrawn_too_late_and_the_server_says_so(mend: Mend) -> None:
     make_silent_node(mend.cluster, "edge-09")
     given = mend("anna", "confirm", "edge-09", "--reason", "unplugged", "--i-typed", "edge-09")
-    stands = word(mend.cluster, "edge-09")
+    stands = confirmation(mend.cluster, "edge-09")
     assert given.returncode == 0, given.stderr
     assert stands is not None
     evidence = {"class": "E5", **stands}
@@ -339,7 +339,7 @@ def test_a_word_is_withdrawn_too_late_and_the_server_says_so(mend: Mend) -> None
 
     assert shown.returncode == 1
     assert "may be withdrawn only before the release begins" in shown.stderr
-    assert word(mend.cluster, "edge-09") == stands
+    assert confirmation(mend.cluster, "edge-09") == stands
 
 
 def test_pausing_and_resuming(mend: Mend) -> None:
@@ -416,7 +416,7 @@ def test_an_order_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> No
 
 
 @pytest.mark.parametrize(
-    ("person", "arguments", "typed", "told"),
+    ("person", "arguments", "typed", "reported"),
     [
         ("viewer", ("run", "edge-14"), "y\n", "may not order remediations"),
         ("operator", ("run", "edge-00"), "y\n", "edge-00 is Ready, and nhc/workers finds nothing wrong"),
@@ -431,14 +431,14 @@ def test_an_order_is_given_in_the_caller_s_name_and_taken_back(mend: Mend) -> No
     ],
 )
 def test_an_order_is_refused(
-    mend: Mend, person: str, arguments: tuple[str, ...], typed: str, told: str
+    mend: Mend, person: str, arguments: tuple[str, ...], typed: str, reported: str
 ) -> None:
     if mend.cluster.plane.api.find(f"{NODES}/edge-14") is None:
         make_node(mend.cluster, "edge-14", ready="Unknown", ago=60.0)
     shown = mend(person, *arguments, "--reason", "bad disk", typed=typed)
 
     assert shown.returncode == 1
-    assert told in shown.stderr
+    assert reported in shown.stderr
     assert mend.cluster.plane.api.find(f"{ORDERS}/edge-14") is None
 
 

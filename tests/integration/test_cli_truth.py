@@ -1,7 +1,7 @@
-"""What commands say of a cluster that they can see only in part, on a real API server.
+"""Output of commands about a cluster of which they can read only a part, on a real API server.
 
-Each answer is a golden file beside the one that was given before it was mended (`*.before.txt`).
-`python -m tests.integration.test_cli_truth` writes the answers anew.
+Each answer is a golden file beside the answer before the fix (`*.before.txt`). `python -m
+tests.integration.test_cli_truth` rewrites the answers.
 """
 
 import os
@@ -37,12 +37,15 @@ CASES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "U11_failure_as_data": ("away", ("status", "-o", "json")),
     "U11_check_in_80_columns": ("viewer", ("check",)),
 }
-"""Who asks, and what. `bare`: an admin where nothing is installed; `away`: of a server that is not there."""
+"""The user and the command.
+
+`bare`: an admin of a cluster without Nodemend; `away`: the server does not exist.
+"""
 
 
 @contextmanager
 def stage() -> Iterator[dict[str, Path]]:
-    """The kubeconfig of each person."""
+    """The kubeconfig of each user."""
     with ControlPlane(API_SERVER_ALONE) as plane:
         for name in ("edge-1", "edge-2"):
             plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})

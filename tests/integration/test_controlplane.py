@@ -1,4 +1,4 @@
-"""The control plane that other tests stand on, tried by itself."""
+"""The control plane of the other tests, tested by itself."""
 
 import http.client
 import os
@@ -256,6 +256,6 @@ def attached_to(cluster: ControlPlane) -> list[str]:
 
 
 def alive(pids: list[int]) -> list[int]:
-    """Those that exist and are no zombies."""
+    """The processes that exist and are not zombies."""
     states = {pid: Path(f"/proc/{pid}/stat") for pid in pids}
     return [pid for pid, file in states.items() if file.exists() and file.read_text().split()[2] != "Z"]

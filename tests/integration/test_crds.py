@@ -12,15 +12,15 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from generate.outputs import CRDS, FLAT, INSTALL, ROOT
-from nodemend.api.custom_resources import FLAT_MACHINE_HEALTH_CHECK, CustomResource
-from nodemend.kube.api_request import collection_path, item_path
+from nodemend.api.crds import FLAT_MACHINE_HEALTH_CHECK, CustomResource
+from nodemend.kube.request import collection_path, item_path
 from tests.unit.api.full_samples import ALL, BY_KIND, full_sample, schema_of
 from tests.unit.api.sample_objects import leaves
 
 pytestmark = pytest.mark.real
 
 EXAMPLES = ROOT / "deploy" / "examples"
-# What cannot be in a spec from the beginning (tests/refusals).
+# Fields that a spec may not have at its creation (tests/refusals).
 LATER = {"ManualRemediation": ("confirmation",)}
 
 

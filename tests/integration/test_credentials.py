@@ -1,4 +1,4 @@
-"""Every way to prove who we are, against a real API server."""
+"""Every kind of client credential, against a real API server."""
 
 import base64
 import json
@@ -15,14 +15,13 @@ import pytest
 
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import ReadOutcome, Unreachable
-from nodemend.kube.api_request import Method, Request
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
-from nodemend.kube.credentials import Connection, Endpoint, FromFile, TokenFile
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
-from nodemend.kube.plugin_shell import PluginRunner
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.kube.client import ApiClient
+from nodemend.kube.credentials import Connection, Endpoint, PemFile, TokenFile
+from nodemend.kube.credentials_io import LiveCredentials, PluginRunner, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.outcome import ReadOutcome, Unreachable
+from nodemend.kube.request import Method, Request
 
 pytestmark = pytest.mark.real
 
@@ -91,7 +90,7 @@ def _kubeconfig(setting: Setting, user: dict[str, Any], **cluster: Any) -> Path:
 
 
 async def _ask(connection: Connection, *, times: int = 1, pause: float = 0.0) -> list[object]:
-    """Who the server says we are, so many times; what else it answered where it does not say."""
+    """The user names that the server reports, one per request; or its other answer if it reports none."""
     runtime = AsyncioRuntime()
     transport = HttpTransport(LiveCredentials(connection, runtime), runtime)
     client = ApiClient(transport, runtime)
@@ -136,7 +135,7 @@ def test_a_service_account_whose_token_is_replaced(setting: Setting) -> None:
     (account / "ca.crt").write_bytes(setting.plane.ca.read_bytes())
     (account / "token").write_text("expired")
     connection = Connection(
-        Endpoint(setting.plane.url, FromFile(str(account / "ca.crt"))), TokenFile(str(account / "token"))
+        Endpoint(setting.plane.url, PemFile(str(account / "ca.crt"))), TokenFile(str(account / "token"))
     )
 
     async def main() -> list[object]:
@@ -155,7 +154,7 @@ def test_a_service_account_whose_token_is_replaced(setting: Setting) -> None:
 
 
 def test_another_authority_is_not_trusted_and_nothing_is_sent(setting: Setting) -> None:
-    endpoint = Endpoint(setting.plane.url, FromFile(str(setting.folder / "ca.crt")))
+    endpoint = Endpoint(setting.plane.url, PemFile(str(setting.folder / "ca.crt")))
 
     async def main() -> ReadOutcome[_Review]:
         runtime = AsyncioRuntime()
@@ -223,9 +222,9 @@ def test_a_plugin_runs_once_for_as_long_as_its_credential_lasts(setting: Setting
 
 
 def test_a_plugin_gets_its_environment_and_is_told_of_the_cluster(setting: Setting) -> None:
-    told = f'*\'"interactive":false\'*\'"server":"{setting.plane.url}"\'*'
+    reported = f'*\'"interactive":false\'*\'"server":"{setting.plane.url}"\'*'
     script = f"""
-        case "$KUBERNETES_EXEC_INFO" in {told}) ;; *) exit 3;; esac
+        case "$KUBERNETES_EXEC_INFO" in {reported}) ;; *) exit 3;; esac
         test "$GREETING" = hello && test "$1" = give && echo '{_printed(setting)}'
     """
     spec = {"env": [{"name": "GREETING", "value": "hello"}], "args": ["give"], "provideClusterInfo": True}

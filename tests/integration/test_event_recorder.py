@@ -3,10 +3,9 @@
 import pytest
 
 from controlplane.run import ControlPlane
-from nodemend.api.event import EventType, ObjectReference
-from nodemend.kube.asyncio_shell import run
-from nodemend.kube.event_book import EventCounts, EventLimits, Happening
-from nodemend.kube.event_recorder import EventRecorder
+from nodemend.api.upstream_types import EventType, ObjectReference
+from nodemend.kube.asyncio_runtime import run
+from nodemend.kube.events import EventCounts, EventLimits, EventRecord, EventRecorder
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -18,11 +17,11 @@ INSIDE = ObjectReference(
 )
 
 
-def happening(regarding: ObjectReference, note: str) -> Happening:
-    return Happening(regarding, EventType.WARNING, "Held", "Hold", note, related=NODE_1)
+def event_record(regarding: ObjectReference, note: str) -> EventRecord:
+    return EventRecord(regarding, EventType.WARNING, "Held", "Hold", note, related=NODE_1)
 
 
-async def recorded(here: Connected, *happenings: Happening, repeat_every: float = 900.0) -> EventCounts:
+async def recorded(here: Connected, *event_records: EventRecord, repeat_every: float = 900.0) -> EventCounts:
     """Record all, and wait until nothing is left to write."""
     recorder = EventRecorder(
         here.runtime,
@@ -33,13 +32,13 @@ async def recorded(here: Connected, *happenings: Happening, repeat_every: float 
     )
     running = here.runtime.spawn(recorder.run(), "recorder")
     deadline = here.soon(60.0)
-    for one in happenings:
+    for one in event_records:
         recorder.record(one)
         # The first is written before the next comes, which else would be counted with it.
         while not recorder.counts.written:
             assert here.runtime.monotonic() < deadline, recorder.counts
             await here.runtime.sleep(0.01)
-    while recorder.counts.written < len(happenings):
+    while recorder.counts.written < len(event_records):
         assert here.runtime.monotonic() < deadline, recorder.counts
         await here.runtime.sleep(0.01)
     running.cancel()
@@ -50,7 +49,7 @@ async def recorded(here: Connected, *happenings: Happening, repeat_every: float 
 def test_events_on_nodes_and_on_namespaced_objects_are_taken(api_server: ControlPlane) -> None:
     async def main() -> EventCounts:
         async with connected(api_server) as here:
-            return await recorded(here, happening(NODE_1, "é" * 1000), happening(INSIDE, "held"))
+            return await recorded(here, event_record(NODE_1, "é" * 1000), event_record(INSIDE, "held"))
 
     counts = run(main())
 
@@ -66,7 +65,7 @@ def test_events_on_nodes_and_on_namespaced_objects_are_taken(api_server: Control
 def test_repetitions_become_a_series(api_server: ControlPlane) -> None:
     async def main() -> EventCounts:
         async with connected(api_server) as here:
-            return await recorded(here, *[happening(NODE_1, "held")] * 3, repeat_every=2.0)
+            return await recorded(here, *[event_record(NODE_1, "held")] * 3, repeat_every=2.0)
 
     counts = run(main())
 

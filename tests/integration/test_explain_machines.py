@@ -1,6 +1,7 @@
-"""`kubectl mend explain` and `status` about Machines of Cluster API: what they say is what the checker wrote.
+"""`kubectl mend explain` and `status` about Machines of Cluster API agree with the status that the checker
+wrote.
 
-The checker and whoever asks each have just the rights that the chart gives them.
+The checker and the user each have only the rights that the chart grants.
 """
 
 import json
@@ -19,7 +20,7 @@ from controlplane.waiting import wait_until
 from foreign_kinds.install import install as install_kinds
 from installed.manifests import bind, install
 from installed.programs import mend, start
-from nodemend.api.timestamps import print_time
+from nodemend.api.meta import print_time
 from tests.integration import played_machines as played
 
 pytestmark = pytest.mark.real
@@ -50,7 +51,7 @@ class Stage:
         return found
 
     def allowed(self) -> Object:
-        """What the checker wrote about the guard."""
+        """The condition that the checker wrote about the guard."""
         conditions = self.status().get("conditions", ())
         return next((one for one in conditions if one["type"] == "RemediationAllowed"), {})
 
@@ -59,7 +60,7 @@ class Stage:
         return {one["type"]: one for one in shown}
 
     def fall_silent(self, node: str) -> None:
-        """As the node lifecycle controller would write it."""
+        """Write the condition as the node lifecycle controller would."""
         now = print_time(datetime.now(UTC))
         silent = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": ""}
         change = {"status": {"conditions": [{**silent, "lastTransitionTime": now}]}}
@@ -111,10 +112,10 @@ def test_the_answer_agrees_with_what_the_checker_wrote(stage: Stage) -> None:
     stage.fall_silent("edge-0")
     stage.until("its owner is asked", lambda: "OwnerRemediated" in stage.marks("edge-0"))
     asked = stage.explain("machine/edge-0", "-n", SPACE)
-    told = {question["key"]: question["because"] for question in asked["questions"]}
+    reported = {question["key"]: question["because"] for question in asked["questions"]}
     assert asked["headline"] == f"Machine {SPACE}/edge-0 is unhealthy. It is under remediation."
-    assert f"({stage.marks('edge-0')['HealthCheckSucceeded']['reason']})" in told["told"]
-    assert f"({stage.marks('edge-0')['OwnerRemediated']['reason']})" in told["remediating"]
+    assert f"({stage.marks('edge-0')['HealthCheckSucceeded']['reason']})" in reported["told"]
+    assert f"({stage.marks('edge-0')['OwnerRemediated']['reason']})" in reported["remediating"]
 
     for name in ("edge-1", "edge-2", "edge-3"):
         stage.fall_silent(name)

@@ -1,4 +1,4 @@
-"""The kinds of other projects on a real API server: served, and whole in the stored version."""
+"""The kinds of other projects on a real API server: served, and complete in the stored version."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +41,7 @@ NEW_MACHINE = {
 
 
 def owner(machine: Spec) -> Spec:
-    """What a MachineSet and a MachineDeployment say alike."""
+    """Fields that a MachineSet and a MachineDeployment share."""
     template = {"metadata": {"labels": SELECTOR["matchLabels"]}, "spec": machine}
     return {"clusterName": "main", "replicas": 2, "selector": SELECTOR, "template": template}
 
@@ -95,7 +95,7 @@ def plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="module")
 def old_plane() -> Iterator[ControlPlane]:
-    """As before Cluster API 1.11."""
+    """A control plane from before Cluster API 1.11."""
     with ControlPlane(API_SERVER_ALONE) as plane:
         install(plane, "cluster-api", stored="v1beta1")
         yield plane
@@ -150,7 +150,7 @@ def test_installing_twice_changes_nothing(plane: ControlPlane) -> None:
 
 
 def round_trip(plane: ControlPlane, version: str, kind: str) -> Any:
-    """The sample as it is read after it was written, with no field that its version does not know."""
+    """The sample as it is read after writing, without unknown fields of its version."""
     header = {"apiVersion": version, "kind": kind, "metadata": {"generateName": "a-", "namespace": "default"}}
     path = collection(header)
     sample = {**header, "spec": SPECS[version, kind]}
@@ -159,7 +159,7 @@ def round_trip(plane: ControlPlane, version: str, kind: str) -> Any:
 
 
 def assert_holds(stored: Any, wanted: Any) -> None:
-    """All that was written is there; the schema may have added defaults."""
+    """Every written field is present; the schema may have added defaults."""
     if isinstance(wanted, dict):
         assert wanted.keys() <= stored.keys()
         for key, value in wanted.items():

@@ -1,7 +1,7 @@
-"""Cluster API is installed over our own MachineHealthCheck while our checker runs.
+"""Cluster API is installed over Nodemend's MachineHealthCheck while the checker runs.
 
-Nothing of it is played but its conversion webhook: definitions are the real ones, and our checker runs under
-its own account.
+Only its conversion webhook is fake: the definitions are the real ones, and the checker runs under its own
+account.
 """
 
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ from foreign_kinds.install import DEFINITIONS, install_definitions
 from generate.outputs import FLAT
 from installed.manifests import bind, install
 from installed.programs import start
-from nodemend.api.keys import SYSTEM_NAMESPACE
-from nodemend.controllers.machine_health_check.machine_watch import LOOK_AGAIN
+from nodemend.api.well_known import SYSTEM_NAMESPACE
+from nodemend.health.machine.watches import DISCOVERY_INTERVAL
 from tests.integration import played_machines as played
 from tests.integration.test_other_remedies import a_definition
 
@@ -36,7 +36,7 @@ OLD = f"/apis/cluster.x-k8s.io/v1beta1/namespaces/{SPACE}/machinehealthchecks"
 NEW = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{SPACE}/machinehealthchecks"
 FIXES = f"/apis/example.com/v1/namespaces/{SPACE}/reboots"
 CLAIM = {"cluster.x-k8s.io/watch-filter": "nodemend"}
-SOON = LOOK_AGAIN + 45.0
+SOON = DISCOVERY_INTERVAL + 45.0
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Story:
         wait_until(f"{path} counts {expected}, {healthy}", counted, within=60.0, processes=[self.checker])
 
     def wait_for_events(self, reason: str) -> list[tuple[str, str]]:
-        """An event follows the deed that it tells of."""
+        """Wait for an event, which follows the action that it reports."""
         wait_until(
             f"an event {reason}", lambda: self.events(reason) != [], within=60.0, processes=[self.checker]
         )
@@ -91,7 +91,7 @@ class Story:
         self.plane.api.create(played.a_thing(version, "MachineHealthCheck", name, spec, SPACE, labels=labels))
 
     def cluster_api_comes(self, kinds: list[Object]) -> None:
-        """As its installer does it: what is there is replaced whole."""
+        """Install as its installer does: existing definitions are replaced completely."""
         install_definitions(self.plane, kinds)
         api = self.plane.api
         (theirs,) = (one for one in crds("cluster-api") if one["metadata"]["name"] == CHECKS)
@@ -107,7 +107,7 @@ class Story:
 
 @contextmanager
 def a_cluster(project: str) -> Iterator[Story]:
-    """With the Machines of a project, our own MachineHealthCheck, and the checker at work."""
+    """A cluster with the Machines of a project, Nodemend's MachineHealthCheck, and a running checker."""
     with ControlPlane(API_SERVER_ALONE) as plane, playing_conversion(plane) as conversion:
         install(plane, "machineHealthChecks.enabled=true")
         install_definitions(plane, [a_definition("Reboot"), a_definition("RebootTemplate")])
@@ -201,6 +201,6 @@ def test_where_only_openshift_has_machines_our_check_is_about_these_until_cluste
 
 
 def without_units(spec: Object) -> Object:
-    """One project writes 10m where another writes 600s."""
+    """One project writes 10m, another 600s."""
     startup = {"10m": "600s"}
     return {**spec, "nodeStartupTimeout": startup.get(spec["nodeStartupTimeout"], spec["nodeStartupTimeout"])}

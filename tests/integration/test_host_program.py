@@ -15,14 +15,14 @@ from controlplane.run import ADMIN, ControlPlane, StartControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from controlplane.waiting import wait_until
 from host_program.pack import pack
-from nodemend.agent.api_check import exit_codes
-from nodemend.agent.feeder.record_shell import write_record
-from nodemend.agent.feeder.records import format_lease
-from nodemend.agent.feeder.status_text import VERSION, parse_status
-from nodemend.agent.last_words.folder_shell import ResetFolder
-from nodemend.agent.last_words.reset_record import ResetRecord
-from nodemend.api.keys import AGENT_NAMESPACE, MARKER
-from nodemend.decide.feed_lease import FeedLease
+from nodemend.agent import exit_codes
+from nodemend.agent.reset_log import ResetRecord
+from nodemend.agent.reset_log_io import ResetFolder
+from nodemend.agent.watchdog.model import VERSION, parse_status
+from nodemend.agent.watchdog.records import format_lease
+from nodemend.agent.watchdog.records_io import write_record
+from nodemend.api.well_known import AGENT_NAMESPACE, MARKER
+from nodemend.protocol.feed_lease import FeedLease
 
 pytest_plugins = ["controlplane.fixtures"]
 pytestmark = pytest.mark.real
@@ -112,7 +112,7 @@ def running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def feeder(program: Command, folder: Path, look: list[str]) -> list[str]:
+def feeder(program: Command, folder: Path, observation: list[str]) -> list[str]:
     """With an ordinary file in the place of the device: it can be opened, and is no watchdog."""
     (folder / "device").touch()
     paths = [
@@ -120,10 +120,10 @@ def feeder(program: Command, folder: Path, look: list[str]) -> list[str]:
         for name in ("device", "lock", "lease", "permit", "status")
         for word in (f"--{name}", str(folder / name))
     ]
-    return program("feeder", *paths, "--boot-id", str(BOOT_ID), "--check-every", "1", "--", *look)
+    return program("feeder", *paths, "--boot-id", str(BOOT_ID), "--check-every", "1", "--", *observation)
 
 
-def told(folder: Path) -> dict[str, str]:
+def reported(folder: Path) -> dict[str, str]:
     return parse_status((folder / "status").read_bytes()) if (folder / "status").exists() else {}
 
 
@@ -134,19 +134,19 @@ def test_a_feeder_asks_for_itself_and_goes_by_what_the_agent_writes(
     with running(
         feeder(program, tmp_path, check(program, api_server, tmp_path)), tmp_path / "log"
     ) as process:
-        wait_until("it has a lease", lambda: int(told(tmp_path).get("lease-until", "0")) > 0, within=60)
-        assert told(tmp_path)["lease-by"] == "feeder"
+        wait_until("it has a lease", lambda: int(reported(tmp_path).get("lease-until", "0")) > 0, within=60)
+        assert reported(tmp_path)["lease-by"] == "feeder"
         wait_until(
-            "it tries the device", lambda: "cannot be opened" in told(tmp_path).get("why", ""), within=20
+            "it tries the device", lambda: "cannot be opened" in reported(tmp_path).get("why", ""), within=20
         )
-        before = int(told(tmp_path)["lease-until"])
+        before = int(reported(tmp_path)["lease-until"])
         ahead = FeedLease(BOOT_ID.read_text().strip(), before + 10 * 10**9)
         write_record(str(tmp_path / "lease"), format_lease(ahead))
-        wait_until("the agent has renewed it", lambda: told(tmp_path)["lease-by"] == "agent", within=20)
-        assert int(told(tmp_path)["lease-until"]) >= before
+        wait_until("the agent has renewed it", lambda: reported(tmp_path)["lease-by"] == "agent", within=20)
+        assert int(reported(tmp_path)["lease-until"]) >= before
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
-    assert (told(tmp_path)["state"], told(tmp_path)["why"]) == ("ended", "nothing is armed by us")
+    assert (reported(tmp_path)["state"], reported(tmp_path)["why"]) == ("ended", "nothing is armed by us")
     assert (tmp_path / "device").read_bytes() == b""
 
 
@@ -156,7 +156,7 @@ def test_a_feeder_that_finds_the_marker_is_condemned(
     make_lease(api_server)
     mark(api_server, BOOT_ID.read_text().strip())
     with running(feeder(program, tmp_path, check(program, api_server, tmp_path)), tmp_path / "log"):
-        wait_until("it is condemned", lambda: told(tmp_path).get("state") == "condemned", within=60)
+        wait_until("it is condemned", lambda: reported(tmp_path).get("state") == "condemned", within=60)
 
 
 def test_a_condemned_feeder_has_a_record_kept_until_it_ends_in_another_way(
@@ -184,7 +184,7 @@ def test_a_condemned_feeder_has_a_record_kept_until_it_ends_in_another_way(
 def test_there_is_one_feeder_at_a_time(program: Command, tmp_path: Path) -> None:
     command = feeder(program, tmp_path, ["/bin/false"])
     with running(command, tmp_path / "first"):
-        wait_until("the first waits", lambda: told(tmp_path).get("state") == "waiting", within=60)
+        wait_until("the first waits", lambda: reported(tmp_path).get("state") == "waiting", within=60)
         with running(command, tmp_path / "second"):
             said = tmp_path / "second"
             wait_until("the second is locked out", lambda: "has the lock" in said.read_text(), within=60)
@@ -196,9 +196,9 @@ def test_the_gate_opens_when_the_watchdog_is_fed_and_nothing_is_marked(
     make_lease(api_server)
     mark(api_server, "another-boot")
     log = tmp_path / "log"
-    look = check(program, api_server, tmp_path)
+    observation = check(program, api_server, tmp_path)
     paths = ("--status", str(tmp_path / "status"), "--record", str(tmp_path / "gate"))
-    gate = program("boot-gate", *paths, "--boot-id", str(BOOT_ID), "--", *look)
+    gate = program("boot-gate", *paths, "--boot-id", str(BOOT_ID), "--", *observation)
     with running(gate, log) as process:
         wait_until(
             "it waits for the marker", lambda: "an earlier boot was marked" in log.read_text(), within=60

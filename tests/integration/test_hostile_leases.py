@@ -1,4 +1,4 @@
-"""Hostile nodes write what they like on their Leases, under the shipped policies; real agents live on."""
+"""Hostile nodes write arbitrary values on their Leases, under the shipped policies; real agents go on."""
 
 import threading
 import time
@@ -16,10 +16,10 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.manifests import install
 from installed.programs import start
-from nodemend.agent.feeder.record_shell import read_lease
-from nodemend.api.agent_lease import AgentReport, WatchdogReport
-from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT
-from nodemend.decide.feed_lease import FeedLease
+from nodemend.agent.watchdog.records_io import read_lease
+from nodemend.api.agent import AgentReport, WatchdogReport
+from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT
+from nodemend.protocol.feed_lease import FeedLease
 from tests.agent_room.room import LEASES, AgentNode
 from tests.refusals.agent_cluster import pods_token
 from tests.unit.agent.certificates import Authority
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.real
 
 HONEST = ("n1", "n2", "n3", "n4")
 OUTAGE = 50.0
-"""Seconds: longer than a feed lease, so that only answers of peers keep nodes alive."""
+"""Seconds: longer than a feed lease, so that only peers' answers keep nodes alive."""
 ESCAPED = '"\\u0061ddress":'
-"""The same key for every JSON reader, and another text for a policy."""
+"""The same key for every JSON parser, and a different text for a policy."""
 HOSTILE = {
     "evil-1": '"address":"[]@"',
     "evil-2": f'{ESCAPED}"[]@"',
@@ -47,7 +47,10 @@ def plane() -> Iterator[ControlPlane]:
 
 
 class HostileNode:
-    """It renews as an agent does, with a field of its own choice. Every zone has a peer in every list."""
+    """A node that renews as an agent does, with one field of its choice.
+
+    Every zone has a peer in every list.
+    """
 
     def __init__(self, plane: ControlPlane, name: str, field: str) -> None:
         zone = {"topology.kubernetes.io/zone": name}
@@ -98,7 +101,7 @@ class HostileNode:
                 )
                 number += 1
             except (ApiError, OSError):
-                continue  # The server is away.
+                continue  # The server is unreachable.
 
     def end(self) -> None:
         self._over.set()
@@ -127,7 +130,7 @@ def test_no_agent_dies_of_another_nodes_address_while_the_api_server_is_away(
             owned.callback(node.end)
             node.start()
         hostile = {name: HostileNode(plane, name, field) for name, field in HOSTILE.items()}
-        # An API server takes up new policies some time after it has stored them.
+        # An API server applies new policies some time after storing them.
         wait_until("the policy refuses", lambda: not hostile["evil-1"].may_write(), within=60.0)
         for name in ("evil-2", "evil-3", "evil-4"):
             owned.callback(hostile[name].end)

@@ -1,7 +1,7 @@
-"""The Nodes of one workload cluster and the Secrets of others are hostile: another cluster is served.
+"""The Nodes of one workload cluster and the Secrets of others are hostile: another cluster is still served.
 
-Real API servers: one with Cluster API's definitions and the checker under its own account, one of a workload
-cluster that is well, and one of a cluster whose owner writes what it lets them.
+Three real API servers: the management cluster with Cluster API's definitions and the checker under its own
+account, a healthy workload cluster, and one whose owner writes anything that it allows.
 """
 
 import base64
@@ -69,7 +69,7 @@ class Clusters:
         return found
 
     def is_refused(self, cluster: str) -> bool:
-        """Whether its check says that nothing may begin, for what stands in its kubeconfig."""
+        """True if its check reports that nothing may start, because of its kubeconfig."""
         shown = self.management.api.get(check_of(cluster)).get("status", {}).get("conditions", ())
         found = [one for one in shown if one["type"] == "RemediationAllowed" and one["status"] == "False"]
         return bool(found) and "its kubeconfig cannot be used" in found[0]["message"]
@@ -87,12 +87,12 @@ def add_hostile_node(api: Api, name: str) -> None:
 
 
 def add_secret(management: Api, name: str, text: str) -> None:
-    """A Cluster that is up, whose Secret holds this."""
+    """A ready Cluster whose Secret has this text."""
     endpoint = {"host": "127.0.0.1", "port": 6443}
     management.create(a_thing(CLUSTER_API, "Cluster", name, {"controlPlaneEndpoint": endpoint}, SPACE))
     up = {"initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True}}
     management.patch(f"{AT}/clusters/{name}/status", {"status": up})
-    # Without its label a Secret is refused before anybody reads it.
+    # Without its label the checker refuses a Secret without reading it.
     labels = {"cluster.x-k8s.io/cluster-name": name}
     metadata = {"name": f"{name}-kubeconfig", "namespace": SPACE, "labels": labels}
     data: dict[str, Any] = {"value": base64.b64encode(text.encode()).decode()}
@@ -138,7 +138,7 @@ def test_beside_hostile_clusters_the_good_one_is_served(clusters: Clusters) -> N
 
 
 def memory_of(pid: int) -> int:
-    """The most that it ever had, in bytes."""
+    """The peak memory of the process, in bytes."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     [peak] = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
     return int(peak) * 1024

@@ -1,4 +1,4 @@
-"""The how-tos and runbooks of power cycles: every manifest in them is applied, and every command is given."""
+"""The how-tos and runbooks of power cycles: every manifest in them is applied, and every command is run."""
 
 import os
 import re
@@ -21,9 +21,9 @@ from foreign_kinds.install import install as install_kinds
 from foreign_kinds.install import install_definitions
 from generate.outputs import ROOT, render_chart
 from installed.manifests import install
-from nodemend.api.group_versions import BARE_METAL_HOST, Resource
-from nodemend.api.keys import SYSTEM_NAMESPACE
-from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.api.resources import BARE_METAL_HOST, Resource
+from nodemend.api.well_known import SYSTEM_NAMESPACE
+from simulation.cluster.foreign_kinds import a_definition
 
 pytestmark = pytest.mark.real
 
@@ -63,7 +63,7 @@ PLACEHOLDERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One fenced piece of a page, in its language."""
+    """One fenced block of a page, in its language."""
 
     page: str
     line: int
@@ -89,7 +89,7 @@ COMMANDS: Final = [
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
-    """Nodemend, and the kinds of others that the pages speak of."""
+    """Nodemend, and the kinds of other projects that the pages mention."""
     with ControlPlane(Settings(scheduler=False)) as plane:
         install_kinds(plane, "cluster-api")
         theirs = a_definition(MEDIK8S)
@@ -97,13 +97,13 @@ def plane() -> Iterator[ControlPlane]:
         install_definitions(plane, [_whole(a_definition(BARE_METAL_HOST)), _whole(theirs)])
         install(plane, *SETTINGS)
         set_scene(plane)
-        # kube-controller-manager adds our role to it.
+        # kube-controller-manager adds Nodemend's role to it.
         wait_until("Cluster API's role is filled", lambda: bool(plane.api.get(THEIR_ROLE).get("rules")))
         yield plane
 
 
 def set_scene(plane: ControlPlane) -> None:
-    """Whatever an earlier page has deleted is there again."""
+    """Create the objects again that an earlier page has deleted."""
     remediator = plane.client_with(plane.service_account_token(SYSTEM_NAMESPACE, "nodemend-remediator"))
     for document in yaml.safe_load_all(SCENE.read_text()):
         status, path = document.pop("status", None), f"{collection(document)}/{document['metadata']['name']}"
@@ -112,7 +112,7 @@ def set_scene(plane: ControlPlane) -> None:
         elif document["kind"] == "Node" and "spec" in document:
             plane.api.patch(path, {"spec": document["spec"]})
         if status is not None:
-            # Our policy lets only the remediator report on remediations.
+            # A policy of Nodemend lets only the remediator report on remediations.
             api = remediator if document["kind"] == "Metal3Remediation" else plane.api
             api.patch(f"{path}/status", {"status": status})
 
@@ -151,7 +151,7 @@ def test_a_release_can_be_changed_so(command: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_can_be_given(plane: ControlPlane, page: str) -> None:
-    """As an admin. Each block is a situation of its own."""
+    """As an admin. Each block is a separate situation."""
     for block in blocks(page):
         if block.language == "sh":
             commands = block.text.splitlines()
@@ -168,7 +168,7 @@ def test_every_command_of_a_runbook_can_be_given(plane: ControlPlane, runbook: s
 
 
 def indented_commands(text: str) -> Iterator[str]:
-    """Over as many lines as their quotes and backslashes want."""
+    """The commands, each over as many lines as its quotes and backslashes need."""
     begun = ""
     for line in text.splitlines():
         begins = re.match(r" {4,}kubectl ", line)
@@ -195,7 +195,7 @@ def assert_given(plane: ControlPlane, commands: list[str]) -> None:
     failed = []
     for command in commands:
         done = _give(plane, command)
-        # Here nobody runs the controllers, and check says so.
+        # No controllers run here, and `check` reports that.
         fine = (0, 1) if command.startswith("kubectl mend check") else (0,)
         if done.returncode not in fine:
             failed.append(f"{command}\n  {done.returncode}: {done.stdout}{done.stderr}")

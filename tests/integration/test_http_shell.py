@@ -1,4 +1,4 @@
-"""The transport against a server on loopback that does whatever a network can do."""
+"""The transport against a loopback server with every fault that a network can have."""
 
 import asyncio
 import time
@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nodemend.api.group_versions import NODE
-from nodemend.kube.api_reply import Answer, Unanswered, Unsent
-from nodemend.kube.api_request import EVERYTHING, Precondition, create, delete, get, watch
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
-from nodemend.kube.credentials import Bearer, Connection, Endpoint, FromFile, StaticToken, TokenFile
-from nodemend.kube.credentials_shell import LiveCredentials
-from nodemend.kube.http_shell import HttpTransport
+from nodemend.api.resources import NODE
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.kube.credentials import Bearer, Connection, Endpoint, PemFile, StaticToken, TokenFile
+from nodemend.kube.credentials_io import LiveCredentials
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.outcome import ApiResponse, Unanswered, Unsent
 from nodemend.kube.ports import Stream, StreamEnded, StreamSilent
+from nodemend.kube.request import EVERYTHING, Precondition, create, delete, get, watch
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ Behave = Callable[["Peer"], Awaitable[None]]
 
 
 class Peer:
-    """One connection, seen from the server."""
+    """One connection, on the server's side."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen: list[str]) -> None:
         self._reader, self._writer, self._seen = reader, writer, seen
@@ -54,7 +54,9 @@ class Peer:
 async def served(
     behave: Behave, *, bearer: Bearer = None, connections: int = 8
 ) -> AsyncIterator[tuple[HttpTransport, list[str]]]:
-    """A transport to a server that behaves so on each connection, and the requests that it has seen."""
+    """A transport to a server with this behavior on each connection, and the requests that the server
+    received.
+    """
     seen: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -111,7 +113,7 @@ def test_an_answer_has_status_body_and_the_server_s_clock() -> None:
 
     reply, seen = outcome(behave, lambda transport: transport.send(READ, soon()))
 
-    assert reply == Answer(429, b"busy", 3.0, 1794715542.0)
+    assert reply == ApiResponse(429, b"busy", 3.0, 1794715542.0)
     assert "User-Agent: nodemend/" in seen[0]
     assert "Accept-Encoding: identity" in seen[0]
     assert "Cookie" not in seen[0]
@@ -143,7 +145,7 @@ def test_a_name_that_resolves_to_nothing_is_unsent() -> None:
 
 def test_a_credential_that_cannot_be_read_is_unsent() -> None:
     async def main() -> object:
-        endpoint = Endpoint("https://127.0.0.1:1", FromFile("/no/such/ca.crt"))
+        endpoint = Endpoint("https://127.0.0.1:1", PemFile("/no/such/ca.crt"))
         async with transport_to(Connection(endpoint)) as transport:
             return await transport.send(DELETE, soon())
 
@@ -218,7 +220,7 @@ def test_nothing_is_sent_twice_when_a_kept_connection_breaks() -> None:
 
     (first, second), seen = outcome(behave, ask)
 
-    assert first == Answer(200, b"{}")
+    assert first == ApiResponse(200, b"{}")
     assert isinstance(second, Unanswered)
     assert [head.split(" ")[0] for head in seen] == ["GET", "DELETE"]
 
@@ -231,7 +233,7 @@ def test_a_redirect_is_an_answer_and_is_not_followed() -> None:
 
     reply, seen = outcome(behave, lambda transport: transport.send(READ, soon()))
 
-    assert reply == Answer(302, b"")
+    assert reply == ApiResponse(302, b"")
     assert len(seen) == 1
 
 
@@ -242,7 +244,7 @@ def test_waiting_for_a_free_connection_is_before_sending() -> None:
 
     async def main() -> list[object]:
         async with served(behave, connections=1) as (transport, _):
-            # The second ends first: it must not find the connection that the first gives back.
+            # The second ends first: it must not reuse the connection that the first releases.
             return list(await asyncio.gather(*(transport.send(DELETE, soon(end)) for end in (1.5, 0.5))))
 
     assert run(main()) == [Unanswered("no answer by the deadline"), Unsent("no connection by the deadline")]
@@ -254,7 +256,7 @@ def test_waiting_for_a_free_connection_is_before_sending() -> None:
 def streamed(behave: Behave, read: Callable[[Stream], Coroutine[Any, Any, T]]) -> T:
     async def ask(transport: HttpTransport) -> T:
         stream = await transport.open(WATCH, soon())
-        assert not isinstance(stream, Answer | Unsent | Unanswered)
+        assert not isinstance(stream, ApiResponse | Unsent | Unanswered)
         try:
             return await read(stream)
         finally:
@@ -309,7 +311,7 @@ def test_a_watch_that_is_refused_is_an_answer() -> None:
 
     reply, _ = outcome(behave, lambda transport: transport.open(WATCH, soon()))
 
-    assert reply == Answer(410, b"{}")
+    assert reply == ApiResponse(410, b"{}")
 
 
 # Credentials.
@@ -341,4 +343,4 @@ def test_a_rejected_token_is_read_again(tmp_path: Path) -> None:
                 replies.append(await transport.send(READ, soon()))
             return replies
 
-    assert run(main()) == [Answer(401, b"{}"), Answer(200, b"{}")]
+    assert run(main()) == [ApiResponse(401, b"{}"), ApiResponse(200, b"{}")]

@@ -5,10 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from controlplane.run import ControlPlane
-from nodemend.kube.asyncio_shell import run
-from nodemend.kube.leader_loop import ElectionSettings, Leadership, lead
-from nodemend.kube.leader_record import LeaseAddress
-from nodemend.kube.leader_timing import LeaseTiming
+from nodemend.kube.asyncio_runtime import run
+from nodemend.kube.leader_election import LeaseAddress, LeaseTiming
+from nodemend.kube.leader_runner import ElectionSettings, Leadership, lead
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]

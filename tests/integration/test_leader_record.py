@@ -1,21 +1,20 @@
-"""What the election rests on, asked of a real API server."""
+"""The API semantics that leader election relies on, checked on a real API server."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from controlplane.run import ControlPlane
-from nodemend.api.group_versions import LEASE
-from nodemend.kube.api_request import Precondition, Request, delete
-from nodemend.kube.asyncio_shell import run
-from nodemend.kube.leader_record import (
-    Found,
+from nodemend.api.resources import LEASE
+from nodemend.kube.asyncio_runtime import run
+from nodemend.kube.leader_election import (
     Holder,
+    LeaderRecordResult,
     LeaseAddress,
-    LeaseNews,
-    Missing,
-    Outdated,
     Record,
+    RecordFound,
+    RecordMissing,
+    RecordOutdated,
     ask_record,
     claim_record,
     place_record,
@@ -23,6 +22,7 @@ from nodemend.kube.leader_record import (
     renew_record,
     understand,
 )
+from nodemend.kube.request import Precondition, Request, delete
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -32,13 +32,13 @@ ADDRESS = LeaseAddress("checker", "default")
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-async def ask(here: Connected, request: Request) -> LeaseNews:
+async def ask(here: Connected, request: Request) -> LeaderRecordResult:
     return understand(await here.transport.send(request, here.soon()))
 
 
 async def found(here: Connected, request: Request) -> Record:
     news = await ask(here, request)
-    assert isinstance(news, Found), news
+    assert isinstance(news, RecordFound), news
     return news.record
 
 
@@ -56,10 +56,10 @@ async def remove(here: Connected, record: Record) -> None:
 def test_a_term_from_its_place_to_its_release(api_server: ControlPlane) -> None:
     async def main() -> None:
         async with connected(api_server) as here:
-            assert await ask(here, ask_record(ADDRESS)) == Missing()
+            assert await ask(here, ask_record(ADDRESS)) == RecordMissing()
             placed = await found(here, place_record(ADDRESS, 15, NOON))
             assert (placed.holder, placed.seconds) == ("", 15)
-            assert await ask(here, place_record(ADDRESS, 15, NOON)) == Outdated()
+            assert await ask(here, place_record(ADDRESS, 15, NOON)) == RecordOutdated()
             claimed = await found(here, claim_record(ADDRESS, placed, Holder("a", 15, 7), later(1)))
             assert (claimed.holder, claimed.transitions, claimed.uid) == ("a", 1, placed.uid)
             renewed = await found(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2)))
@@ -81,7 +81,7 @@ def test_a_write_on_an_older_version_is_refused(api_server: ControlPlane) -> Non
                 renew_record(ADDRESS, placed, Holder("b", 15, 7), later(2)),
                 release_record(ADDRESS, placed, later(2)),
             ):
-                assert await ask(here, stale) == Outdated()
+                assert await ask(here, stale) == RecordOutdated()
 
     run(main())
 
@@ -92,8 +92,11 @@ def test_a_write_to_a_deleted_lease_does_not_bring_it_back(api_server: ControlPl
             placed = await found(here, place_record(ADDRESS, 15, NOON))
             claimed = await found(here, claim_record(ADDRESS, placed, Holder("a", 15, 7), later(1)))
             await remove(here, claimed)
-            assert await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2))) == Missing()
-            assert await ask(here, ask_record(ADDRESS)) == Missing()
+            assert (
+                await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(2)))
+                == RecordMissing()
+            )
+            assert await ask(here, ask_record(ADDRESS)) == RecordMissing()
 
     run(main())
 
@@ -106,7 +109,10 @@ def test_a_lease_made_again_has_another_uid_and_a_higher_revision(api_server: Co
             await remove(here, claimed)
             second = await found(here, place_record(ADDRESS, 15, later(2)))
             assert second.uid != claimed.uid
-            assert await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(3))) == Outdated()
+            assert (
+                await ask(here, renew_record(ADDRESS, claimed, Holder("a", 15, 7), later(3)))
+                == RecordOutdated()
+            )
             again = await found(here, claim_record(ADDRESS, second, Holder("a", 15, 7), later(4)))
             assert again.revision > claimed.revision
             assert again.transitions == claimed.transitions == 1

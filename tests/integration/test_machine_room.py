@@ -1,4 +1,4 @@
-"""The machines of the power tests: a real process each, which really ends when its BMC is told so."""
+"""The machines of the power tests: a real process each, which really ends when its BMC powers it off."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from machine_room.bmc import Bmc
 from machine_room.chassis import Chassis
 from machine_room.ipmi import IpmiBmc
 from machine_room.register import Register
-from nodemend.testing.metal3.bmc import Answer, Order, Power
+from simulation.metal3.bmc import Answer, Order, Power
 
 
 @pytest.fixture

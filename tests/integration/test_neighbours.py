@@ -1,4 +1,6 @@
-"""Who else is at work, who runs etcd and what has ended: on a real API server, by the running checker."""
+"""Nodes that another operator works on, etcd members and finished Pods: on a real API server, by the running
+checker.
+"""
 
 from collections.abc import Iterator
 
@@ -8,7 +10,7 @@ from controlplane.process import Process
 from controlplane.waiting import wait_until
 from generate.outputs import install_documents
 from installed.programs import start
-from nodemend.kube.etcd_pod_record import MIRROR
+from nodemend.records.node import MIRROR
 from tests.refusals.installed_cluster import (
     CHECKS,
     NODES,
@@ -34,7 +36,7 @@ class Story:
         self._checker: Process = start(cluster.plane, "nodemend-checker", f"--medik8s-leases={SPACE}")
 
     def until(self, name: str, words: str) -> None:
-        """Until the check says so of a node."""
+        """Wait until the check reports this about a node."""
         wait_until(
             f"{name}: {words}", lambda: words in self._message(name), within=SOON, processes=[self._checker]
         )
@@ -44,7 +46,7 @@ class Story:
         self.api.patch(f"{NODES}/{name}/status", {"status": {"conditions": conditions}})
 
     def grant(self) -> None:
-        """What the chart adds where Leases are respected."""
+        """Add the rights that the chart grants if Leases are respected."""
         documents = install_documents("medik8sLeases.respect=true")
         for document in documents:
             if document["metadata"]["name"] == "nodemend-checker-medik8s":
@@ -61,7 +63,7 @@ class Story:
 
 @pytest.fixture
 def story() -> Iterator[Story]:
-    """Two nodes without a role run etcd; somebody has taken the Lease of another node."""
+    """Two nodes without a role run etcd; another operator has taken the Lease of another node."""
     with installed_cluster() as cluster:
         api = cluster.plane.api
         for name in (HELD, MEMBER, *OTHERS):

@@ -1,4 +1,4 @@
-"""What the remediator may do to Nodes where the chart lets it delete them, on a real API server."""
+"""Writes to Nodes that the remediator may make if the chart lets it delete them, on a real API server."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,11 +11,11 @@ from controlplane.api import Api
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from installed.manifests import install
-from nodemend.api.group_versions import NODE
-from nodemend.api.keys import SYSTEM_NAMESPACE
-from nodemend.testing.api_server.admission import Attempt, Operation, User
-from nodemend.testing.api_server.node_deletion_policy import deletable_nodes_policy
-from nodemend.testing.api_server.policies import REMEDIATOR
+from nodemend.api.resources import NODE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
+from simulation.api_server.admission import Attempt, Operation, User
+from simulation.api_server.node_deletion_policy import deletable_nodes_policy
+from simulation.api_server.policies import REMEDIATOR
 from tests.integration.refused import await_refusal, refusal
 
 pytestmark = pytest.mark.real
@@ -138,7 +138,7 @@ def test_a_node_gets_back_what_another_had_and_nothing_on_it_is_changed(
 
 
 def simulated(old: dict[str, Any], change: dict[str, Any]) -> list[Any]:
-    """What the simulated server's policy says about the same write."""
+    """The answer of the simulated server's policy to the same write."""
     new = merged(old, change)
     attempt = Attempt(Operation.UPDATE, NODE, "", old, new, User(REMEDIATOR), lambda _question: True)
     return list(deletable_nodes_policy(attempt))
@@ -155,7 +155,9 @@ def merged(old: Any, change: Any) -> Any:
 def test_our_taint_cannot_stand_beside_another_s_nor_in_its_place(
     plane: ControlPlane, remediator: Api
 ) -> None:
-    """So a node that another has tainted is out of service already, and theirs is not ours to remove."""
+    """So a node that another controller has tainted is out of service already, and Nodemend must not remove
+    that taint.
+    """
     make(plane, "theirs", taints=[GPU, THEIRS])
     beside = refusal(partial(remediator.patch, f"{NODES}/theirs", {"spec": {"taints": [GPU, THEIRS, OURS]}}))
     assert "taints must be unique by key and effect pair" in beside

@@ -31,7 +31,7 @@ SOON = 60.0
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """A node is not Ready, and must be so for an hour to count. The first sick node closes the guard."""
+    """A node that is not Ready, but not for the required hour. The first unhealthy node closes the guard."""
     with installed_cluster() as cluster:
         api = cluster.plane.api
         for name in NAMES:
@@ -75,7 +75,7 @@ def test_an_order_is_held_by_the_guard_and_one_past_it_is_followed_once(
     order(cluster, "operator", "run")
 
     def held() -> bool:
-        """By the guard; before it trusts what it sees, it holds for that."""
+        """True if the guard holds it; before its caches are complete, the checker holds it for that."""
         row = report(cluster)
         too_many = "Too many are unhealthy in the cluster: 1 of 5" in row.get("message", "")
         return row.get("verdict") == "Held" and too_many
@@ -93,8 +93,8 @@ def test_an_order_is_held_by_the_guard_and_one_past_it_is_followed_once(
     assert annotations["nodemend.io/ordered-because"] == "it is really dead"
     assert annotations["nodemend.io/past-guard"] == "TooManyUnhealthy"
 
-    def told() -> set[str]:
+    def reported() -> set[str]:
         return {event["reason"] for event in api.list(EVENTS) if event["regarding"]["name"] == SICK}
 
     wanted = {"RemediationOrdered", "RemediationHeld", "OverrideUsed", "RemediationStarted"}
-    wait_until("it is told", lambda: wanted <= told(), within=SOON, processes=[checker])
+    wait_until("it is told", lambda: wanted <= reported(), within=SOON, processes=[checker])

@@ -1,6 +1,6 @@
-"""A remedy of somebody else's kind, on a real control plane, under the checker's own account.
+"""A remedy with a kind of another project, on a real control plane, under the checker's own account.
 
-The right to use it comes from a labelled ClusterRole, which the real controller manager adds up.
+The right to use it comes from a labelled ClusterRole, which the real controller manager aggregates.
 """
 
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ def make(cluster: Cluster, version: str, kind: str, name: str, content: dict[str
 
 
 def show(cluster: Cluster, name: str, ready: str) -> None:
-    """The Node's own report; nobody else writes it here, as no kubelet ever renewed a Lease."""
+    """Write the Node's own report. No other client writes it, since no kubelet ever renewed a Lease."""
     condition = {"type": "example.com/Disk", "status": ready, "reason": "Test", "message": ""}
     cluster.plane.api.patch(f"{NODES}/{name}/status", {"status": {"conditions": [condition]}})
 
@@ -119,8 +119,8 @@ def is_stalled(cluster: Cluster) -> bool:
     return ("Stalled", "True") in [(one["type"], one["status"]) for one in conditions]
 
 
-def is_told(cluster: Cluster, reasons: set[str]) -> bool:
-    """Whether the node has events of all these reasons, which the checker wrote under its own account."""
+def is_reported_by(cluster: Cluster, reasons: set[str]) -> bool:
+    """True if the node has events of all these reasons, written by the checker under its own account."""
     events = cluster.plane.api.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
     return reasons <= {event["reason"] for event in events if event["regarding"]["name"] == "edge-0"}
 
@@ -176,7 +176,9 @@ def test_without_the_right_it_holds_and_says_so_and_with_it_the_remedies_escalat
     api.patch(f"{REBOOTS}/edge-0/status", {"status": failed})
     wait_until("the next remedy begins", partial(is_there, cluster, MANUAL), within=60.0, processes=[checker])
     assert names_in(cluster, REBOOTS) == []
-    told = partial(is_told, cluster, {"NodeUnhealthy", "RemediationStarted", "RemediationEscalated"})
-    wait_until("its events are there", told, within=60.0, processes=[checker])
+    reported = partial(
+        is_reported_by, cluster, {"NodeUnhealthy", "RemediationStarted", "RemediationEscalated"}
+    )
+    wait_until("its events are there", reported, within=60.0, processes=[checker])
     wait_until("it could act", lambda: not is_stalled(cluster), within=60.0, processes=[checker])
     api.patch(POLICY, {"spec": {"mode": "DryRun"}})

@@ -1,4 +1,4 @@
-"""Each dry run that tries a policy is refused by that policy, and by nobody else: on a real API server."""
+"""Each dry run that tests a policy is refused by that policy alone: on a real API server."""
 
 import json
 from collections.abc import Iterator
@@ -14,19 +14,19 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from foreign_kinds.install import install as install_kinds
 from installed.manifests import documents_of, install
-from nodemend.api.group_versions import CAPM3_REMEDIATION, LEASE
-from nodemend.api.keys import AGENT_NAMESPACE, SYSTEM_NAMESPACE
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.controllers.admission_duties import (
+from nodemend.api.meta import ObjectMeta
+from nodemend.api.resources import CAPM3_REMEDIATION, LEASE
+from nodemend.api.well_known import AGENT_NAMESPACE, SYSTEM_NAMESPACE
+from nodemend.guard.policy_proof import (
     PROBE,
-    duty_of_checker,
-    duty_of_remediator,
-    duty_of_signer,
+    PolicyAttempt,
+    requirement_of_checker,
+    requirement_of_remediator,
+    requirement_of_signer,
 )
-from nodemend.controllers.admission_proof import Attempt
-from nodemend.decide.admission_policies import ALWAYS, OF_ANNOTATIONS, OF_CAPM3, OF_SELF_FENCING
-from nodemend.decide.shipped_policies import SHIPPED
-from nodemend.kube.api_request import collection_path
+from nodemend.guard.shipped_policies import SHIPPED
+from nodemend.kube.request import collection_path
+from nodemend.safety.policies import ALWAYS, OF_ANNOTATIONS, OF_CAPM3, OF_SELF_FENCING
 from tests.integration import played_machines as played
 from tests.integration.refused import refusal
 from tests.refusals.installed_cluster import health_check, order, remediation
@@ -45,11 +45,11 @@ ON: Final = (
     "externalRemediationAnnotation.setBy.groups={system:serviceaccounts}",
 )
 DUTIES: Final = {
-    "remediator": duty_of_remediator(
+    "remediator": requirement_of_remediator(
         SHIPPED, SYSTEM_NAMESPACE, power_cycle=True, capm3_kinds=True, self_fencing=True
     ),
-    "checker": duty_of_checker(SHIPPED, SYSTEM_NAMESPACE, annotations=True),
-    "signer": duty_of_signer(SHIPPED, SYSTEM_NAMESPACE),
+    "checker": requirement_of_checker(SHIPPED, SYSTEM_NAMESPACE, annotations=True),
+    "signer": requirement_of_signer(SHIPPED, SYSTEM_NAMESPACE),
 }
 TRIED: Final = [
     (account, number, attempt.policy)
@@ -65,8 +65,8 @@ class Installed:
     plane: ControlPlane
     accounts: dict[str, Api]
 
-    def send(self, account: str, attempt: Attempt) -> str:
-        """What is said to it; empty where it would pass."""
+    def send(self, account: str, attempt: PolicyAttempt) -> str:
+        """The refusal; empty if it would pass."""
         target = ObjectMeta()
         if attempt.resource is not None:
             path = collection_path(attempt.resource, attempt.of.namespace)
@@ -145,7 +145,7 @@ def test_those_that_no_account_of_ours_can_try_are_known() -> None:
 def test_the_rights_for_it_are_worth_nothing_else(
     installed: Installed, account: str, body: dict[str, Any]
 ) -> None:
-    """Rights for one name create by server-side apply alone, and none of another name."""
+    """Rights for one name allow creation by server-side apply only, and of no other name."""
     api, path = installed.accounts[account], collection(body)
     other = {**body, "metadata": {"name": "node-1"}}
     apply = partial(api.request, "PATCH", content_type=APPLY, query={"fieldManager": PROBE})

@@ -1,4 +1,4 @@
-"""Admission policies that are not in force are noticed, and nothing is released: on a real API server."""
+"""Admission policies that are not in force are detected, and nothing is released: on a real API server."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from controlplane.waiting import wait_until
 from generate.shipped_policies import VARIANTS, fingerprints_of
 from installed.manifests import bind, documents_of, install
 from installed.programs import mend, start
-from nodemend.decide.shipped_policies import SHIPPED
+from nodemend.guard.shipped_policies import SHIPPED
 from tests.integration.refused import refusal
 from tests.refusals.installed_cluster import REMEDIATIONS, remediation
 
@@ -68,7 +68,7 @@ def audit_only(name: str, api: Api) -> None:
 
 
 def exclude_meddlers(name: str, api: Api) -> None:
-    """It refuses whatever a controller of ours could try, and lets the one through who means harm."""
+    """It refuses anything that a controller of Nodemend could try, and lets the attacker through."""
     condition = {"name": "not-them", "expression": "!request.userInfo.username.contains(':people:')"}
     spec = api.get(f"{POLICIES}/{name}")["spec"]
     conditions = [*spec.get("matchConditions", []), condition]
@@ -153,7 +153,7 @@ def status_of(plane: ControlPlane) -> dict[str, Any]:
 
 
 def confirm(plane: ControlPlane, by: Api, name: str) -> str:
-    """In that name: empty where the API server lets it pass."""
+    """Confirm in that name; returns an empty string if the API server allows it."""
     wait_until("it shows a silent node", lambda: bool(status_of(plane).get("lastRenewTime")), within=60.0)
     shown = status_of(plane)
     word = {key: shown[key] for key in ("nodeUID", "bootID", "lastRenewTime")}
@@ -166,7 +166,7 @@ def taints(plane: ControlPlane) -> list[str]:
     return [one["key"] for one in found if one["key"] == "node.kubernetes.io/out-of-service"]
 
 
-def doubt(plane: ControlPlane) -> str:
+def problem(plane: ControlPlane) -> str:
     conditions = plane.api.get(CLUSTER).get("status", {}).get("conditions", [])
     return next(
         (
@@ -219,7 +219,8 @@ def test_without_a_policy_nothing_is_released_and_it_is_said(
     start(plane, "nodemend-remediator")
     start(plane, "nodemend-checker")
     meddler.create(remediation("victim"))
-    # Where no policy is asked, in the chief's name; else by whoever may: whose word does not matter.
+    # Without policies, in the chief's name; otherwise under an account that may confirm, which is irrelevant
+    # here.
     if confirm(plane, meddler, "chief@example.com"):
         assert confirm(plane, meddler, "system:serviceaccount:people:meddler") == ""
 
@@ -227,7 +228,7 @@ def test_without_a_policy_nothing_is_released_and_it_is_said(
         return played.says in status_of(plane).get("message", "")
 
     wait_until("it is held", held, within=60.0)
-    wait_until("the checker says so", lambda: played.says in doubt(plane), within=60.0)
+    wait_until("the checker says so", lambda: played.says in problem(plane), within=60.0)
     assert taints(plane) == []
     assert status_of(plane).get("evidence") is None
     log = (plane.directory / "nodemend-remediator-0.log").read_text().splitlines()
@@ -252,7 +253,7 @@ def test_with_all_of_them_a_right_word_releases(start_control_plane: StartContro
     assert "must be your own user name" in confirm(plane, meddler, "chief@example.com")
     assert confirm(plane, meddler, "system:serviceaccount:people:meddler") == ""
     wait_until("it is released", lambda: status_of(plane).get("evidence") is not None, within=60.0)
-    assert doubt(plane) == ""
+    assert problem(plane) == ""
     checked = mend(plane.kubeconfig, "check")
     assert "all 8 admission policies are as shipped, and bound" in checked.stdout
 

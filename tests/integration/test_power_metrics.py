@@ -1,4 +1,4 @@
-"""What the running remediator shows of hosts and power cycles, on a real API server."""
+"""Metrics of the running remediator about hosts and power cycles, on a real API server."""
 
 import re
 import urllib.request
@@ -14,9 +14,9 @@ from controlplane.waiting import wait_until
 from foreign_kinds.install import install_definitions
 from installed.manifests import install
 from installed.programs import start
-from nodemend.api.group_versions import BARE_METAL_HOST
-from nodemend.api.keys import SYSTEM_NAMESPACE
-from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.api.resources import BARE_METAL_HOST
+from nodemend.api.well_known import SYSTEM_NAMESPACE
+from simulation.cluster.foreign_kinds import a_definition
 
 pytestmark = pytest.mark.real
 
@@ -46,7 +46,7 @@ FAILED = {"status": {"phase": "failed", "message": "Nobody would replace it."}}
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Where the remediator tells of the scene."""
+    """The port of the remediator's metrics."""
     with ControlPlane(Settings(controller_manager=False, scheduler=False)) as plane:
         head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
         install_definitions(plane, [head | a_definition(BARE_METAL_HOST)])
@@ -63,7 +63,7 @@ def port() -> Iterator[int]:
 
 
 def scrape(port: int) -> dict[str, float]:
-    """Every series of ours by its name and labels; none before it answers."""
+    """Every series of Nodemend by name and labels; empty before the endpoint answers."""
     try:
         with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/metrics", timeout=5.0) as answer:
             text = answer.read().decode()

@@ -8,11 +8,10 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry
 
-from nodemend.entrypoints.probes_shell import Listening, serve_probes
-from nodemend.entrypoints.small_server_shell import MOST_CONNECTIONS
-from nodemend.settings.controller_settings import ControllerSettings, read_settings
-from nodemend.telemetry.health_board import HealthBoard
+from nodemend.cmd.serving import MOST_CONNECTIONS, Listening, serve_probes
+from nodemend.settings.controller import ControllerSettings, read_settings
 from nodemend.telemetry.metrics import Metrics
+from nodemend.telemetry.observers import HealthChecks
 
 Act = Callable[[aiohttp.ClientSession, Listening], Coroutine[Any, Any, None]]
 
@@ -27,7 +26,7 @@ def local(**flags: str) -> ControllerSettings:
     return read_settings({**addresses, **flags}, {}, "host-1")
 
 
-def while_serving(act: Act, board: HealthBoard | None = None) -> None:
+def while_serving(act: Act, board: HealthChecks | None = None) -> None:
     """Serve, act, cancel; everything within a minute."""
 
     async def run() -> None:
@@ -35,7 +34,7 @@ def while_serving(act: Act, board: HealthBoard | None = None) -> None:
         Metrics(registry, program="nodemend-checker", version="1", monotonic=lambda: 0.0)
         listening: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
         serving = asyncio.create_task(
-            serve_probes(local(), board or HealthBoard(), registry, listening.set_result)
+            serve_probes(local(), board or HealthChecks(), registry, listening.set_result)
         )
         try:
             async with asyncio.timeout(60.0), aiohttp.ClientSession() as session:
@@ -62,7 +61,7 @@ def test_a_process_that_is_well_says_so() -> None:
 
 
 def test_one_that_is_not_says_why() -> None:
-    board = HealthBoard()
+    board = HealthChecks()
     state = {"dead": False, "synced": False}
     board.must_run("the election", lambda: state["dead"])
     board.must_reach("the first list of nodes", lambda: state["synced"])
@@ -113,7 +112,7 @@ def test_a_port_that_is_taken_ends_it() -> None:
         port = taken.sockets[0].getsockname()[1]
         settings = local(metrics_port=str(port))
         with pytest.raises(OSError, match="address already in use"):
-            await serve_probes(settings, HealthBoard(), CollectorRegistry())
+            await serve_probes(settings, HealthChecks(), CollectorRegistry())
         taken.close()
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""The recovery step on a real API server: once, whoever is killed meanwhile."""
+"""The recovery step on a real API server runs once, even if controllers are killed meanwhile."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,8 +11,8 @@ from controlplane.settings import API_SERVER_ALONE
 from controlplane.waiting import wait_until
 from installed.manifests import bind
 from installed.programs import start
-from nodemend.api.keys import SYSTEM_NAMESPACE
-from tests.integration.test_other_remedies import a_definition, is_served, is_told, make, names_in
+from nodemend.api.well_known import SYSTEM_NAMESPACE
+from tests.integration.test_other_remedies import a_definition, is_reported_by, is_served, make, names_in
 from tests.refusals.installed_cluster import NODES, POLICY, Cluster, installed_cluster, node
 
 pytestmark = pytest.mark.real
@@ -48,7 +48,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def well(cluster: Cluster, name: str, disk: str) -> None:
-    """Ready all the time; the disk is what the check watches."""
+    """Ready all the time; the check watches the disk."""
     shown = [{"type": "Ready", "status": "True"}, {"type": "example.com/Disk", "status": disk}]
     conditions = [{**one, "reason": "Test", "message": ""} for one in shown]
     cluster.plane.api.patch(f"{NODES}/{name}/status", {"status": {"conditions": conditions}})
@@ -94,10 +94,10 @@ def test_what_was_switched_off_is_switched_on_once_though_the_checker_is_killed_
 
     well(cluster, "edge-0", "True")
 
-    def owed() -> bool:
+    def pending() -> bool:
         return phases(cluster) == ["Owed"]
 
-    wait_until("a recovery is owed in writing", owed, within=60.0, processes=[checker])
+    wait_until("a recovery is owed in writing", pending, within=60.0, processes=[checker])
 
     def ends() -> bool:
         return "deletionTimestamp" in api.get(f"{PORTS_OFF}/edge-0")["metadata"]
@@ -127,14 +127,14 @@ def test_what_was_switched_off_is_switched_on_once_though_the_checker_is_killed_
         return names_in(cluster, PORTS_ON) == phases(cluster) == []
 
     wait_until("it is over", over, within=60.0, processes=[checker])
-    told = partial(is_told, cluster, {"RecoveryStarted", "RecoverySucceeded"})
-    wait_until("its events are there", told, within=60.0, processes=[checker])
+    reported = partial(is_reported_by, cluster, {"RecoveryStarted", "RecoverySucceeded"})
+    wait_until("its events are there", reported, within=60.0, processes=[checker])
     ended = [(one["kind"], one["outcome"]) for one in api.get(CHECK)["status"]["history"]]
     assert ("PortOn", "Recovered") in ended
 
 
 def test_a_status_that_was_made_from_an_older_version_is_refused(cluster: Cluster) -> None:
-    """What is owed stands there alone: no late write may wipe it out."""
+    """A pending recovery is recorded only there, so a late write must not erase it."""
     stale = {
         "apiVersion": "nodemend.io/v1alpha1",
         "kind": "NodeHealthCheck",

@@ -1,4 +1,4 @@
-"""The reflector against a real API server: lists of both kinds, deletes seen and unseen, restarts."""
+"""The reflector on a real API server: lists of both kinds, observed and unobserved deletions, restarts."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -7,14 +7,13 @@ import pytest
 
 from controlplane.run import ControlPlane, StartControlPlane
 from controlplane.settings import API_SERVER_ALONE, Settings
-from nodemend.kube.api_request import Selection
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
 from nodemend.kube.backoff import Backoff
-from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
-from nodemend.kube.object_cache import Change
-from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_loop import run_reflector
-from nodemend.kube.reflector_steps import ReflectorTimings
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.reflector import Reflector, ReflectorTimings
+from nodemend.kube.request import Selection
+from nodemend.kube.store import Change
+from nodemend.records.node import NodeRecord, NodeWire, node_records
 from tests.integration.connected_client import connected
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -24,7 +23,7 @@ QUICK = ReflectorTimings(backoff=Backoff(first=0.05, most=0.4), good_period=0.4)
 
 
 class Watched:
-    """A reflector that runs, what it has reported, and a way to wait for it."""
+    """A running reflector, its reported changes, and a way to wait for it."""
 
     def __init__(self, runtime: AsyncioRuntime, *, streaming: bool) -> None:
         self.reflector: Reflector[NodeWire, NodeRecord] = Reflector(
@@ -43,7 +42,7 @@ class Watched:
     async def until(self, holds: Callable[[], bool], within: float = 60.0) -> None:
         deadline = self._runtime.monotonic() + within
         while not holds():
-            assert self._runtime.monotonic() < deadline, (self.story, self.reflector.trouble)
+            assert self._runtime.monotonic() < deadline, (self.story, self.reflector.failure)
             await self._heard.wait(within=0.1)
 
     @property
@@ -121,7 +120,7 @@ def test_what_went_while_the_server_forgot_its_past_is_reported(
     async def main() -> list[str]:
         async with watching(plane, streaming=streaming) as watched:
             before = watched.reflector.cache.get("returns")
-            # The watch is stopped where it stands: from here on it learns nothing.
+            # The watch is stopped here: from here on it gets no events.
             plane.pause("kube-apiserver")
             plane.etcd.change(put={}, delete={"/registry/minions/goes", "/registry/minions/returns"})
             plane.resume("kube-apiserver")

@@ -1,4 +1,6 @@
-"""A real etcd is restored from a backup: whoever had more acknowledged notices, in each of three ways."""
+"""A real etcd is restored from a backup: clients with later acknowledged writes notice it, in three ways
+each.
+"""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -10,22 +12,27 @@ import pytest
 from controlplane.backups import Backup, Way
 from controlplane.run import ControlPlane, StartControlPlane
 from controlplane.settings import API_SERVER_ALONE
-from nodemend.agent.memory import Memory, Self
-from nodemend.agent.published import Conduct
-from nodemend.agent.self_watch import SelfWatch
-from nodemend.agent.self_watch_steps import Begun, Command, Event, PlaceLease, ReadLease, RenewLease, Waited
-from nodemend.api.agent_lease import AgentReport, WatchdogReport
-from nodemend.api.group_versions import NODE
-from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT
-from nodemend.decide.contact_evidence import contact_of
-from nodemend.kube.agent_lease import LeaseNews, ask_lease, place_lease, renew_lease, understand
-from nodemend.kube.api_reply import Answer, Reply, Unsent
-from nodemend.kube.api_request import Precondition, as_confirmed, merge_patch
-from nodemend.kube.asyncio_shell import run
-from nodemend.kube.leader_loop import ElectionSettings, Leadership, lead
-from nodemend.kube.leader_record import LeaseAddress
-from nodemend.kube.leader_timing import LeaseTiming
-from nodemend.kube.write_gate import WriteGate
+from nodemend.agent.heartbeat import (
+    CreateLease,
+    Heartbeat,
+    HeartbeatCommand,
+    HeartbeatEvent,
+    HeartbeatStarted,
+    ReadLease,
+    RenewLease,
+    WaitEnded,
+)
+from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
+from nodemend.api.agent import AgentReport, WatchdogReport
+from nodemend.api.resources import NODE
+from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT
+from nodemend.kube.asyncio_runtime import run
+from nodemend.kube.leader_election import LeaseAddress, LeaseTiming
+from nodemend.kube.leader_runner import ElectionSettings, Leadership, LeaderTransport, lead
+from nodemend.kube.outcome import ApiResponse, Reply, Unsent
+from nodemend.kube.request import Precondition, as_confirmed, merge_patch
+from nodemend.records.agent_lease import AgentLeaseResult, ask_lease, place_lease, renew_lease, understand
+from nodemend.safety.time_proof import contact_of
 from tests.integration.connected_client import Connected, connected
 
 pytest_plugins = ["controlplane.fixtures"]
@@ -40,33 +47,33 @@ LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases"
 
 @dataclass(slots=True)
 class Agent:
-    """The shipped machine of an agent, asked for one renewal at a time."""
+    """The shipped agent's state machine, driven one renewal at a time."""
 
     here: Connected
     node: str
-    watch: SelfWatch = field(init=False)
+    watch: Heartbeat = field(init=False)
 
     def __post_init__(self) -> None:
         watchdog = WatchdogReport(class_="hardware", effective=10.0)
-        who = Self(node_uid=self.node, boot_id=f"{self.node}-1", watchdog=watchdog)
-        self.watch = SelfWatch(who, Memory(conduct=Conduct()), chance=0.0)
+        who = AgentIdentity(node_uid=self.node, boot_id=f"{self.node}-1", watchdog=watchdog)
+        self.watch = Heartbeat(who, AgentState(conduct=ActiveTerms()), chance=0.0)
 
     async def renew(self, *, first: bool = False) -> None:
-        """Until a renewal is acknowledged."""
-        commands = self._step(Begun() if first else Waited())
-        while isinstance(command := commands[-1], ReadLease | PlaceLease | RenewLease):
+        """Renew until a renewal is acknowledged."""
+        commands = self._step(HeartbeatStarted() if first else WaitEnded())
+        while isinstance(command := commands[-1], ReadLease | CreateLease | RenewLease):
             commands = self._step(await self._send(command))
 
-    def _step(self, event: Event) -> tuple[Command, ...]:
+    def _step(self, event: HeartbeatEvent) -> tuple[HeartbeatCommand, ...]:
         runtime = self.here.runtime
         return self.watch.step(event, runtime.monotonic(), runtime.unslewed())
 
-    async def _send(self, command: ReadLease | PlaceLease | RenewLease) -> LeaseNews:
+    async def _send(self, command: ReadLease | CreateLease | RenewLease) -> AgentLeaseResult:
         wall = self.here.runtime.wall()
         match command:
             case ReadLease():
                 request = ask_lease(self.node)
-            case PlaceLease(report):
+            case CreateLease(report):
                 request = place_lease(self.node, report, wall)
             case RenewLease(known, report):
                 request = renew_lease(self.node, known, report, wall)
@@ -81,7 +88,7 @@ def report_of(plane: ControlPlane, node: str) -> AgentReport:
 
 
 class Leader:
-    """A campaign, and the write gate of its present term."""
+    """A candidate, and the write gate of its current term."""
 
     def __init__(self, here: Connected) -> None:
         self._here = here
@@ -100,12 +107,12 @@ class Leader:
             await self._here.runtime.sleep(0.05)
 
     async def release(self, plane: ControlPlane, term: int) -> Reply:
-        """As a leader that has just decided to, on what it reads now."""
+        """Write as a leader that has just decided to release, on a live read."""
         node = plane.api.get("/api/v1/nodes/sick")["metadata"]
         known = Precondition(node["uid"], node["resourceVersion"])
         taint = [{"key": "node.kubernetes.io/out-of-service", "value": "nodemend", "effect": "NoExecute"}]
         write = merge_patch(NODE, "sick", change={"spec": {"taints": taint}}, only_if=known, manager="test")
-        gate = WriteGate(self._here.runtime, self._here.transport, self.terms[term], needing=0.1)
+        gate = LeaderTransport(self._here.runtime, self._here.transport, self.terms[term], needing=0.1)
         return await gate.send(as_confirmed(write), self._here.soon(5.0))
 
 
@@ -127,12 +134,12 @@ def test_no_promise_and_no_term_from_before_a_restore_counts(
             before = report_of(plane, "sick")
             assert contact_of(report_of(plane, "witness")).outlasts(before.replaces)
             backup = Backup(plane, way)
-            # What both promise from here on is lost. The sick one is cut off, and cannot say so.
+            # The promises of both from here on are lost. The unhealthy node is cut off, and cannot report.
             for name in (*NODES, *NODES):
                 await agents[name].renew()
-            assert isinstance(await leader.release(plane, 0), Answer)
+            assert isinstance(await leader.release(plane, 0), ApiResponse)
 
-            # Beside the loop: the leader goes on meanwhile, as it does elsewhere.
+            # In a thread: the leader continues meanwhile, as in a real cluster.
             await asyncio.to_thread(backup.restore)
 
             assert report_of(plane, "sick") == before
@@ -143,7 +150,7 @@ def test_no_promise_and_no_term_from_before_a_restore_counts(
             await leader.leads(2)
             earlier, later = leader.terms
             assert later.epoch > later.remembers_from >= earlier.epoch
-            assert isinstance(await leader.release(plane, 1), Answer)
+            assert isinstance(await leader.release(plane, 1), ApiResponse)
             leader.task.cancel()
             await leader.task.join()
 

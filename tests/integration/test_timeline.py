@@ -1,7 +1,8 @@
-"""One power cycle from silence to health on a real API server, and what `tree` and `timeline` tell of it.
+"""One power cycle from silence to health on a real API server, and the output of `tree` and `timeline` about
+it.
 
-Our programs run under their own accounts, and whoever asks has the role of a viewer. Played are the kubelet,
-metal3's operator, and what the controller manager does with an out-of-service node.
+Nodemend's programs run under their own accounts, and the user has the role of a viewer. The test plays the
+kubelet, metal3's operator, and the controller manager's handling of an out-of-service node.
 """
 
 import json
@@ -21,10 +22,10 @@ from controlplane.waiting import wait_until
 from foreign_kinds.install import install_definitions
 from installed.manifests import bind, install
 from installed.programs import mend, start
-from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST
-from nodemend.api.timestamps import print_micro_time, print_time
-from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.api import well_known
+from nodemend.api.meta import print_micro_time, print_time
+from nodemend.api.resources import BARE_METAL_HOST
+from simulation.cluster.foreign_kinds import a_definition
 from tests.integration.played_machines import a_thing, add_node, show
 
 pytestmark = pytest.mark.real
@@ -35,7 +36,9 @@ SICK: Final = "edge-0"
 SPACE: Final = "default"
 SYSTEM_UUID: Final = "7c0e5bd2-9a7e-4f0c-8d57-0c1f7a1b2c3d"
 HOST: Final = f"/apis/metal3.io/v1alpha1/namespaces/{SPACE}/baremetalhosts/rack7-u12"
-CYCLES: Final = f"/apis/remediation.metal3.io/v1alpha1/namespaces/{keys.SYSTEM_NAMESPACE}/metal3remediations"
+CYCLES: Final = (
+    f"/apis/remediation.metal3.io/v1alpha1/namespaces/{well_known.SYSTEM_NAMESPACE}/metal3remediations"
+)
 NODE: Final = f"/api/v1/nodes/{SICK}"
 LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{SICK}"
 POD: Final = f"/api/v1/namespaces/{SPACE}/pods/db-0"
@@ -60,7 +63,7 @@ class Stage:
         return view
 
     def report(self, ready: str, boot: str) -> None:
-        """As the kubelet does, or the node lifecycle controller in its place."""
+        """Write the condition as the kubelet does, or the node lifecycle controller in its place."""
         condition = {
             "type": "Ready",
             "status": ready,
@@ -73,7 +76,7 @@ class Stage:
         self.plane.api.patch(f"{NODE}/status", {"status": status})
 
     def switch(self, *, on: bool) -> None:
-        """As metal3's operator does: it tells of it by the older API for events."""
+        """Switch as metal3's operator does, which reports it with the older Event API."""
         now = datetime.now(UTC)
         status = {"poweredOn": on, "lastUpdated": print_time(now)}
         host = self.plane.api.patch(f"{HOST}/status", {"status": status})
@@ -100,11 +103,14 @@ class Stage:
         )
 
     def held_off(self) -> bool:
-        return any(key.startswith(keys.OUR_HOLD_PREFIX) for key in _annotations(self.plane.api.get(HOST)))
+        return any(
+            key.startswith(well_known.POWER_OFF_REQUEST_PREFIX)
+            for key in _annotations(self.plane.api.get(HOST))
+        )
 
     def tainted(self) -> bool:
         taints = self.plane.api.get(NODE)["spec"].get("taints", ())
-        return any(taint["key"] == keys.OUT_OF_SERVICE for taint in taints)
+        return any(taint["key"] == well_known.OUT_OF_SERVICE for taint in taints)
 
     def phases(self) -> list[str]:
         return [one.get("status", {}).get("phase", "") for one in self.plane.api.list(CYCLES)]
@@ -139,13 +145,15 @@ def _furnish(plane: ControlPlane) -> None:
         }
     )
     template = {"template": {"spec": {"powerOffTimeoutSeconds": 120}}}
-    api.create(a_thing(TEMPLATE["apiVersion"], TEMPLATE["kind"], "cycle", template, keys.SYSTEM_NAMESPACE))
-    reference = {**TEMPLATE, "name": "cycle", "namespace": keys.SYSTEM_NAMESPACE}
+    api.create(
+        a_thing(TEMPLATE["apiVersion"], TEMPLATE["kind"], "cycle", template, well_known.SYSTEM_NAMESPACE)
+    )
+    reference = {**TEMPLATE, "name": "cycle", "namespace": well_known.SYSTEM_NAMESPACE}
     check = {
         "selector": {},
         "thresholds": [{"type": "Ready", "status": "Unknown", "period": "2s", "acceptShortPeriod": True}],
         "remedies": [{"template": reference}],
-        # Long enough for the remediator to close the remediation before the check withdraws it.
+        # Long enough for the remediator to close the remediation before the check deletes it.
         "healthyDelay": "15s",
         "maxUnhealthy": "100%",
     }
@@ -168,7 +176,7 @@ def _furnish(plane: ControlPlane) -> None:
 
 
 def _enrol(plane: ControlPlane) -> None:
-    """A node, its kubelet's Lease, and its host."""
+    """Create a node, its kubelet's Lease, and its host."""
     named = {"providerID": f"metal3://{SPACE}/rack7-u12/{SICK}"}
     plane.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": SICK}, "spec": named})
     plane.api.patch(f"/api/v1/nodes/{SICK}/status", {"status": {"nodeInfo": {"systemUUID": SYSTEM_UUID}}})
@@ -182,12 +190,12 @@ def _enrol(plane: ControlPlane) -> None:
         {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": SICK, "namespace": keys.KUBELET_LEASE_NAMESPACE},
+            "metadata": {"name": SICK, "namespace": well_known.KUBELET_LEASE_NAMESPACE},
             "spec": lease,
         }
     )
     host = a_thing("metal3.io/v1alpha1", "BareMetalHost", "rack7-u12", {"online": True}, SPACE)
-    host["metadata"]["annotations"] = {keys.HOST_SYSTEM_UUID: SYSTEM_UUID}
+    host["metadata"]["annotations"] = {well_known.HOST_SYSTEM_UUID: SYSTEM_UUID}
     plane.api.create(host)
     status = {
         "poweredOn": True,
@@ -231,7 +239,7 @@ def _occupy(plane: ControlPlane) -> None:
 
 
 def states(view: Object) -> dict[str, str]:
-    """Of each kind in a tree, the last."""
+    """The last state of each kind in a tree."""
     found = {view["root"]["kind"]: view["root"]["state"]}
     for child in view["root"]["children"]:
         found |= states({"root": child})
@@ -253,7 +261,7 @@ def test_a_power_cycle_is_told_as_it_goes_and_when_it_is_over(stage: Stage, tmp_
     [row] = [row for row in rows if row["node"] == SICK]
     assert (row["state"], row["host"], row["check"]) == ("power-off", f"{SPACE}/rack7-u12", "all")
     assert (leaving["BareMetalHost"], leaving["Evidence"], leaving["Taint"]) == ("off", "E1", "ours")
-    # A viewer may not see pods, and is told how many there are; an admin sees their names.
+    # A viewer may not read pods, and sees only their number; an admin sees their names.
     assert (leaving["Workloads"], "Pod" in leaving, named["Pod"]) == ("leaving", False, "Pending")
     assert half["releases"][0]["evidence"] == "E1"
     seen = [key for key in keys_of(half) if key in ("held-off", "off", "evidence", "release")]
@@ -267,21 +275,21 @@ def test_a_power_cycle_is_told_as_it_goes_and_when_it_is_over(stage: Stage, tmp_
     renewed = {"spec": {"renewTime": print_micro_time(datetime.now(UTC))}}
     api.patch(LEASE, renewed)
     stage.until("the remediation is over", lambda: stage.phases() == [])
-    # Events are written beside the work, and may come after the remediation is gone.
+    # Events are written asynchronously, and may come after the remediation is gone.
     ends = {"healthy", "succeeded"}
     stage.until("that is told", lambda: ends <= set(keys_of(stage.ask("timeline", SICK))))
-    told = stage.ask("timeline", SICK)
+    reported = stage.ask("timeline", SICK)
     drawing = tmp_path / "edge-0.svg"
     shown = mend(stage.viewer, "timeline", SICK, "--utc", "--svg", str(drawing))
 
     order = ["started", "held-off", "evidence", "release", "gone", "let-on", "succeeded"]
-    assert [key for key in keys_of(told) if key in order] == order
-    assert {"ready", "withdrawn"} <= set(keys_of(told))
+    assert [key for key in keys_of(reported) if key in order] == order
+    assert {"ready", "withdrawn"} <= set(keys_of(reported))
     how = "its power went off while we held it off, and it is the node's machine by provider ID, system UUID"
-    assert [(one["evidence"], one["because"]) for one in told["releases"]] == [
+    assert [(one["evidence"], one["because"]) for one in reported["releases"]] == [
         ("E1", f"BareMetalHost {SPACE}/rack7-u12 is off: {how}.")
     ]
-    assert [one["name"] for one in told["measures"] if not one["lasts"]] == [
+    assert [one["name"] for one in reported["measures"] if not one["lasts"]] == [
         "to fence",
         "to release",
         "to recover",
@@ -290,7 +298,7 @@ def test_a_power_cycle_is_told_as_it_goes_and_when_it_is_over(stage: Stage, tmp_
     assert "EVIDENCE E1: BareMetalHost default/rack7-u12 is off" in shown.stdout
     assert "event PowerOff by metal3-baremetal-controller" in " ".join(shown.stdout.split())
     assert ET.parse(drawing).getroot().tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - we drew it
-    assert (told["unread"], stage.ask("tree", SICK)["unread"]) == ([], [])
+    assert (reported["unread"], stage.ask("tree", SICK)["unread"]) == ([], [])
 
 
 def keys_of(view: Object) -> list[str]:

@@ -1,11 +1,11 @@
-"""What commands, conditions, events and alerts tell a person on a real API server, scene by scene.
+"""Commands, conditions, events and alerts as a user reads them on a real API server, scene by scene.
 
 The shipped checker and remediator make each scene (output_scenes.py). Each answer is a golden file beside the
-one that was given before it was mended (`*.before.txt`). `python -m tests.integration.test_user_output`
-writes the answers anew; a second argument names those to write.
+answer before the fix (`*.before.txt`). `python -m tests.integration.test_user_output` rewrites the answers; a
+second argument names those to write.
 
-Those of before were written with `.before` as the first argument in a checkout of the commit before the work
-on the finding (BEFORE), with this file and output_scenes.py added to it and PYTHONPATH naming its `src`,
+The earlier answers were written with `.before` as the first argument in a checkout of the commit before the
+fix of the finding (BEFORE), with this file and output_scenes.py added to it and PYTHONPATH set to its `src`,
 its `tools` and itself: programs, manifests and chart are those of that commit.
 """
 
@@ -70,7 +70,7 @@ CASES: Final[Mapping[str, tuple[str, str]]] = {
     "U7_remediations_unserved": ("unserved", "metrics nodemend_remediations_unserved"),
     "U12_status": ("just recovered", "mend status"),
 }
-"""The scene, and what a person types after `kubectl`; or a metric, which alerts rest on."""
+"""The scene, and the arguments of `kubectl`; or a metric that alerts use."""
 _AT_EACH_RUN: Final = re.compile(
     r"(?<!limit )(?<!lasted )\b\d+(m\d\d)?s\b(?! is enough)|\b\d+m\b(?! is enough)|\b\d+d\d\dh\b"
     r"|\b(?!2026-01-01)\d{4}-\d\d-\d\dT[\d:.]+Z"
@@ -80,7 +80,7 @@ WIDTH: Final = 80
 
 
 def ask(stage: Stage, typed: str) -> str:
-    """`kubectl mend` runs the plugin that is beside the Python that runs this."""
+    """The output. `kubectl mend` runs the plugin beside the Python that runs this."""
     folder = program("kubectl-mend").parent
     kubectl = stage.plane.programs["kubectl"]
     path = f"{folder}:{kubectl.parent}:{os.environ['PATH']}"
@@ -105,24 +105,24 @@ def ask(stage: Stage, typed: str) -> str:
 
 
 def scrape(stage: Stage, name: str) -> str:
-    """What the programs say of this metric."""
+    """The series of this metric that the programs expose."""
     lines: list[str] = []
     for process in stage.programs:
         [port] = re.findall(r'"metrics":(\d+)', process.log.read_text())
         with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/metrics", timeout=10.0) as answer:
             lines += answer.read().decode().splitlines()
-    told = sorted(re.sub(r" \d\.\d+e\+09$", " TIME", line) for line in lines if line.startswith(name))
-    return "\n".join((f"# {name}", *(told or ["nothing"]), ""))
+    reported = sorted(re.sub(r" \d\.\d+e\+09$", " TIME", line) for line in lines if line.startswith(name))
+    return "\n".join((f"# {name}", *(reported or ["nothing"]), ""))
 
 
 def steady(said: str) -> str:
-    """Without what is another at each run, of the same length: ages and times; and versions."""
+    """The text without values that differ in each run: ages and times, with the same length; and versions."""
     said = re.sub(r"server \d+\.\d+\.\d+", "server 1.N.N", said)
     return _AT_EACH_RUN.sub(lambda found: re.sub(r"\d", "N", found[0]), said)
 
 
 def alerts() -> str:
-    """Each alert, as it reaches a person."""
+    """Each alert, as its recipients read it."""
     groups = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
     return "\n".join(
@@ -148,7 +148,7 @@ def answers(only: str = "") -> Iterator[tuple[str, str]]:
 
 
 def in_words(said: str) -> str:
-    """An age of another length may fold a line elsewhere."""
+    """The text without line breaks: an age of another length may fold a line elsewhere."""
     return " ".join(re.sub(r"\bN+(mNN)?[sm]\b", "Ns", said).split())
 
 

@@ -1,7 +1,7 @@
 """`helm uninstall` on a real API server, with the real remediator, the real command, and Helm itself.
 
-Played is the one thing that needs a kubelet: the pod of the hook's Job. The program runs as a process
-instead, with the Job's own arguments, under the Job's own account.
+Only the pod of the hook's Job, which needs a kubelet, is fake. The program runs as a process instead, with
+the Job's own arguments, under the Job's own account.
 """
 
 import json
@@ -22,11 +22,11 @@ from controlplane.settings import API_SERVER_ALONE
 from controlplane.waiting import wait_until
 from foreign_kinds.install import install_definitions
 from installed.programs import mend, program, start
-from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST
-from nodemend.api.keys import SYSTEM_NAMESPACE
-from nodemend.api.timestamps import print_time
-from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.api import well_known
+from nodemend.api.meta import print_time
+from nodemend.api.resources import BARE_METAL_HOST
+from nodemend.api.well_known import SYSTEM_NAMESPACE
+from simulation.cluster.foreign_kinds import a_definition
 from tests.integration.helm_release import helm, make_release
 
 pytestmark = pytest.mark.real
@@ -49,13 +49,13 @@ NODE_INFO = (
     "osImage",
     "systemUUID",
 )
-HOLD = f"{keys.OUR_HOLD_PREFIX}0d1f7c52-gone"
+HOLD = f"{well_known.POWER_OFF_REQUEST_PREFIX}0d1f7c52-gone"
 WITHIN = ("--set", "uninstall.within=1m")
 
 
 @dataclass
 class Release:
-    """Nodemend as Helm installed it, with its remediator at work."""
+    """Nodemend as installed by Helm, with a running remediator."""
 
     plane: ControlPlane
     remediator: Process
@@ -64,7 +64,7 @@ class Release:
         return helm(self.plane, *arguments)
 
     def uninstall(self) -> tuple[str, subprocess.CompletedProcess[str]]:
-        """Why Helm stopped, or nothing; and what the hook's program said."""
+        """The reason why Helm stopped, or an empty string; and the result of the hook's program."""
         refused: list[str] = []
 
         def work() -> None:
@@ -97,7 +97,7 @@ class Release:
         return self.plane.service_account_kubeconfig(SYSTEM_NAMESPACE, account)
 
     def begin_remediation(self, name: str) -> None:
-        """One that the remediator has put its finalizer on and taken the lock for."""
+        """Create a remediation, and wait until the remediator has added its finalizer and taken the lock."""
         api = self.plane.api
         api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
         info = dict.fromkeys(NODE_INFO, "x") | {"bootID": f"{name}-boot-1"}
@@ -107,7 +107,7 @@ class Release:
 
         def is_under_way() -> bool:
             found = api.get(f"{REMEDIATIONS}/{name}")
-            return keys.SAFE_END in found["metadata"].get("finalizers", ()) and self.locks() != []
+            return well_known.SAFE_END in found["metadata"].get("finalizers", ()) and self.locks() != []
 
         wait_until(f"{name} is under way", is_under_way, within=60.0, processes=[self.remediator])
 
@@ -117,12 +117,12 @@ class Release:
 
     def hold_host(self) -> None:
         header = {"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost"}
-        held = {"name": "rack-7", "namespace": "metal3", "annotations": {HOLD: keys.HARD_HOLD}}
+        held = {"name": "rack-7", "namespace": "metal3", "annotations": {HOLD: well_known.HARD_HOLD}}
         self.plane.api.create({**header, "metadata": held, "spec": {}})
 
 
 def ended_job(*, well: bool) -> dict[str, Any]:
-    """As the Job controller writes it."""
+    """The Job's status as the Job controller writes it."""
     now = print_time(datetime.now(UTC))
     types = ("SuccessCriteriaMet", "Complete") if well else ("FailureTarget", "Failed")
     conditions = [
@@ -164,7 +164,7 @@ def test_a_hold_that_nobody_gives_back_stops_the_uninstall_and_is_named(release:
     assert said.returncode == 1
     assert "host metal3/rack-7 (power unknown) is still held off by a remediation that is gone" in said.stdout
     assert f"kubectl annotate baremetalhost rack-7 -n metal3 {HOLD}-" in said.stdout
-    # Nodemend still stands, and nothing new begins; the remediation under way has come to its end.
+    # Nodemend is still installed, and nothing new starts; the remediation in progress has ended.
     assert gone(release, f"{DEPLOYMENTS}/nodemend-remediator", JOB, POLICY) == []
     assert gone(release, f"{REMEDIATIONS}/edge-1") == [f"{REMEDIATIONS}/edge-1"]
     assert release.locks() == []
@@ -187,7 +187,7 @@ def test_when_nothing_is_left_the_uninstall_goes_on_and_takes_its_hook_away(rele
     everything = [f"{REMEDIATIONS}/edge-2", f"{DEPLOYMENTS}/nodemend-remediator", JOB, ACCOUNT, ROLE]
     assert gone(release, *everything) == everything
     release.remediator.kill()
-    # The kinds and your policy stay, as they always do; so does the pause, and an install says so.
+    # The kinds and the policy stay, as always; so does the pause, and an install reports it.
     notes = make_release(release.plane, *WITHIN)
     assert "It is PAUSED (winding down)" in notes
 
@@ -201,10 +201,10 @@ def test_where_no_remediator_leads_that_is_said_at_once_and_the_uninstall_stops(
     assert said.returncode == 1
     assert "app.kubernetes.io/component=remediator" in said.stderr
     assert "ManualRemediation default/edge-3 (node edge-3) has not ended" in said.stdout
-    # By force it goes, and leaves what the page about it says.
+    # A forced uninstall succeeds, with the leftovers that its documentation names.
     release.helm("uninstall", "nodemend", "--no-hooks")
     assert gone(release, f"{DEPLOYMENTS}/nodemend-remediator") != []
-    assert release.plane.api.get(f"{REMEDIATIONS}/edge-3")["metadata"]["finalizers"] == [keys.SAFE_END]
+    assert release.plane.api.get(f"{REMEDIATIONS}/edge-3")["metadata"]["finalizers"] == [well_known.SAFE_END]
 
 
 def test_whoever_breaks_it_off_is_told_that_the_cluster_stays_paused(release: Release) -> None:

@@ -1,7 +1,7 @@
 """Three real workload API servers behind Cluster API's Secrets, one of which hangs: the others are served.
 
 The management cluster has Cluster API's own definitions, and the checker runs under its own account, with the
-rights that the chart gives it.
+rights that the chart grants.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.real
 
 NAMES: Final = ("a", "b", "c")
 NODES: Final = ("0", "1", "2")
-"""In every cluster: they are called alike."""
+"""The nodes of every cluster, with the same names."""
 TIMEOUT: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class ClusterStage:
     management: ControlPlane
     clusters: dict[str, ControlPlane]
     checker: Process
@@ -43,7 +43,7 @@ class Fleet:
         return self.status(cluster).get("currentHealthy")
 
     def allowed(self, cluster: str) -> tuple[str, str]:
-        """Whether remediation is allowed, and what is said about it."""
+        """The status and message of its RemediationAllowed condition."""
         shown = {one["type"]: one for one in self.status(cluster).get("conditions", ())}
         condition = shown.get("RemediationAllowed", {})
         return condition.get("status", ""), condition.get("message", "")
@@ -63,7 +63,7 @@ class Fleet:
 
 
 @pytest.fixture(scope="module")
-def fleet() -> Iterator[Fleet]:
+def cluster_stage() -> Iterator[ClusterStage]:
     with ExitStack() as planes:
         management, *others = (planes.enter_context(ControlPlane(API_SERVER_ALONE)) for _ in range(4))
         clusters = dict(zip(NAMES, others, strict=True))
@@ -76,32 +76,40 @@ def fleet() -> Iterator[Fleet]:
                 add_machine(management.api, name, node, provider_id(node))
             add_check(management.api, name, TIMEOUT)
         checker = start_checker(management, workload_clusters=True)
-        # A stopped process cannot be asked to end.
+        # A stopped process cannot be terminated.
         planes.callback(clusters["b"].resume, "kube-apiserver")
-        yield Fleet(management, clusters, checker)
+        yield ClusterStage(management, clusters, checker)
 
 
-def test_of_three_clusters_one_that_hangs_is_left_alone_and_the_others_are_served(fleet: Fleet) -> None:
+def test_of_three_clusters_one_that_hangs_is_left_alone_and_the_others_are_served(
+    cluster_stage: ClusterStage,
+) -> None:
     for name in NAMES:
-        fleet.until(f"all of {name} is healthy", partial(fleet.is_all_healthy, name), within=120.0)
-    fleet.until("that is marked", lambda: "HealthCheckSucceeded" in fleet.marks("b-1"), within=60.0)
-    before = fleet.marks("b-1")
+        cluster_stage.until(
+            f"all of {name} is healthy", partial(cluster_stage.is_all_healthy, name), within=120.0
+        )
+    cluster_stage.until(
+        "that is marked", lambda: "HealthCheckSucceeded" in cluster_stage.marks("b-1"), within=60.0
+    )
+    before = cluster_stage.marks("b-1")
 
     for name in NAMES:
-        show(fleet.clusters[name].api, "1", "Unknown")
-    fleet.until("it is seen in b", lambda: fleet.healthy("b") == 2, within=TIMEOUT - 10)
-    fleet.clusters["b"].pause("kube-apiserver")
-    fleet.until_asked_for("the others have theirs", "a-1", "c-1", within=TIMEOUT + 60)
+        show(cluster_stage.clusters[name].api, "1", "Unknown")
+    cluster_stage.until("it is seen in b", lambda: cluster_stage.healthy("b") == 2, within=TIMEOUT - 10)
+    cluster_stage.clusters["b"].pause("kube-apiserver")
+    cluster_stage.until_asked_for("the others have theirs", "a-1", "c-1", within=TIMEOUT + 60)
 
     def says_why() -> bool:
-        allowed, message = fleet.allowed("b")
+        allowed, message = cluster_stage.allowed("b")
         return allowed == "False" and "its API server does not answer" in message
 
-    fleet.until("the check of the one that hangs says why", says_why, within=180.0)
-    fleet.until("what is counted", lambda: [fleet.healthy(name) for name in NAMES] == [2, 0, 2], within=60.0)
-    assert asked_for(fleet.management) == ["a-1", "c-1"]
-    assert fleet.marks("b-1") == before
+    cluster_stage.until("the check of the one that hangs says why", says_why, within=180.0)
+    cluster_stage.until(
+        "what is counted", lambda: [cluster_stage.healthy(name) for name in NAMES] == [2, 0, 2], within=60.0
+    )
+    assert asked_for(cluster_stage.management) == ["a-1", "c-1"]
+    assert cluster_stage.marks("b-1") == before
 
-    fleet.clusters["b"].resume("kube-apiserver")
+    cluster_stage.clusters["b"].resume("kube-apiserver")
     within = TIMEOUT + 180
-    fleet.until_asked_for("it is served when it is back", "a-1", "b-1", "c-1", within=within)
+    cluster_stage.until_asked_for("it is served when it is back", "a-1", "b-1", "c-1", within=within)

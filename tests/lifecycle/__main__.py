@@ -1,4 +1,4 @@
-"""`python -m tests.lifecycle`: each change with a power cycle at every point; then all must end well."""
+"""`python -m tests.lifecycle`: each change with a power cycle at every point; all must end safely."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ from tests.power_e2e.round import Round, WrongError
 from tests.power_e2e.stage import Stage, open_stage, template
 
 ENDS_WITHIN: Final = 300.0
-"""Seconds. After errors an operator of hosts waits by itself, and so do we between attempts."""
+"""Seconds. After errors, a host's operator waits by itself, and so does the remediator between attempts."""
 
 
 def main() -> int:
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _play(change: Change, stage: Stage, ours: Installation, cells: dict[Point, Cell]) -> str:
-    """Why it is wrong; empty when all is well."""
+    """Run it, and return its fault; empty if it succeeded."""
     began = time.monotonic()
     print(f"{change.name} ...", flush=True)
     try:
@@ -65,7 +65,7 @@ def _reach(at: tuple[Point, Round]) -> None:
 
 def _end(round_: Round) -> None:
     round_.until_over(ENDS_WITHIN)
-    round_.judge()
+    round_.evaluate()
 
 
 if __name__ == "__main__":

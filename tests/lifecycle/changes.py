@@ -1,4 +1,4 @@
-"""What happens to Nodemend while power cycles are under way, each at another point."""
+"""Changes of the installation while power cycles are in progress, each at another point."""
 
 import re
 import threading
@@ -11,14 +11,14 @@ from typing import Final
 from controlplane.waiting import wait_until
 from foreign_kinds.install import DEFINITIONS
 from installed.programs import mend
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.lifecycle.install import Installation
 from tests.power_e2e.round import Round, WrongError
 from tests.power_e2e.stage import REMEDIATOR, Stage
 
 A_WHILE: Final = 12.0
 NEWER: Final = "verifying"
-"""A phase that this version does not know."""
+"""A phase that this version does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Change:
 
 
 def _upgraded(_stage: Stage, ours: Installation, rounds: Sequence[Round]) -> None:
-    """Stopped gently, everything applied once more, and started."""
+    """Stop gracefully, apply everything again, and start."""
     ours.stop()
     ours.apply_anew()
     ours.start()
@@ -36,7 +36,7 @@ def _upgraded(_stage: Stage, ours: Installation, rounds: Sequence[Round]) -> Non
 
 
 def _downgraded(stage: Stage, ours: Installation, rounds: Sequence[Round]) -> None:
-    """A newer version has written what this one does not know. It leaves that alone, and says so."""
+    """A newer version has written unknown values. This version leaves them alone, and reports them."""
     ours.stop()
     _know_more(stage)
     newer = stage.plane.client_with(stage.plane.service_account_token(SYSTEM_NAMESPACE, REMEDIATOR))
@@ -55,7 +55,10 @@ def _downgraded(stage: Stage, ours: Installation, rounds: Sequence[Round]) -> No
 
 
 def _wound_down(stage: Stage, ours: Installation, rounds: Sequence[Round]) -> None:
-    """Everything reaches its safe end first; what does not come back on is told. Then it is taken away."""
+    """All power cycles end safely first; hosts that do not come back on are reported.
+
+    Then Nodemend is removed.
+    """
     detaching = threading.Timer(A_WHILE, _let_volumes_go, (stage, rounds))
     detaching.start()
     answer = mend(stage.plane.kubeconfig, "wind-down", "--yes", "--wait", "5m", within=400.0)
@@ -66,8 +69,8 @@ def _wound_down(stage: Stage, ours: Installation, rounds: Sequence[Round]) -> No
     for round_ in rounds:
         round_.expect("its remediation has ended", seen=round_.cell.remediation(round_.node) is None)
         round_.expect("nothing is left", seen=round_.cell.leftovers() == [])
-        told = round_.powered or "PowerNotBack" in round_.events()
-        round_.expect("it is on, or said not to be", seen=told)
+        reported = round_.powered or "PowerNotBack" in round_.events()
+        round_.expect("it is on, or said not to be", seen=reported)
     if answer.returncode != 0:
         raise WrongError(f"wind-down ended with {answer.returncode}")
     ours.stop()
@@ -81,8 +84,9 @@ def _wound_down(stage: Stage, ours: Installation, rounds: Sequence[Round]) -> No
 
 
 def _torn_out(stage: Stage, ours: Installation, rounds: Sequence[Round]) -> None:
-    """Killed and taken away without a word: nothing more happens, a person can see what is held, and whoever
-    comes next takes it up."""
+    """Kill and remove Nodemend without preparation: nothing more happens, users can find the held hosts, and
+    the next installation continues.
+    """
     ours.stop(gently=False)
     ours.remove()
     held = [round_.node for round_ in rounds if round_.cell.held(round_.node)]
@@ -107,7 +111,7 @@ CHANGES: Final = (
 
 
 def _let_volumes_go(stage: Stage, rounds: Sequence[Round]) -> None:
-    """What is begun to be released is finished first: that needs its volumes detached."""
+    """A started release completes first, for which its volumes must be detached."""
     for round_ in rounds:
         stage.plane.attacher.release(round_.node)
 
@@ -118,7 +122,7 @@ def _let_go_on(rounds: Sequence[Round]) -> None:
 
 
 def _know_more(stage: Stage) -> None:
-    """The kinds of a newer version are there, as they stay after a downgrade."""
+    """The kinds of a newer version are installed, as after a downgrade."""
     path = f"{DEFINITIONS}/metal3remediations.remediation.metal3.io"
     versions = stage.plane.api.get(path)["spec"]["versions"]
     status = versions[0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
@@ -137,14 +141,14 @@ def _seen(round_: Round) -> tuple[str, bool, bool, int]:
 
 
 def _unreadable(ours: Installation) -> float:
-    """By its own figures; -1 while it does not tell."""
+    """The number in its metrics; -1 without metrics."""
     found = re.findall(r'"metrics":(\d+)', ours.remediator.log.read_text())
     if not found:
         return -1.0
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{found[-1]}/metrics", timeout=5) as answer:
-            figures = answer.read().decode()
-    except OSError:  # The port of the one before.
+            summary = answer.read().decode()
+    except OSError:  # The port of the process before.
         return -1.0
-    counted = re.search(r'nodemend_unreadable_objects\{resource="metal3remediations"\} (\S+)', figures)
+    counted = re.search(r'nodemend_unreadable_objects\{resource="metal3remediations"\} (\S+)', summary)
     return float(counted[1]) if counted else -1.0

@@ -1,4 +1,4 @@
-"""Nodemend as somebody upgrades it, takes it away, and installs it again."""
+"""An installation of Nodemend that can be upgraded, removed, and installed again."""
 
 from controlplane.api import collection
 from controlplane.process import Process
@@ -32,7 +32,7 @@ class Installation:
                 process.kill()
 
     def apply_anew(self) -> None:
-        """As an upgrade does: every document once more."""
+        """Apply every document again, as an upgrade does."""
         for document in self._documents:
             self._stage.plane.api.request(
                 "PATCH",
@@ -43,7 +43,7 @@ class Installation:
             )
 
     def remove(self) -> None:
-        """All but our kinds, and with them our objects: the chart keeps these as well."""
+        """Remove everything except Nodemend's kinds and their objects, which the chart keeps as well."""
         for document in reversed(self._documents):
             if document["kind"] not in _KEPT:
                 self._stage.plane.api.delete(f"{collection(document)}/{document['metadata']['name']}")

@@ -1,32 +1,32 @@
-"""Where a power cycle can be, and what keeps it there while something else happens."""
+"""The points of a power cycle, and the means to keep it there during a change."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.power_e2e.round import Round
 
 PATIENT: Final = {"powerOffTimeoutSeconds": 600, "powerOnTimeoutSeconds": 120}
-"""What lets a power cycle stay where it is until all have got to where they should be."""
+"""Settings with which a power cycle stays at its point until all others have reached their points."""
 UNTIRING: Final = {"strategy": "retry", "powerOffTimeoutSeconds": 30, "powerOnTimeoutSeconds": 120}
-"""What fails soon, and never for good, however long the others take."""
+"""Settings with which it fails soon, and never permanently, however long the others take."""
 TEMPLATES: Final[dict[str, dict[str, Any]]] = {"patient": PATIENT, "untiring": UNTIRING}
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """`reach` may be called again: it then waits until the power cycle is there once more."""
+    """`reach` may be called again: it then waits until the power cycle has reached the point again."""
 
     name: str
     reach: Callable[[Round], None]
     template: str = "patient"
     passes: bool = False
-    """It goes on by itself while the others are on their way."""
+    """True if it leaves the point by itself while the others are on their way."""
 
 
 def _pending(round_: Round) -> None:
-    round_.cell.stage.room.annotate_host(round_.node, keys.HOST_PAUSED, "")
+    round_.cell.stage.room.annotate_host(round_.node, well_known.HOST_PAUSED, "")
     round_.fall_silent()
     round_.until_said("PausedHost")
 
@@ -38,10 +38,10 @@ def _held(round_: Round) -> None:
 
 
 def _off(round_: Round) -> None:
-    """Off under our hold, and out of sight before anything was released on it."""
+    """Off under Nodemend's power-off request, and removed from metal3 before any release."""
     round_.fall_silent()
     round_.until_off()
-    round_.cell.stage.room.annotate_host(round_.node, keys.HOST_PAUSED, "")
+    round_.cell.stage.room.annotate_host(round_.node, well_known.HOST_PAUSED, "")
 
 
 def _releasing(round_: Round) -> None:

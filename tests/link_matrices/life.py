@@ -1,39 +1,46 @@
-"""One node from before a cut of links until long after: the shipped machine, told what it would hear.
+"""One node from before a cut of links until long after: the shipped state machine with simulated events.
 
-Up to time 0 every link is whole. Then links are cut, and stay so. Nothing takes time but waiting for what
-does not come: what matters is who hears whom, and that the node's last clean look is as late as it can be.
+Until time 0 every link works. Then links are cut permanently. Only timeouts take time: relevant are the
+working links, and that the node's last clean API check is as late as possible.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from nodemend.agent.memory import Self
-from nodemend.agent.self_watch import SelfWatch
-from nodemend.agent.self_watch_steps import (
+from nodemend.agent.heartbeat import (
     AskPeers,
-    Begun,
-    Command,
-    Condemn,
-    Event,
+    CreateLease,
     FeedUntil,
-    LookBeside,
-    PeerSaid,
-    PlaceLease,
+    FenceNow,
+    Heartbeat,
+    HeartbeatCommand,
+    HeartbeatEvent,
+    HeartbeatStarted,
+    PeerAnswered,
     ReadLease,
     Remember,
     RenewLease,
-    RoundOver,
-    StandDown,
-    StandUp,
-    StopLooking,
-    Wait,
-    Waited,
+    ResumeFeeding,
+    RoundEnded,
+    StartParallelRead,
+    StopGracefully,
+    StopParallelReads,
+    WaitEnded,
+    WaitUntil,
 )
-from nodemend.api.agent_lease import HARDWARE, AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
-from nodemend.decide.own_contact import OwnContact
-from nodemend.decide.peer_verdict import Answer
-from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing, Outdated
+from nodemend.agent.state import AgentIdentity
+from nodemend.api.agent import HARDWARE, AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
+from nodemend.protocol.peers import PeerReply
+from nodemend.protocol.timing import OwnContact
+from nodemend.records.agent_lease import (
+    AgentLease,
+    AgentLeaseResult,
+    LeaseFailed,
+    LeaseFound,
+    LeaseMissing,
+    LeaseOutdated,
+)
 
 BEGAN: Final = -20.0
 """A whole number of renewals before the cut, so that the last one is acknowledged just then."""
@@ -41,15 +48,15 @@ UNTIL: Final = 100.0
 W: Final = 10.0
 HEALTHY_WANTED: Final = 2
 _BOOT: Final = "boot"
-_UNHEARD: Final = Failed("no answer in time")
+_UNHEARD: Final = LeaseFailed("no answer in time")
 
-Say = Callable[[str, float, AgentLease], Answer]
-"""What the node hears from that peer, at that time, where its Lease stands so."""
+Say = Callable[[str, float, AgentLease], PeerReply]
+"""The answer that the node gets from that peer, at that time, with its Lease in that state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Between a node and the API server, after the cut. Either way by itself."""
+    """The link between a node and the API server after the cut, for each direction."""
 
     heard: bool
     hears: bool
@@ -61,14 +68,14 @@ class Line:
 
 @dataclass(slots=True)
 class Life:
-    """What came of it. Times are the one true time."""
+    """The results. Times are true time."""
 
     reports: list[tuple[float, AgentReport]] = field(default_factory=list)
-    """As its Lease had them, the newest last."""
+    """The reports as its Lease had them, the newest last."""
     contacts: list[tuple[float, OwnContact]] = field(default_factory=list)
     fed_until: float = BEGAN
-    """Until then its watchdog may be fed."""
-    condemned: bool = False
+    """The time until which its watchdog may be fed."""
+    fence_requested: bool = False
 
     def report_at(self, now: float) -> AgentReport:
         return next(report for when, report in reversed(self.reports) if when <= now)
@@ -78,7 +85,7 @@ class Life:
 
 
 def live(name: str, peers: tuple[str, ...], line: Line, say: Say, *, marked: bool = False) -> Life:
-    """Its whole life. `marked`: at the cut a marker is put on its Lease."""
+    """Simulate its whole life. `marked`: at the cut its Lease gets a marker."""
     return _Living(name, peers, line, say, marked=marked).whole()
 
 
@@ -90,43 +97,43 @@ class _Living:
         self._say = say
         self._marker = Marker(node_uid=name, boot_id=_BOOT, remediation_uid="r") if marked else None
         watchdog = WatchdogReport(class_=HARDWARE, driver="i6300ESB timer", written=W, effective=W)
-        who = Self(node_uid=name, boot_id=_BOOT, watchdog=watchdog, boot_gate=True)
-        self._watch = SelfWatch(who, None, chance=0.3, healthy_wanted=HEALTHY_WANTED)
+        who = AgentIdentity(node_uid=name, boot_id=_BOOT, watchdog=watchdog, boot_gate=True)
+        self._watch = Heartbeat(who, None, chance=0.3, healthy_wanted=HEALTHY_WANTED)
         self._lease: AgentLease | None = None
         self._proposal = PeerProposal(peers=tuple(PeerEntry(name=one, address="") for one in peers))
 
     def whole(self) -> Life:
-        event: Event | None = Begun()
+        event: HeartbeatEvent | None = HeartbeatStarted()
         while event is not None and self._now < UNTIL:
             event = self._perform(self._watch.step(event, self._now, self._now))
         return self.life
 
-    def _perform(self, commands: tuple[Command, ...]) -> Event | None:
-        """What it is told next; None when it has ended."""
-        told: Event | None = None
+    def _perform(self, commands: tuple[HeartbeatCommand, ...]) -> HeartbeatEvent | None:
+        """The next event; None if the node has ended."""
+        reported: HeartbeatEvent | None = None
         for command in commands:
             match command:
                 case FeedUntil(until):
                     self.life.fed_until = until
-                case Condemn():
-                    self.life.condemned = True
+                case FenceNow():
+                    self.life.fence_requested = True
                     self.life.fed_until = min(self.life.fed_until, self._now)
                 case Remember(memory):
                     if memory.contact is not None:
                         self.life.contacts.append((self._now, memory.contact))
-                case ReadLease() | PlaceLease() | RenewLease():
-                    told = self._ask_api(command)
+                case ReadLease() | CreateLease() | RenewLease():
+                    reported = self._ask_api(command)
                 case AskPeers():
-                    told = self._ask_peers(command)
-                case StandDown() | StandUp():
-                    pass  # Nobody stops it.
-                case LookBeside() | StopLooking():
-                    pass  # A line is whole or it is not: they would see no more than renewals do.
-                case Wait(until):
-                    self._now, told = until, Waited()
-        return told
+                    reported = self._ask_peers(command)
+                case StopGracefully() | ResumeFeeding():
+                    pass  # It is never stopped.
+                case StartParallelRead() | StopParallelReads():
+                    pass  # A link works or does not: these checks would observe no more than renewals do.
+                case WaitUntil(until):
+                    self._now, reported = until, WaitEnded()
+        return reported
 
-    def _ask_api(self, request: ReadLease | PlaceLease | RenewLease) -> LeaseNews:
+    def _ask_api(self, request: ReadLease | CreateLease | RenewLease) -> AgentLeaseResult:
         line = Line(heard=True, hears=True) if self._now <= 0 else self._line
         answer = self._serve(request) if line.heard else _UNHEARD
         if line.heard and line.hears:
@@ -134,41 +141,41 @@ class _Living:
         self._now = request.deadline
         return _UNHEARD
 
-    def _serve(self, request: ReadLease | PlaceLease | RenewLease) -> LeaseNews:
+    def _serve(self, request: ReadLease | CreateLease | RenewLease) -> AgentLeaseResult:
         lease = self.lease
         match request:
             case ReadLease():
-                return Missing() if lease is None else Found(lease)
-            case PlaceLease(report):
+                return LeaseMissing() if lease is None else LeaseFound(lease)
+            case CreateLease(report):
                 return self._store(AgentLease(uid="l", version="0", proposal=self._proposal), report)
             case RenewLease(known, report):
                 if lease is None or lease.version != known.version:
-                    return Outdated()
+                    return LeaseOutdated()
                 return self._store(lease, report)
 
-    def _store(self, lease: AgentLease, report: AgentReport) -> Found:
+    def _store(self, lease: AgentLease, report: AgentReport) -> LeaseFound:
         self.life.reports.append((self._now, report))
         self._lease = replace(lease, version=str(int(lease.version) + 1), report=report)
-        return Found(self._lease)
+        return LeaseFound(self._lease)
 
     @property
     def lease(self) -> AgentLease | None:
-        """As it stands: the marker is written at the cut, after all that was acknowledged before it."""
+        """Its current state: the marker is written at the cut, after all earlier acknowledged writes."""
         if self._lease is not None and self._marker is not None and self._now > 0:
             version = f"{self._lease.version}0" if self._lease.marker is None else self._lease.version
             self._lease = replace(self._lease, marker=self._marker, version=version)
         return self._lease
 
-    def _ask_peers(self, asked: AskPeers) -> Event | None:
+    def _ask_peers(self, asked: AskPeers) -> HeartbeatEvent | None:
         lease = self.lease
         if lease is None:
             raise ValueError("a node has peers only after its Lease was placed")
         for peer in asked.peers:
             said = self._say(peer.name, self._now, lease)
-            if said is Answer.SILENT:
+            if said is PeerReply.SILENT:
                 continue
-            commands = self._watch.step(PeerSaid(asked.round, peer.name, said), self._now, self._now)
+            commands = self._watch.step(PeerAnswered(asked.round, peer.name, said), self._now, self._now)
             if commands:
                 return self._perform(commands)
         self._now = asked.deadline
-        return RoundOver(asked.round)
+        return RoundEnded(asked.round)

@@ -1,4 +1,4 @@
-"""The API server, with a manager beside it, and nodes: which links are whole, and what follows for one."""
+"""The API server with a manager beside it, and nodes: the working links, and the outcome for one node."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,39 +7,48 @@ from functools import cache
 from itertools import combinations_with_replacement, permutations, product
 from typing import Final
 
-from nodemend.agent.peer_desk import Question, judge
-from nodemend.api.agent_lease import AgentReport
+from nodemend.agent.peer_responder import StatusQuestion, answer_for
+from nodemend.api.agent import AgentReport
 from nodemend.api.self_remediation import SelfRemediationSpec
-from nodemend.decide.contact_evidence import Sightings, contact_of, covered_until
-from nodemend.decide.peer_verdict import Answer
-from nodemend.decide.proven_seconds import Look, PeerProof, count
-from nodemend.decide.reboot_deadline import CLOCK_ERROR, WATCHDOGS
-from nodemend.decide.time_proof import USUALLY, needed_for, weigh_time
-from nodemend.kube.agent_lease import AgentLease, Failed, Found
+from nodemend.protocol.peers import PeerReply
+from nodemend.records.agent_lease import AgentLease, LeaseFailed, LeaseFound
+from nodemend.safety.time_proof import (
+    CLOCK_ERROR,
+    DEFAULT_ASSUMPTIONS,
+    WATCHDOGS,
+    PeerObservation,
+    PeerProof,
+    SequenceHistory,
+    contact_of,
+    count,
+    covered_until,
+    evaluate_time,
+    needed_for,
+)
 from tests.link_matrices.life import UNTIL, Life, Line, W, live
 
-LOOKS_EVERY: Final = 2.0
-LIES: Final = (Answer.HEALTHY, Answer.API_OUT_OF_REACH)
-"""What could keep a marked node alive."""
+POLL_INTERVAL: Final = 2.0
+LIES: Final = (PeerReply.HEALTHY, PeerReply.API_OUT_OF_REACH)
+"""Answers that could keep a marked node alive."""
 _LINES: Final = tuple(Line(heard, hears) for heard, hears in product((True, False), repeat=2))
 _NODE: Final = "n0"
 API: Final = 0
 NODE: Final = 1
-"""Of the parties of a matrix: that whose fate is asked for. The others are its peers."""
+"""The evaluated node in a matrix. The others are its peers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """As a node meets it: its own line to the API server, and whether question and answer get through."""
+    """A peer, from the node's view: its own link to the API server, and whether query and answer pass."""
 
     line: Line
     answers: bool
-    lie: Answer | None = None
+    lie: PeerReply | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """All that can matter to one node of a matrix: what links its peers have among themselves does not."""
+    """All facts of a matrix that matter to one node: links between its peers do not."""
 
     line: Line
     peers: tuple[Peer, ...]
@@ -47,10 +56,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of a node that is marked when the links are cut."""
+    """The outcome for a node that is marked when the links are cut."""
 
     over_at: float
-    """From then on no process of that boot runs, by all that is assumed."""
+    """From then on no process of that boot runs, by all assumptions."""
     released_at: float | None
 
     @property
@@ -59,7 +68,7 @@ class Outcome:
 
 
 def cases(matrices: range, nodes: int) -> Counter[Case]:
-    """Of the first node, in each matrix: a bit for every ordered pair of parties, the API server first."""
+    """The cases of the first node in each matrix: one bit per ordered pair of parties, API server first."""
     parties = range(nodes + 1)
     bit = {pair: 1 << number for number, pair in enumerate(permutations(parties, 2))}
     matters = sum(one for pair, one in bit.items() if API in pair or NODE in pair)
@@ -73,38 +82,38 @@ def cases(matrices: range, nodes: int) -> Counter[Case]:
 
 
 def classes(nodes: int) -> Iterator[Case]:
-    """All that are not the same but for the names of the peers."""
+    """All cases that differ in more than the names of the peers."""
     kinds = [Peer(line, answers) for line in _LINES for answers in (True, False)]
     for line in _LINES:
         for peers in combinations_with_replacement(kinds, nodes - 1):
             yield Case(line, peers)
 
 
-def with_one_liar(case: Case) -> Iterator[Case]:
-    """Each of the peers that answer, with each lie."""
+def with_one_byzantine_peer(case: Case) -> Iterator[Case]:
+    """Each peer that answers is replaced by a Byzantine one, with each false answer."""
     for number, peer in enumerate(case.peers):
         if peer.answers:
             for lie in LIES:
-                liar = Peer(peer.line, answers=True, lie=lie)
-                yield Case(case.line, (*case.peers[:number], liar, *case.peers[number + 1 :]))
+                byzantine_peer = Peer(peer.line, answers=True, lie=lie)
+                yield Case(case.line, (*case.peers[:number], byzantine_peer, *case.peers[number + 1 :]))
 
 
 @cache
-def play(case: Case, liars: int = USUALLY.liars) -> Outcome:
+def play(case: Case, byzantine_peers: int = DEFAULT_ASSUMPTIONS.byzantine_peers) -> Outcome:
     life = _life(case, marked=True)
     lines = tuple(peer.line for peer in case.peers)
     over = life.fed_until + WATCHDOGS * W
-    return Outcome(over, _released_at(lines, life.report_at(0.0), liars))
+    return Outcome(over, _released_at(lines, life.report_at(0.0), byzantine_peers))
 
 
 @cache
 def lives_on(case: Case) -> bool:
-    """Whether a node that nobody has marked is still fed long after the cut."""
+    """True if an unmarked node is still fed long after the cut."""
     return _life(case, marked=False).fed_until >= UNTIL
 
 
 def should_live_on(case: Case) -> bool:
-    """It reaches the API server; or two do for it; or more than half of its peers do not either."""
+    """True if it, or two peers, reach the API server; or if more than half of its peers do not either."""
     looking = sum(peer.answers and peer.line.whole for peer in case.peers)
     denying = sum(peer.answers and not peer.line.whole for peer in case.peers)
     return case.line.whole or looking >= 2 or 2 * denying > len(case.peers)
@@ -114,13 +123,13 @@ def _life(case: Case, *, marked: bool) -> Life:
     names = _names(len(case.peers))
     peers = dict(zip(names, case.peers, strict=True))
 
-    def say(name: str, now: float, lease: AgentLease) -> Answer:
+    def say(name: str, now: float, lease: AgentLease) -> PeerReply:
         peer = peers[name]
         if peer.lie is not None or not peer.answers:
-            return peer.lie or Answer.SILENT
-        news = Found(lease) if peer.line.whole else Failed("cut")
+            return peer.lie or PeerReply.SILENT
+        news = LeaseFound(lease) if peer.line.whole else LeaseFailed("cut")
         out_of_reach = _peer_life(peer.line).contact_at(now).out_of_reach(now)
-        return judge(Question(0, _NODE, _NODE, "boot"), news, out_of_reach=out_of_reach)
+        return answer_for(StatusQuestion(0, _NODE, _NODE, "boot"), news, out_of_reach=out_of_reach)
 
     return live(_NODE, names, case.line, say, marked=marked)
 
@@ -131,28 +140,28 @@ def _names(peers: int) -> tuple[str, ...]:
 
 @cache
 def _peer_life(line: Line) -> Life:
-    """What its Lease and its own clock say depends on nobody else. It is taken to live on."""
-    return live("peer", ("x", "y"), line, lambda _peer, _now, _lease: Answer.SILENT)
+    """Its Lease and its own clock do not depend on other nodes. It is assumed to survive."""
+    return live("peer", ("x", "y"), line, lambda _peer, _now, _lease: PeerReply.SILENT)
 
 
 @cache
-def _released_at(lines: tuple[Line, ...], report: AgentReport, liars: int) -> float | None:
-    """By a manager that looks at all peers from the marker on; None if time never proves it."""
+def _released_at(lines: tuple[Line, ...], report: AgentReport, byzantine_peers: int) -> float | None:
+    """The time of release by a manager that reads all peers from the marker on; None if it never releases."""
     needed = needed_for(report, SelfRemediationSpec())
     if not isinstance(needed, int):
         return None
     names = _names(len(lines))
     proof: dict[str, PeerProof] = {}
-    sightings = dict.fromkeys(names, Sightings())
+    history = dict.fromkeys(names, SequenceHistory())
     now = 0.0
     while now < UNTIL:
-        looks = {}
+        observations = {}
         for name, line in zip(names, lines, strict=True):
             contact = contact_of(_peer_life(line).report_at(now))
-            sightings[name] = sightings[name].seen(contact.sequence, now)
-            looks[name] = Look(contact, covered_until(contact, sightings[name], CLOCK_ERROR))
-        proof = count(proof, looks, LOOKS_EVERY if now else 0.0)
-        if weigh_time(proof, looks, now, report.peers, needed, liars).done:
+            history[name] = history[name].seen(contact.sequence, now)
+            observations[name] = PeerObservation(contact, covered_until(contact, history[name], CLOCK_ERROR))
+        proof = count(proof, observations, POLL_INTERVAL if now else 0.0)
+        if evaluate_time(proof, observations, now, report.peers, needed, byzantine_peers).done:
             return now
-        now += LOOKS_EVERY
+        now += POLL_INTERVAL
     return None

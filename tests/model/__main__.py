@@ -1,4 +1,4 @@
-"""`python -m tests.model [full | NAME...]`: what must hold, every bound one tick below, every mutant."""
+"""`python -m tests.model [full | NAME...]`: the properties, every bound one tick below, every mutant."""
 
 import signal
 import sys
@@ -24,27 +24,27 @@ def words(verdict: Verdict) -> str:
             return f"UNFINISHED after {verdict.states:,} states: {verdict.why}"
 
 
-def told(outcome: Outcome, expected: str) -> str:
+def reported(outcome: Outcome, expected: str) -> str:
     return f"{expected:9} {outcome.run.name:24} {words(outcome.verdict)}, {outcome.seconds:.1f} s"
 
 
 def search(
     runs: Iterable[Run], expected: str, wanted: type[Held] | type[Violated]
 ) -> tuple[int, int, list[str]]:
-    """Runs, stored states, and the names of those that did not end as they must."""
+    """The runs, the stored states, and the names of the runs with an unexpected result."""
     count, states, wrong = 0, 0, []
     for run in runs:
         outcome = check(run)
         count, states = count + 1, states + outcome.verdict.states
         right = isinstance(outcome.verdict, wanted)
-        print(told(outcome, expected) + ("" if right else "   <- WRONG"), flush=True)
+        print(reported(outcome, expected) + ("" if right else "   <- WRONG"), flush=True)
         if not right:
             wrong.append(run.name)
     return count, states, wrong
 
 
 def claims() -> list[str]:
-    """The claims over the reals that do not come out as stated."""
+    """The claims over the reals with an unexpected result."""
     wrong = []
     for claim in CLAIMS:
         found = claim.holds()
@@ -73,21 +73,21 @@ def campaign(size: str) -> int:
 
 
 def tell(names: list[str]) -> int:
-    """Run some by name, and tell the counterexamples."""
+    """Run these by name, and print the counterexamples."""
     known = {run.name: run for run in (*HOLDING, *TIGHT, *REACHED, *MUTANTS, *FULL)}
     for name in names:
         if name not in known:
             print(f"there is no run {name}")
             return 2
         outcome = check(known[name])
-        print(told(outcome, "run"))
+        print(reported(outcome, "run"))
         if isinstance(outcome.verdict, Violated):
             print("\n".join(f"  {line}" for line in outcome.verdict.story))
     return 0
 
 
 if __name__ == "__main__":
-    # Ended from outside, it ends its search and takes its folder away, as at any other exception.
+    # On SIGTERM it ends its search and removes its folder, as on any exception.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     asked = sys.argv[1:]
     sys.exit(campaign("full" if asked else "ci") if asked in ([], ["full"]) else tell(asked))

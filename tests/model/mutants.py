@@ -1,4 +1,4 @@
-"""Protocol mutants, as data: one mistake each, at a bound that holds without it."""
+"""Protocol mutants, as data: one bug each, at a bound that holds without it."""
 
 from tests.model.runs import ALONE, CUT, DOWN, FALSELY, GATE, LIST, LYING, NORMAL, RACE, SECONDS, SELF, Run
 
@@ -67,7 +67,7 @@ MUTANTS = (
         f"{ALONE_2_2} DEVICE_W=3 STARVING",
         "starving does not make up for a wrong W",
     ),
-    # the feeder's own looks
+    # the feeder's API checks
     Run(
         "look-reply-anchor",
         SELF,
@@ -123,7 +123,7 @@ MUTANTS = (
         "a majority of the answers, not of the list",
     ),
     Run("counts-itself", SELF, f"{TWO} COUNTS_ITSELF", "the node counts itself among those without the API"),
-    # liars
+    # Byzantine peers
     Run(
         "liar-unborne",
         SELF,
@@ -221,7 +221,7 @@ MUTANTS = (
         "MARKER_BLIND",
         "a marker without a precondition: the manager's list is an old one",
     ),
-    # standing down
+    # graceful stop
     Run("keeps-promise", DOWN, "KEEPS_PROMISE", "a stopped agent's report still promises a reset"),
     Run(
         "permit-unacknowledged",

@@ -1,4 +1,4 @@
-"""The tables of README.md, from the runs. `python -m tests.model.page` writes them anew."""
+"""The tables of README.md, from the runs. `python -m tests.model.page` rewrites them."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +17,7 @@ def table(title: str, runs: Iterable[Run]) -> str:
 
 
 def page(text: str) -> str:
-    """The page with its tables made anew; what stands above them is written by hand."""
+    """The page with new tables; the text above them is written by hand."""
     tables = [
         table("What holds", HOLDING),
         table("What holds, in `full` only", FULL),

@@ -1,4 +1,4 @@
-"""One search: Promela to C, C to a program, the program to a verdict. Nothing is left behind."""
+"""One search: Promela to C, C to a program, the program to a verdict. Leaves no files behind."""
 
 import re
 import subprocess
@@ -16,14 +16,14 @@ TRAIL_SECONDS = 60
 
 @dataclass(frozen=True)
 class Held:
-    """Every reachable state was looked at, and safety held in each."""
+    """Every reachable state was visited, and safety held in each."""
 
     states: int
 
 
 @dataclass(frozen=True)
 class Violated:
-    """A counterexample was found; `story` tells it, one event a line."""
+    """A counterexample was found; `story` has it, one event a line."""
 
     states: int
     story: tuple[str, ...]
@@ -31,7 +31,7 @@ class Violated:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """Stopped by time, memory or depth, or never began: this shows nothing."""
+    """Stopped by time, memory or depth, or never started: this proves nothing."""
 
     states: int
     why: str
@@ -77,7 +77,7 @@ def _search(run: Run, folder: Path) -> Verdict:
 
 
 def read(said: str, story: Callable[[], tuple[str, ...]]) -> Verdict:
-    """The verdict in what the search printed. Anything that cut the search short is not a verdict."""
+    """The verdict in the search's output. An incomplete search gives no verdict."""
     counted = re.search(r"^\s*([\d.e+]+) states, stored", said, re.MULTILINE)
     states = int(float(counted[1])) if counted else 0
     if "assertion violated" in said:
@@ -91,14 +91,14 @@ def read(said: str, story: Callable[[], tuple[str, ...]]) -> Verdict:
 
 
 def _story(run: Run, model: Path, folder: Path) -> tuple[str, ...]:
-    told = _call(["spin", "-k", f"{model.name}.trail", *defines(run), str(model)], folder, TRAIL_SECONDS)
-    lines = [line.strip() for line in (told or "").splitlines()]
+    reported = _call(["spin", "-k", f"{model.name}.trail", *defines(run), str(model)], folder, TRAIL_SECONDS)
+    lines = [line.strip() for line in (reported or "").splitlines()]
     end = next((at for at, line in enumerate(lines) if line.startswith("spin:")), len(lines))
     return tuple(line for line in lines[:end] if line)
 
 
 def _call(command: list[str], folder: Path, seconds: float) -> str | None:
-    """What a command printed, or None when it took too long (and was ended)."""
+    """The output of a command, or None if it exceeded its time (and was killed)."""
     try:
         done = subprocess.run(
             command,

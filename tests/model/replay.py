@@ -1,9 +1,9 @@
-"""`python -m tests.model.replay 1000`: plays traces of the model against the code that is shipped.
+"""`python -m tests.model.replay 1000`: replays traces of the model against the shipped code.
 
-What the model's node, peers and manager do is done by the shipped values and machines, a tick being a second:
-the memory of the agent, the rounds of peers, the feeder, a peer's own contact, and the time proof. They must
-agree with every verdict in the trace, and never release before the trace's reset. Where the shipped code is
-more careful than the model it may say no: those are counted, too.
+The shipped values and state machines perform the actions of the model's node, peers and manager, with one
+second per tick: the agent's state, the rounds of peers, the feeder, a peer's own contact, and the time proof.
+They must agree with every verdict in the trace, and never release before the trace's reset. Where the shipped
+code is stricter than the model it may refuse: such cases are counted, too.
 """
 
 import sys
@@ -13,18 +13,25 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
 
-from nodemend.agent.feeder import words as w
-from nodemend.agent.feeder.machine import Feeder
-from nodemend.agent.memory import Memory
-from nodemend.agent.peer_rounds import PeerRounds
-from nodemend.agent.published import Conduct
-from nodemend.api.agent_lease import PeerEntry
-from nodemend.decide.contact_evidence import Contact, Sightings, covered_until
-from nodemend.decide.feed_lease import FeedLease
-from nodemend.decide.own_contact import OwnContact, begin
-from nodemend.decide.peer_verdict import Answer, Verdict
-from nodemend.decide.proven_seconds import Look, PeerProof, count, enough, proven
-from nodemend.decide.watchdog_class import SECOND, Physical
+from nodemend.agent.heartbeat import PeerRounds
+from nodemend.agent.state import ActiveTerms, AgentState
+from nodemend.agent.watchdog import model as w
+from nodemend.agent.watchdog.feeder import Feeder
+from nodemend.api.agent import PeerEntry
+from nodemend.protocol.feed_lease import FeedLease
+from nodemend.protocol.peers import PeerReply, Verdict
+from nodemend.protocol.timing import OwnContact, begin
+from nodemend.protocol.watchdog_drivers import SECOND, Physical
+from nodemend.safety.time_proof import (
+    Contact,
+    PeerObservation,
+    PeerProof,
+    SequenceHistory,
+    count,
+    covered_until,
+    enough,
+    proven,
+)
 from tests.model.traces import PARAMETERS, Event, Trace, trace_of
 
 G, W, K, T, NP = (PARAMETERS[name] for name in ("G", "W", "K", "T", "NP"))
@@ -32,24 +39,24 @@ NAMES: Final = tuple(str(number) for number in range(NP))
 BOOT: Final = "boot"
 VERDICTS: Final = {
     "round healthy": Verdict.HEALTHY,
-    "round condemned": Verdict.CONDEMNED,
+    "round condemned": Verdict.FENCE_NOW,
     "round outage": Verdict.OUTAGE,
     "round undetermined": Verdict.UNDETERMINED,
 }
 ANSWERS: Final = {
-    "peer healthy": Answer.HEALTHY,
-    "peer unhealthy": Answer.CONDEMNED,
-    "peer cannot reach": Answer.API_OUT_OF_REACH,
+    "peer healthy": PeerReply.HEALTHY,
+    "peer unhealthy": PeerReply.FENCE_NOW,
+    "peer cannot reach": PeerReply.API_OUT_OF_REACH,
 }
 
 
 class DivergedError(AssertionError):
-    """The shipped code does what the model does not."""
+    """The shipped code disagrees with the model."""
 
 
 @dataclass
 class PlayedPeer:
-    """A peer's agent: what it knows of its contact, and what its Lease says."""
+    """A peer's agent: its contact, and the contents of its Lease."""
 
     contact: OwnContact | None
     published: Contact
@@ -79,43 +86,43 @@ def a_peer() -> PlayedPeer:
 
 @dataclass
 class PlayedManager:
-    """What one manager has seen, and what stands in the status, which outlives it."""
+    """The observations of one manager, and the status, which outlives it."""
 
-    sightings: dict[str, Sightings] = field(default_factory=dict)
+    history: dict[str, SequenceHistory] = field(default_factory=dict)
     proof: dict[str, PeerProof] = field(default_factory=dict)
-    looks: dict[str, Look] = field(default_factory=dict)
+    observations: dict[str, PeerObservation] = field(default_factory=dict)
     counts_since: float | None = None
     asked_at: float = 0.0
     served: dict[str, Contact] = field(default_factory=dict)
 
-    def weigh(self, now: float) -> None:
+    def evaluate(self, now: float) -> None:
         for name, contact in self.served.items():
-            seen = self.sightings.get(name, Sightings()).seen(contact.sequence, self.asked_at)
-            self.sightings[name] = seen
-            self.looks[name] = Look(contact, covered_until(contact, seen, 0.0))
+            seen = self.history.get(name, SequenceHistory()).seen(contact.sequence, self.asked_at)
+            self.history[name] = seen
+            self.observations[name] = PeerObservation(contact, covered_until(contact, seen, 0.0))
         if self.counts_since is not None:
-            self.proof = count(self.proof, self.looks, now - self.counts_since)
+            self.proof = count(self.proof, self.observations, now - self.counts_since)
             self.counts_since = now
 
     def replaced(self, now: float) -> None:
-        """The next one has seen nothing itself, and goes on from what is written."""
-        self.sightings, self.looks, self.served = {}, {}, {}
+        """The next manager has no observations, and continues from the status."""
+        self.history, self.observations, self.served = {}, {}, {}
         if self.counts_since is not None:
             self.counts_since = now
 
     def would_release(self, now: float) -> bool:
         if self.counts_since is None:
             return False
-        counted = count(self.proof, self.looks, now - self.counts_since)
-        return enough(proven(counted, self.looks, now, float(T)), [NAMES])
+        counted = count(self.proof, self.observations, now - self.counts_since)
+        return enough(proven(counted, self.observations, now, float(T)), [NAMES])
 
 
 class PlayedFeeder:
-    """The shipped feeder, which looks when the trace says so."""
+    """The shipped feeder, which reads its record when the trace says so."""
 
     def __init__(self, until: float) -> None:
         self.checked_at = 0.0
-        """When it was last allowed to ping."""
+        """The time at which it was last allowed to ping."""
         self._machine = self._start()
         self._open(until)
 
@@ -125,12 +132,12 @@ class PlayedFeeder:
             lease_length=G * SECOND,
             wanted_reset=W * SECOND,
             ping_every=0,
-            look_every=SECOND,
+            read_interval=SECOND,
             check_every=None,
             machine=Physical(),
         )
         machine = Feeder(rules)
-        machine.step(w.Begun(), 0)
+        machine.step(w.FeederStarted(), 0)
         return machine
 
     def _open(self, until: float) -> None:
@@ -143,24 +150,24 @@ class PlayedFeeder:
 
     def checks_opening(self, until: float, now: float) -> bool:
         self._machine.step(w.LockTaken(), int(now * SECOND))
-        return self._looks(until, now, w.Open)
+        return self._polls(until, now, w.Open)
 
     def opens(self, now: float) -> None:
-        """Opened, and told its timeout in the same moment: the model's opening is one ping."""
+        """Opened, with its timeout set in the same moment: the model's opening is one ping."""
         at = int(now * SECOND)
         device = w.Device("Software Watchdog", W, magic_close=True, nowayout=False)
-        self._machine.step(w.Opened(device), at)
+        self._machine.step(w.DeviceOpened(device), at)
         self._machine.step(w.TimeoutSet(W), at)
 
     def checks(self, until: float, now: float) -> bool:
-        return self._looks(until, now, w.Ping)
+        return self._polls(until, now, w.Ping)
 
     def pings(self, now: float) -> None:
         self._machine.step(w.Pinged(), int(now * SECOND))
 
-    def _looks(self, until: float, now: float, wanted: type[w.Open | w.Ping]) -> bool:
+    def _polls(self, until: float, now: float, wanted: type[w.Open | w.Ping]) -> bool:
         record = FeedLease(BOOT, int(until * SECOND))
-        commands = self._machine.step(w.Looked(record), int(now * SECOND))
+        commands = self._machine.step(w.FilesRead(record), int(now * SECOND))
         may = any(isinstance(one, wanted) for one in commands)
         if may:
             self.checked_at = now
@@ -172,8 +179,8 @@ class Replay:
         self._trace = trace
         self.careful: Counter[str] = Counter()
         self._now = 0.0
-        self._dead = self._condemned = False
-        self._memory = Memory(conduct=Conduct(feed_lease=float(G)), fed_until=float(G))
+        self._dead = self._fence_requested = False
+        self._memory = AgentState(conduct=ActiveTerms(feed_lease=float(G)), fed_until=float(G))
         self._sent_at = 0.0
         self._rounds: PeerRounds | None = None
         self._peers = {name: a_peer() for name in NAMES}
@@ -215,10 +222,10 @@ class Replay:
                 self._dead = True
             case "renewal sent":
                 self._sent_at = self._now
-            case "renewal acknowledged" if not self._condemned:
+            case "renewal acknowledged" if not self._fence_requested:
                 self._memory = self._memory.feed_from(self._sent_at)
             case "read marked":
-                self._condemned = True
+                self._fence_requested = True
             case "round asked":
                 entries = tuple(PeerEntry(name=one, address="") for one in NAMES)
                 self._rounds = PeerRounds(entries, self._now)
@@ -235,8 +242,8 @@ class Replay:
         if rounds is None or (found := rounds.conclude()) is not VERDICTS[name]:
             raise DivergedError(f"{name} at {self._now:g}, and not {found if rounds else 'asked'}")
         if name == "round condemned":
-            self._condemned = True
-        elif name != "round undetermined" and not self._condemned:
+            self._fence_requested = True
+        elif name != "round undetermined" and not self._fence_requested:
             self._memory = self._memory.feed_from(rounds.began)
         self._rounds = None
 
@@ -244,7 +251,7 @@ class Replay:
         feeder = self._feeder
         if feeder is None:
             return
-        until = 0.0 if self._condemned else self._memory.fed_until
+        until = 0.0 if self._fence_requested else self._memory.fed_until
         match name:
             case "closed" | "feeder died closed":
                 feeder.dies()
@@ -258,7 +265,7 @@ class Replay:
             case "ping checked" if not feeder.checks(until, self._now):
                 if self._now - feeder.checked_at < W:
                     raise DivergedError(f"a lease until {until:g} does not let it ping at {self._now:g}")
-                # It dates a ping to its check, and starves after a pause of W; the model does not.
+                # It dates a ping to its check, and stops feeding after a pause of W; the model does not.
                 self.careful["starved after a pause"] += 1
                 self._feeder = None
 
@@ -268,7 +275,7 @@ class Replay:
         if name == "peer cannot reach":
             contact = self._peers[peer].contact
             if contact is None:
-                # After a restart it denies nothing before it had contact; the model counts from its start.
+                # After a restart it does not deny contact before it had any; the model counts from its start.
                 self.careful["denies nothing after a restart"] += 1
             elif not contact.out_of_reach(self._now):
                 raise DivergedError(f"peer {peer} denies at {self._now:g}: {contact}")
@@ -298,7 +305,7 @@ class Replay:
             case "poll served":
                 manager.served = {one: peer.published for one, peer in self._peers.items()}
             case "poll":
-                manager.weigh(self._now)
+                manager.evaluate(self._now)
             case "manager replaced":
                 manager.replaced(self._now)
             case "release":

@@ -1,4 +1,6 @@
-"""The runs, as data: what must hold, what must be violated, and what must be reachable."""
+"""The runs, as data: properties that hold, properties that must be violated, and states that must be
+reachable.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +10,7 @@ DOWN = "standing_down"
 
 @dataclass(frozen=True)
 class Size:
-    """What a search may cost, and how its program is made. No option changes a verdict."""
+    """The resource limits of a search, and its compiler options. No option changes a verdict."""
 
     options: tuple[str, ...]
     hash_bits: int
@@ -34,15 +36,15 @@ class Run:
 
 
 # Features: FEEDER_DIES closing and opening pings; RESTARTS of agents, the node's and the peers'; LOSSES of
-# replies to peers; SLOW_POLLS polls with a way there and back; QUIET a condemned agent asks nobody;
-# NO_RENEWAL the node is cut off from the API; FAILOVER another manager at any time.
+# replies to peers; SLOW_POLLS polls with a delay in both directions; QUIET a node that must fence itself asks
+# no peers; NO_RENEWAL the node is cut off from the API; FAILOVER another manager at any time.
 ALL = "FEEDER_DIES RESTARTS LOSSES"
-# No peers: what time alone proves of lease, feeder and watchdog.
+# No peers: what time alone proves about lease, feeder and watchdog.
 ALONE = "NP=0 TIME_ONLY FEEDER_DIES RESTARTS"
 CUT = f"G=2 W=2 K=2 NP=1 T=5 NO_RENEWAL QUIET {ALL}"
 GATE = "GATE_PUBLISH TERM_FIRST"
 LYING = "NO_RENEWAL QUIET FEEDER_DIES"
-# No marker is ever put (the manager is left out by MARKER_NEVER): whoever is condemned is so falsely.
+# No marker is ever set (MARKER_NEVER leaves the manager out): every verdict to fence is false.
 FALSELY = "NO_FALSE_CONDEMNATION MARKER_NEVER NO_RENEWAL QUIET"
 
 HOLDING = (
@@ -177,7 +179,7 @@ TIGHT = (
     Run("stands-down-below", DOWN, "G=2 W=2 T=4", "one tick less"),
 )
 
-# What must be reachable, so that nothing holds because nothing happens.
+# States that must be reachable, so that no property holds because nothing happens.
 REACHED = (
     Run("reach-release", SELF, f"{CUT} REACH_RELEASE", "the manager does release a dead node"),
     Run("reach-outage", SELF, f"{CUT} REACH_OUTAGE", "peers without the API do keep a marked node alive"),

@@ -1,7 +1,7 @@
-"""The two inequalities over the reals: T_safe, and what "older than K" and "covered" must leave between them.
+"""The two inequalities over the reals: T_safe, and the distance between "older than K" and "covered".
 
 A clock's rate lies within 1-rho and 1+rho of true time, the watchdog's within 1-rho_w and 1+rho_w. Every time
-below is true time; what a party measures is a duration times its rate, and each has the worst rate for us.
+below is true time; a party measures a duration times its rate, and each has the worst rate for safety.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ SOLVER_MILLISECONDS = 60_000
 
 @dataclass(frozen=True)
 class Claim:
-    """`possible`: whether a violation must exist in this world (the bound is too low) or must not."""
+    """`possible`: a violation must exist in this world (the bound is too low), or must not."""
 
     name: str
     shows: str
@@ -31,7 +31,7 @@ class Claim:
 
 
 def released_too_early(watchdogs: int, *, closing: bool, less: z3.ArithRef | int = 0) -> list[z3.BoolRef]:
-    """A release before the node is harmless, when the manager waits for `watchdogs` times W, less `less`."""
+    """A node is released before its end, though the manager waits for `watchdogs` times W, less `less`."""
     lease, reset, latency, drain = z3.Reals("G W L D")
     rho, rho_w = z3.Reals("rho rho_w")
     marker, sent, check, before, ping, close, dead = z3.Reals("marker sent check before ping close dead")
@@ -57,16 +57,16 @@ def released_too_early(watchdogs: int, *, closing: bool, less: z3.ArithRef | int
 
 
 def vouched_while_covered(*, margin: bool, more: z3.ArithRef | int = 0) -> list[z3.BoolRef]:
-    """A peer vouches while the manager holds it to be covered: for K, less the margin, plus `more`."""
+    """A peer denies contact while the manager takes it as covered: for K, less the margin, plus `more`."""
     age, covered_for, rho = z3.Reals("K covered_for rho")
-    poll, committed, acknowledged, says, looks = z3.Reals("poll committed acknowledged says looks")
+    poll, committed, acknowledged, says, observations = z3.Reals("poll committed acknowledged says looks")
     return [
         age > 0, rho > 0, rho < z3.Q(1, 2),
         covered_for * (1 + rho) == age * (1 - rho) if margin else covered_for == age,
         poll <= committed, committed <= acknowledged, acknowledged <= says,
         (says - acknowledged) * (1 + rho) >= age,         # the peer's clock is fast
-        (looks - poll) * (1 - rho) < covered_for + more,  # the manager's is slow
-        says <= looks,
+        (observations - poll) * (1 - rho) < covered_for + more,  # the manager's is slow
+        says <= observations,
     ]  # fmt: skip
 
 
@@ -120,5 +120,7 @@ def safe_time(lease: int, reset: int, latency: int, drain: int, rho: Fraction, r
 
 
 def covered_for(age: int, rho: Fraction) -> Fraction:
-    """For how long evidence covers a peer on the manager's clock, if the peer waits for `age` on its own."""
+    """Seconds for which evidence covers a peer on the manager's clock, if the peer waits for `age` on its
+    own.
+    """
     return age * (1 - rho) / (1 + rho)

@@ -1,6 +1,6 @@
 """Random traces of the main model, for tests that replay them against the shipped code.
 
-`python -m tests.model.traces [COUNT] [FILE]` makes traces of seeds 0 to COUNT-1, one JSON document a line:
+`python -m tests.model.traces [COUNT] [FILE]` makes traces of seeds 0 to COUNT-1, one JSON document per line:
 
     {"format": 1, "seed": 7,
      "parameters": {"G": 14, "W": 4, "K": 6, "T": 23, "NP": 3},
@@ -8,10 +8,10 @@
                   "out_from": 12, "out_until": 31, "out_who": [0, "manager"]},
      "ticks": [[["round asked", null], ["peer healthy", 0]], [["pinged", null]]]}
 
-`ticks[t]` is what happened between tick t and tick t+1, in order: an event of EVENTS, and the peer that it
-is about, or null. The reset by the watchdog is the first event of its tick. All durations are in ticks. A
-trace ends with `release`, or after STEPS steps of the model. The format's number rises when a word is taken
-away or changes its meaning; new words may come.
+`ticks[t]` are the events between tick t and tick t+1, in order: a name of EVENTS, and the peer that it is
+about, or null. The reset by the watchdog is the first event of its tick. All durations are in ticks. A trace
+ends with `release`, or after STEPS steps of the model. The format's number rises when a name is removed or
+changes its meaning; new names may be added.
 """
 
 import json
@@ -27,8 +27,8 @@ from pathlib import Path
 from tests.model.pan import MODELS
 
 FORMAT = 1
-# What the simulation prints when its steps are used up, or when nothing can happen after a release.
-ENDINGS = ("---", "depth-limit", "timeout", "#processes")
+# The simulation prints these when its steps are used up, or if nothing can happen after a release.
+SUFFIXES = ("---", "depth-limit", "timeout", "#processes")
 STEPS = 20_000
 SECONDS_A_TRACE = 30
 PARAMETERS = {"G": 14, "W": 4, "K": 6, "T": 23, "NP": 3}
@@ -81,7 +81,7 @@ Event = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class Scenario:
-    """What chance alone would hardly bring: mishaps, when the marker comes, who is cut off when."""
+    """Events that random choice would rarely produce: mishaps, the time of the marker, and partitions."""
 
     mishaps: int
     mishaps_apart: int
@@ -133,7 +133,7 @@ def scenario_of(seed: int) -> Scenario:
 
 
 def trace_of(seed: int) -> Trace:
-    """The trace of one seed: always the same for the same model and the same spin."""
+    """The trace of one seed: deterministic for the same model and the same version of spin."""
     scenario = scenario_of(seed)
     fixed = [f"-D{name}={value}" for name, value in PARAMETERS.items()] + [f"-D{name}" for name in FEATURES]
     command = [
@@ -145,7 +145,7 @@ def trace_of(seed: int) -> Trace:
         *scenario.defines(),
         str(MODELS / "self_fencing.pml"),
     ]
-    # spin leaves files where it runs, by names that are always the same.
+    # spin writes files with fixed names to its working directory.
     with tempfile.TemporaryDirectory(prefix="nodemend-trace-") as folder:
         said = subprocess.run(
             command, check=True, text=True, stdout=subprocess.PIPE, timeout=SECONDS_A_TRACE, cwd=folder
@@ -154,13 +154,13 @@ def trace_of(seed: int) -> Trace:
 
 
 def read(said: str) -> tuple[tuple[Event, ...], ...]:
-    """The ticks in what the simulation printed. Unknown words are an error: no event may be lost."""
+    """The ticks in the simulation's output. Unknown names are an error: no event may be lost."""
     ticks: list[list[Event]] = [[]]
     for line in said.splitlines():
         words = line.strip()
         if words == "tick":
             ticks.append([])
-        elif words.startswith(ENDINGS):
+        elif words.startswith(SUFFIXES):
             break
         elif words:
             ticks[-1].append(event_of(words))

@@ -5,7 +5,15 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 
-from nodemend.decide.limits import Count, Limit, Percent, Reading, closed, parse_gate, room
+from nodemend.safety.limits import (
+    Count,
+    Limit,
+    LimitSemantics,
+    Percent,
+    closed,
+    max_allowed_unhealthy,
+    parse_comparison,
+)
 
 
 def main() -> int:
@@ -15,7 +23,7 @@ def main() -> int:
     asked = differences = 0
     for total in range(options.totals + 1):
         for limit, bar in _limits(total):
-            for reading in Reading:
+            for reading in LimitSemantics:
                 wrong = _differences(limit, bar, total, reading)
                 for unhealthy in wrong[:3]:
                     print(f"{limit} of {total} with {unhealthy} unhealthy, {reading.value}")
@@ -33,16 +41,21 @@ def _limits(total: int) -> Iterator[tuple[Limit, Fraction]]:
         yield Count(count), Fraction(count)
 
 
-def _differences(limit: Limit, bar: Fraction, total: int, reading: Reading) -> list[int]:
-    if parse_gate(str(limit)) != limit:
+def _differences(limit: Limit, bar: Fraction, total: int, reading: LimitSemantics) -> list[int]:
+    if parse_comparison(str(limit)) != limit:
         return list(range(total + 1))
     wrong = []
     for unhealthy in range(total + 1):
-        wanted = bar < unhealthy if reading is Reading.STOPS_ABOVE else bar <= unhealthy
-        if reading is Reading.SPARES_ONE and isinstance(limit, Percent) and limit.value > 0 and unhealthy < 2:
+        wanted = bar < unhealthy if reading is LimitSemantics.ABOVE_LIMIT else bar <= unhealthy
+        if (
+            reading is LimitSemantics.ALLOW_ONE
+            and isinstance(limit, Percent)
+            and limit.value > 0
+            and unhealthy < 2
+        ):
             wanted = False
-        by_room = unhealthy > room(limit, total, reading)
-        if closed(limit, unhealthy, total, reading) != wanted or by_room != wanted:
+        by_limit = unhealthy > max_allowed_unhealthy(limit, total, reading)
+        if closed(limit, unhealthy, total, reading) != wanted or by_limit != wanted:
             wrong.append(unhealthy)
     return wrong
 

@@ -1,1 +1,1 @@
-"""Long outages and brown-outs of the API server, for clusters in which nobody did anything wrong."""
+"""Long outages and brown-outs of the API server, for clusters without any other fault."""

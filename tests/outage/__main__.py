@@ -1,9 +1,9 @@
-"""`python -m tests.outage`: outages of an hour, a day and a week, and brown-outs. Nobody may reset.
+"""`python -m tests.outage`: outages of an hour, a day and a week, and brown-outs. No node may be reset.
 
 `--sample` plays a few seeds of each kind; `--kinds NAME,...` some kinds; `--agents-killed` also kills all
-agents for two minutes, which needs a feeder that looks at the API server itself while its agent is silent.
-`--mutants` breaks one rule at a time, and tells which of these mistakes this campaign alone finds.
-`--real [MINUTES]` plays one outage with real agents and a real API server instead; it needs root.
+agents for two minutes, which needs a feeder that runs API checks itself while its agent is silent.
+`--mutants` breaks one rule at a time, and reports which of these bugs this campaign alone finds. `--real
+[MINUTES]` plays one outage with real agents and a real API server instead; it needs root.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def _play(kind: Kind, seeds: range, workers: int) -> list[Played]:
 
 
 def _play_named(name: str, seed: int) -> Played:
-    """Functions do not go from process to process."""
+    """Functions cannot be pickled."""
     return play(_kind(name), seed)
 
 

@@ -1,4 +1,4 @@
-"""One seed of each kind of outage, and how many nodes reset that nobody restarted."""
+"""One seed of each kind of outage, and the number of resets without an external restart."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from tests.outage.world import Cluster
 HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR
 AFTERWARDS: Final = HOUR
-"""Played after each outage: agents get their certificates again, and the API server may fail again."""
+"""Played after each outage: agents get new certificates, and the API server may fail again."""
 AGENTS_AWAY: Final = 120.0
 
 
@@ -25,13 +25,13 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of outage. `act` plays it on a cluster that is well."""
+    """A kind of outage. `act` plays it on a healthy cluster."""
 
     name: str
     nodes: tuple[int, ...]
     seeds: int
     ci: int
-    """Seeds of a sample."""
+    """The number of seeds of a sample."""
     act: Callable[[Cluster], None]
 
 
@@ -51,7 +51,7 @@ def play(kind: Kind, seed: int, *, keep_trace: bool = False) -> Played:
 
 def _outage(seconds: float) -> Callable[[Cluster], None]:
     def act(cluster: Cluster) -> None:
-        """Away, with moments in which it is back; then well; and then away once more."""
+        """Unreachable, with short recoveries; then healthy; and then unreachable once more."""
         chance = cluster.chance
         _restart_agents(cluster, seconds)
         _restart_nodes(cluster, seconds)
@@ -86,7 +86,7 @@ def _brown_out(share: float) -> Callable[[Cluster], None]:
 
 
 def uplink_away(cluster: Cluster, seconds: float) -> None:
-    """Of one site of several: none of its nodes has a majority of its peers inside."""
+    """Cut one of several sites: none of its nodes has a majority of its peers inside."""
     links = cluster.cut_site("site-0")
     cluster.run(seconds)
     cluster.world.network.cut -= links
@@ -94,14 +94,14 @@ def uplink_away(cluster: Cluster, seconds: float) -> None:
 
 
 def _agents_killed(cluster: Cluster) -> None:
-    """All of them at once, for two minutes: out of memory, a crash loop, a bad release."""
+    """Kill all at once, for two minutes, as in an out-of-memory event, a crash loop or a bad release."""
     for node in cluster.nodes.values():
         node.restart_agent(AGENTS_AWAY)
     cluster.run(AGENTS_AWAY + 300.0)
 
 
 def _restart_agents(cluster: Cluster, seconds: float, apart: float = 0.0) -> None:
-    """One after another, never two at once: kubelet has them back within seconds."""
+    """Restart one after another, never two at once: kubelet restarts them within seconds."""
     chance = cluster.chance
     apart = apart or max(300.0, seconds / 40)
     when = cluster.line.now + chance.uniform(30.0, apart)
@@ -119,7 +119,7 @@ def _restart_agents(cluster: Cluster, seconds: float, apart: float = 0.0) -> Non
 
 
 def _restart_nodes(cluster: Cluster, seconds: float) -> None:
-    """As many as an outage bears: none comes back before it is over, for its gate stays closed."""
+    """Restart as many as an outage allows: none comes back before it is over, since its gate stays closed."""
     chance = cluster.chance
     names = chance.sample(list(cluster.nodes), chance.randint(0, cluster.may_restart))
     for name in names:
@@ -127,7 +127,7 @@ def _restart_nodes(cluster: Cluster, seconds: float) -> None:
 
 
 def _step_clocks(cluster: Cluster, seconds: float) -> None:
-    """In a third of the seeds the wall clocks of all nodes jump, together, past every certificate."""
+    """In a third of the seeds the wall clocks of all nodes jump together past every certificate's expiry."""
     chance = cluster.chance
     if chance.random() < 1 / 3:
         by = chance.choice([-1.0, 1.0]) * chance.uniform(20 * HOUR, 100 * HOUR)
@@ -150,4 +150,4 @@ KINDS: Final = (
     ),
 )
 AGENTS_KILLED: Final = Kind("agents-killed", (5, 3, 16), 40, 6, _agents_killed)
-"""Needs a feeder that looks at the API server itself while the agent is silent."""
+"""Needs a feeder that runs API checks itself while the agent is silent."""

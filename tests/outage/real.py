@@ -1,9 +1,9 @@
-"""The same with real parts: agents, feeders and boot gates, a real API server that goes away, a real signer.
+"""The same with real parts: agents, feeders and boot gates, a real API server with an outage, a real signer.
 
-Each node is in a network of its own, and its watchdog is a file (tests/e2e_fencing). Certificates live for
-ten minutes where the API server is away for 45, and for as much less in a shorter run. Meanwhile agents and a
-node are restarted. Then it is back until that node is let in, and goes once more before its agent has begun.
-Nobody may be reset; afterwards everybody has a new certificate, and reports again.
+Each node is in its own network namespace, and its watchdog is a file (tests/e2e_fencing). Certificates are
+valid for ten minutes in an outage of 45, and proportionally shorter in a shorter run. Meanwhile agents and a
+node are restarted. Then the API server is back until that node's gate opens, and fails once more before its
+agent has started. No node may be reset; afterwards every node has a new certificate, and reports again.
 """
 
 import sys
@@ -19,7 +19,7 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from controlplane.rounds import Rounds
 from installed.programs import flags_for
-from nodemend.entrypoints.agent_shell import PAIR
+from nodemend.cmd.agent import PAIR
 from tests.agent_room.room import AgentNode
 from tests.e2e_fencing.cluster import Cluster, open_cluster
 from tests.e2e_fencing.host import Host, boottime
@@ -28,22 +28,23 @@ from tests.unit.agent.certificates import Authority
 
 NODES: Final = 5
 NUMBER: Final = 9
-"""Of the cluster: clusters of fencing-e2e, which may run beside this, have lower ones."""
+"""The number of the cluster: clusters of fencing-e2e, which may run beside this, have lower ones."""
 LIFE_SHARE: Final = 10 / 45
-"""Of the outage."""
+"""Certificate lifetime as a fraction of the outage."""
 SHORTEST_LIFE: Final = 200.0
-"""Agents look after their certificates every 30 seconds, and count on peers for the first half of a life."""
+"""Agents check their certificates every 30 seconds, and rely on peers for the first half of a lifetime."""
 SETTLED_SHARE: Final = 16 / 45
-"""Of the outage, before it: in the long run more than the 15 minutes after which contact is settled."""
+"""Fraction of the outage, before it: in a full run more than the 15 minutes after which contact is settled.
+"""
 HUNG_SHARE: Final = 1 / 3
-"""Of the outage, in which the API server hangs. Then it is gone."""
+"""Fraction of the outage during which the API server hangs. Then it is stopped."""
 RENEWED_WITHIN: Final = 660.0
-"""Seconds after the outage: agents that have failed for long ask for certificates in five to ten minutes."""
+"""Seconds after the outage: agents that failed for long request certificates in five to ten minutes."""
 PATIENCE: Final = 720.0
 TOKENS_EVERY: Final = 300.0
-LOOK_EVERY: Final = 1.0
+POLL_INTERVAL: Final = 1.0
 AWAY_AGAIN: Final = 90.0
-"""Seconds: twice what a feed lease and a watchdog take."""
+"""Seconds: twice the time of a feed lease and a watchdog."""
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Outage:
         return list(self.cluster.hosts.values())
 
     def play(self) -> str:
-        """The figure; `wrong` has what should not have been."""
+        """The result; `wrong` has the violations."""
         cluster = self.cluster
         self._sign()
         cluster.until("all are well", cluster.is_whole)
@@ -71,7 +72,7 @@ class Outage:
             self.wrong.append("there were certificates that lasted for the whole outage")
         self._be_back_for_a_moment()
         took = self._come_back()
-        self._judge()
+        self._evaluate()
         pings = [_longest_gap(host) for host in self.hosts]
         return (
             f"{NODES} nodes, certificates of {self.life / 60:.1f} min, API server away for"
@@ -80,7 +81,7 @@ class Outage:
             f" longest time between pings {max(pings):.1f} s, all renewed {took:.0f} s afterwards"
         )
 
-    # What is done.
+    # Actions.
 
     def _sign(self) -> None:
         plane = self.cluster.plane
@@ -93,7 +94,7 @@ class Outage:
             (host.agent.folder / "trust.crt").write_text(bundle)
 
     def _go_away(self) -> None:
-        """Hung at first, then gone; one agent is restarted in each part, and one node between them."""
+        """First hung, then stopped; one agent is restarted in each part, and one node between them."""
         plane, (first, second, third, *_) = self.cluster.plane, self.hosts
         for host in self.hosts:
             host.agent.renew_token()
@@ -114,7 +115,7 @@ class Outage:
             self.wrong.append(f"{second.name} was let in while there was no API server")
 
     def _be_back_for_a_moment(self) -> None:
-        """Until the gate has opened of the node that was restarted."""
+        """Until the gate of the restarted node has opened."""
         plane, restarted = self.cluster.plane, self.hosts[1]
         plane.start_api_server()
         _say("the API server is back for a moment")
@@ -128,7 +129,7 @@ class Outage:
         self._watch(AWAY_AGAIN)
 
     def _come_back(self) -> float:
-        """Seconds until everybody is well, with a certificate that was made afterwards."""
+        """Seconds until every node is healthy, with a certificate issued afterwards."""
         cluster, back = self.cluster, time.time()
         cluster.plane.start_api_server()
         _say("the API server is back")
@@ -140,13 +141,13 @@ class Outage:
         return took
 
     def _watch(self, seconds: float) -> None:
-        """While nobody may be reset."""
+        """Watch that no node is reset."""
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             self._must_live()
-            time.sleep(LOOK_EVERY)
+            time.sleep(POLL_INTERVAL)
 
-    def _wait(self, what: str, holds: Callable[[], bool], every: float = LOOK_EVERY) -> None:
+    def _wait(self, what: str, holds: Callable[[], bool], every: float = POLL_INTERVAL) -> None:
         ends = time.monotonic() + PATIENCE
         while not holds():
             self._must_live()
@@ -156,26 +157,26 @@ class Outage:
 
     def _must_live(self) -> None:
         if resets := self._resets():
-            told = "\n".join(self.cluster.told(name) for name in resets)
-            raise TimeoutError(f"{', '.join(resets)} did nothing wrong, and were reset\n{told}")
+            reported = "\n".join(self.cluster.reported(name) for name in resets)
+            raise TimeoutError(f"{', '.join(resets)} did nothing wrong, and were reset\n{reported}")
         if boottime() - self.cluster.ticked_at > 60.0:
             raise TimeoutError("nobody plays the watchdogs any more")
 
-    # What is seen.
+    # Observations.
 
     def _resets(self) -> list[str]:
-        """By watchdogs; whom somebody restarted is none of them."""
+        """Resets by watchdogs, without external restarts."""
         boots = [(host.name, boot) for host in self.hosts for boot in host.boots]
         return [name for name, boot in boots if boot.reset_at is not None and not boot.restarted]
 
     def _ends(self, host: Host) -> float:
-        """When the certificate is over that its agent has; 0 for none."""
+        """The expiry of the agent's certificate; 0 if it has none."""
         pair = host.agent.folder / "agent" / "tls" / PAIR
         if not pair.exists():
             return 0.0
         return load_pem_x509_certificate(pair.read_bytes()).not_valid_after_utc.timestamp()
 
-    def _judge(self) -> None:
+    def _evaluate(self) -> None:
         for host in self.hosts:
             if len(host.boots) == 1 and "api_out_of_reach" not in host.agent.said:
                 self.wrong.append(f"{host.name} never asked its peers")
@@ -206,7 +207,7 @@ def play_real(minutes: float) -> int:
             figure = outage.play()
         except TimeoutError as error:
             figure = "not played to its end"
-            outage.wrong.append(f"{error}\n" + "\n".join(cluster.told(name) for name in cluster.hosts))
+            outage.wrong.append(f"{error}\n" + "\n".join(cluster.reported(name) for name in cluster.hosts))
         finally:
             tokens.close()
     for one in outage.wrong:
@@ -216,14 +217,14 @@ def play_real(minutes: float) -> int:
 
 
 def _without_certificate(agent: AgentNode, _peers: Authority) -> None:
-    """The signer gives it one, and the bundle comes from there, too."""
+    """The signer issues its certificate, and provides the bundle."""
     agent.lose_certificate()
     (agent.folder / "trust.crt").unlink()
 
 
 @dataclass
 class _Tokens:
-    """Renewed as kubelets do: while the API server answers, and long before they are over."""
+    """Renewed as kubelets do: while the API server answers, and long before they expire."""
 
     cluster: Cluster
     renewed_at: float = field(default_factory=time.monotonic)

@@ -5,12 +5,12 @@ Backdated by little: what is left of a short one must be most of its life. The s
 
 import sys
 
-from nodemend.decide import agent_certificate
-from nodemend.entrypoints.run_signer import main
+from nodemend.cmd.controllers import run_signer
+from nodemend.signer import decide
 
 BACKDATED = 5.0
 
 if __name__ == "__main__":
     seconds = int(sys.argv.pop(1))
-    vars(agent_certificate).update(LONGEST=seconds, BACKDATED=BACKDATED)
-    main()
+    vars(decide).update(LONGEST=seconds, BACKDATED=BACKDATED)
+    run_signer()

@@ -1,7 +1,7 @@
-"""A cluster of the simulated nodes of tests/simulation/fencing, without a remediator: nobody is ever marked.
+"""A cluster of the simulated nodes of tests/simulation/fencing, without a remediator: no node is ever marked.
 
-Peers are proposed by the shipped rules, certificates are renewed while the API server answers, and a
-brown-out loses or delays a share of all requests to it. Whoever resets here did nothing wrong.
+The shipped rules propose peers, certificates are renewed while the API server answers, and a brown-out loses
+or delays a share of all requests to it. Every reset here is an error.
 """
 
 from collections.abc import Callable
@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, TypeVar
 
-from nodemend.api.agent_lease import AgentReport, PeerProposal
-from nodemend.decide.certificate_life import RENEWED_AFTER
-from nodemend.decide.peer_proposals import AgentSeen, propose_peers
-from nodemend.decide.peer_sampling import Peer
-from nodemend.kube.agent_lease import AgentLease
+from nodemend.api.agent import AgentReport, PeerProposal
+from nodemend.protocol.peers import Peer, PeerCandidate, propose_peers
+from nodemend.protocol.timing import RENEWED_AFTER
+from nodemend.records.agent_lease import AgentLease
 from tests.simulation.fencing.lease_store import LeaseStore
 from tests.simulation.fencing.network import API, Network
 from tests.simulation.fencing.node import Node
 from tests.simulation.fencing.papers import LIFE, Papers
-from tests.simulation.fencing.surroundings import Surroundings
+from tests.simulation.fencing.surroundings import FencingCluster
 from tests.simulation.fencing.time_line import Process, TimeLine
 
 T = TypeVar("T")
@@ -26,15 +25,15 @@ RESTARTED: Final = "somebody restarts it"
 PROPOSED_EVERY: Final = 15.0
 SILENT_AFTER: Final = 60.0
 SETTLED: Final = 300.0
-"""Seconds by which every node has booted, has an agent, and its peers."""
+"""Seconds until every node has booted, has an agent, and its peers."""
 CERTIFICATES_EVERY: Final = 60.0
 SLOWEST: Final = 15.0
-"""Seconds that a slow answer takes at most."""
+"""The longest delay of a slow reply, in seconds."""
 
 
 @dataclass(slots=True)
 class FailingStore(LeaseStore):
-    """`failing` is the share of requests that are lost on their way, or whose replies are lost or late."""
+    """`failing` is the share of requests that are lost, or whose replies are lost or late."""
 
     failing: float = 0.0
 
@@ -60,7 +59,7 @@ class FailingStore(LeaseStore):
 
 
 class OutageNode(Node):
-    """Tells resets from restarts: by its admin, or by a power failure."""
+    """Distinguishes resets from restarts by its admin, or by a power failure."""
 
     def reset(self, why: str) -> None:
         if self.up:
@@ -74,22 +73,22 @@ class Cluster:
         line = TimeLine()
         network = Network(line, chance)
         self.store = FailingStore(network)
-        self.world = Surroundings(
+        self.world = FencingCluster(
             line,
             network,
             self.store,
             chance,
-            liars=1,
+            byzantine_peers=1,
             ride_through=ride_through,
             lease_length=35.0 + ride_through,
         )
         self.sites = {f"n{number:02}": f"site-{number % sites}" for number in range(nodes)}
         self.line, self.chance = line, chance
         self._heard: dict[str, tuple[int, float]] = {}
-        """The number of each agent's last renewal, and when it was first seen."""
+        """The number of each agent's last renewal, and the time of its first observation."""
         for number in range(nodes):
             name = f"n{number:02}"
-            node = self.world.nodes[name] = OutageNode(name, self.world, chance, liar=False)
+            node = self.world.nodes[name] = OutageNode(name, self.world, chance, byzantine_peer=False)
             node.stubborn = False
         self._propose()
         self._renew_certificates()
@@ -101,21 +100,21 @@ class Cluster:
 
     @property
     def may_restart(self) -> int:
-        """So many nodes may be away in an outage, and the others still have a majority of peers."""
+        """The number of nodes that may be away in an outage so that the others keep a majority of peers."""
         peers = min(15, len(self.nodes) - 1)
         return peers - (peers // 2 + 1)
 
     @property
     def resets(self) -> int:
-        """Of nodes that did nothing wrong."""
+        """The number of resets; each is an error."""
         return self.world.counts["reset for nothing"]
 
     def restart_node(self, name: str) -> None:
-        """By its admin, or by a power failure."""
+        """Restart by its admin, or by a power failure."""
         self.nodes[name].reset(RESTARTED)
 
     def cut_site(self, site: str) -> set[tuple[str, str]]:
-        """Its uplink: its nodes reach one another, and nobody else. What was cut is returned."""
+        """Cut its uplink: its nodes reach only one another. Returns the cut links."""
         inside = {name for name, where in self.sites.items() if where == site}
         outside = {API, *self.nodes} - inside
         links = {(one, other) for one in inside for other in outside}
@@ -134,12 +133,12 @@ class Cluster:
         for one, wanted in list(propose_peers(agents)):
             self.store.propose(one.peer.name, self.store.leases[one.peer.name], wanted)
 
-    def _see(self, name: str, lease: AgentLease) -> AgentSeen:
+    def _see(self, name: str, lease: AgentLease) -> PeerCandidate:
         report = lease.report if isinstance(lease.report, AgentReport) else None
         sequence, address = (report.sequence, report.address) if report else (0, "")
         if self._heard.get(name, (0, 0.0))[0] != sequence:
             self._heard[name] = (sequence, self.line.now)
-        return AgentSeen(
+        return PeerCandidate(
             Peer(name, name, address, self.sites[name]),
             lease.proposal if isinstance(lease.proposal, PeerProposal) else None,
             silent=self.line.now - self._heard.get(name, (0, 0.0))[1] > SILENT_AFTER,
@@ -148,13 +147,13 @@ class Cluster:
         )
 
     def _renew_certificates(self) -> None:
-        """As agents ask for them: in the first quarter of a life, where API server and signer answer."""
+        """As agents request them: in the first quarter of a lifetime, if API server and signer answer."""
         self.line.after(CERTIFICATES_EVERY, self._renew_certificates)
         if self.store.down:
             return
         for node in self.nodes.values():
             age, wall = self.line.now - node.papers.begins, node.wall
-            over = not node.papers.are_believed(wall)
+            over = not node.papers.are_accepted(wall)
             if over or age > LIFE * RENEWED_AFTER * self.chance.uniform(0.6, 1.0):
-                # By the signer's clock, which is right.
+                # By the signer's clock, which is correct.
                 node.papers = Papers(self.line.now - 60.0, self.line.now - 60.0 + LIFE)

@@ -1,6 +1,6 @@
 """`python -m tests.peer_fuzz [EXECUTIONS] [--seed N]`: nonsense for everything that an agent reads.
 
-An input that leads to an outcome which was not seen before becomes one of those that others are made from.
+An input with a new outcome becomes a seed for other inputs.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from tests.peer_fuzz.targets import TARGETS
 
 EXECUTIONS: Final = 1_000_000
 MOST_MEGABYTES: Final = 64.0
-"""By which all inputs together may let the process grow."""
+"""Limit of the process's growth over all inputs."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Feeds one target: mutated inputs in, outcomes counted, whatever is raised kept as a finding."""
+"""Feeds one target: mutated inputs in, outcomes counted, every exception kept as a finding."""
 
 import time
 import traceback
@@ -11,9 +11,9 @@ from tests.peer_fuzz.mutator import Mutator
 from tests.peer_fuzz.targets import Target
 
 MOST_SECONDS: Final = 0.5
-"""Of CPU, for one input."""
+"""CPU seconds for one input."""
 _CORPUS: Final = 500
-_TOLD: Final = 5
+_MAX_REPORTED: Final = 5
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Fuzzer:
     slowest: float = 0.0
     findings: dict[str, tuple[bytes, str]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    """By outcome."""
+    """Counts by outcome."""
     mutator: type[Mutator] = Mutator
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class Fuzzer:
         began = time.process_time()
         try:
             outcome = self.target.feed(data)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        except Exception as error:  # noqa: BLE001 - any exception is a finding
             place = traceback.extract_tb(error.__traceback__)[-1]
             self.findings.setdefault(f"{type(error).__name__} at {place.name}: {str(error)[:80]}", (data, ""))
             return
@@ -67,5 +67,5 @@ class Fuzzer:
         self.tell_findings()
 
     def tell_findings(self) -> None:
-        for what, (data, more) in list(self.findings.items())[:_TOLD]:
+        for what, (data, more) in list(self.findings.items())[:_MAX_REPORTED]:
             print(f"  FOUND {what} {more}\n    {len(data)} bytes: {data[:300]!r}")

@@ -1,4 +1,4 @@
-"""Makes other inputs from valid ones: bytes turned, and JSON with other things in it. Chance is a seed."""
+"""Makes inputs from valid ones: changed bytes, and JSON with other contents. Randomness comes from a seed."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 LONGEST: Final = 8192
 _HUGE: Final = 200_000
-"""Bytes, once in a while."""
+"""Bytes of the rare very large inputs."""
 _ODD_VALUES: Final[tuple[Any, ...]] = (
     None,
     True,
@@ -65,7 +65,7 @@ class Mutator:
         self._chance = chance
 
     def turned(self, seed: bytes, other: bytes) -> bytes:
-        """A few places turned, cut, doubled, or taken from another input."""
+        """A few places flipped, cut, doubled, or taken from another input."""
         data = bytearray(seed)
         for _ in range(self._chance.choice((1, 1, 1, 2, 4, 8))):
             self._turn(data, other)
@@ -75,7 +75,7 @@ class Mutator:
         return bytes(data[:LONGEST])
 
     def rewritten(self, seed: bytes, other: bytes) -> bytes:
-        """The same document with one or a few values changed; bytes turned where it is none."""
+        """The same document with one or a few values changed; or changed bytes if it is not a document."""
         try:
             document = json.loads(seed)
         except (ValueError, RecursionError):
@@ -88,12 +88,12 @@ class Mutator:
             return self.turned(seed, other)
 
     def sealed(self, seed: bytes, other: bytes) -> bytes:
-        """A record whose checksum is right again, so that its words are looked at."""
+        """A record with a corrected checksum, so that its contents are parsed."""
         body = self.turned(seed, other).rpartition(b" ")[0]
         return b"%s %08x\n" % (body, crc32(body))
 
     def token(self, seed: bytes, other: bytes) -> bytes:
-        """A JWT with other claims in it."""
+        """A JWT with other claims."""
         parts = seed.split(b".")
         if len(parts) != 3:
             return self.turned(seed, other)
@@ -123,7 +123,7 @@ class Mutator:
                 data[at:end] = chance.choice(_ODD_BYTES)
 
     def _change(self, value: Any) -> Any:
-        """One value somewhere in it, or the whole."""
+        """Change one value somewhere in it, or the whole."""
         chance = self._chance
         if not value or not isinstance(value, dict | list) or chance.random() < 0.15:
             return self._odd(value)
@@ -150,7 +150,7 @@ class Mutator:
         return chance.choice(_ODD_VALUES)
 
     def _text(self, value: str) -> str:
-        """Annotations are JSON in a string: what is inside is changed as well."""
+        """Annotations are JSON in a string: the inner document is changed as well."""
         if value[:1] in ("{", "["):
             return self.rewritten(value.encode("utf-8", "surrogatepass"), b"{}").decode("utf-8", "replace")
         at = self._chance.randrange(len(value) + 1)

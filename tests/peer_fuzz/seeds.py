@@ -6,18 +6,22 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.agent.api_check.lease_report import Boot, new_lease
-from nodemend.agent.feeder import words as w
-from nodemend.agent.feeder.records import format_gate, format_lease, format_permit
-from nodemend.agent.feeder.status_text import format_status
-from nodemend.agent.feeder.worth import Worth
-from nodemend.agent.memory import Self
-from nodemend.agent.peer_protocol import PeerQuestion, answer_to
-from nodemend.api.agent_lease import AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
-from nodemend.api.keys import AGENT_REPORT, MARKER, PEER_PROPOSAL
-from nodemend.decide.feed_lease import FeedLease
-from nodemend.decide.peer_verdict import Answer
-from nodemend.decide.watchdog_class import Hardware, Unsupported
+from nodemend.agent.api_check.check import Boot, new_lease
+from nodemend.agent.peer_http import PeerQuestion, answer_to
+from nodemend.agent.state import AgentIdentity
+from nodemend.agent.watchdog import model as w
+from nodemend.agent.watchdog.model import format_status
+from nodemend.agent.watchdog.records import (
+    WatchdogStatus,
+    format_disarm_permission,
+    format_gate,
+    format_lease,
+)
+from nodemend.api.agent import AgentReport, Marker, PeerEntry, PeerProposal, WatchdogReport
+from nodemend.api.well_known import AGENT_REPORT, MARKER, PEER_PROPOSAL
+from nodemend.protocol.feed_lease import FeedLease
+from nodemend.protocol.peers import PeerReply
+from nodemend.protocol.watchdog_drivers import Hardware, Unsupported
 
 NODE: Final = "worker-7"
 NODE_UID: Final = "3b0c54a8-7c9e-4a3f-8f7b-0a4d8f7f5e11"
@@ -32,7 +36,7 @@ OTHER_QUESTIONS: Final = (
     QUESTION.but(boot_id="another"),
 )
 QUESTIONS: Final = (msgspec.json.encode(QUESTION),)
-ANSWERS: Final = tuple(msgspec.json.encode(answer_to(QUESTION, answer)) for answer in Answer)
+ANSWERS: Final = tuple(msgspec.json.encode(answer_to(QUESTION, answer)) for answer in PeerReply)
 
 _WATCHDOG: Final = WatchdogReport(class_="hardware", driver="i6300ESB timer", written=9.0, effective=9.063)
 _REPORT: Final = AgentReport(
@@ -105,7 +109,7 @@ TOKEN_REPLIES: Final = (
 )
 
 _DEVICE: Final = w.Device("i6300ESB timer", 9, magic_close=True, nowayout=True)
-_STATUS: Final = w.Status(
+_STATUS: Final = w.FeederStatus(
     state=w.Armed(),
     why="fed",
     lease=FeedLease(BOOT_ID, NOW + 30 * _S),
@@ -120,8 +124,8 @@ STATUSES: Final = (
     format_status(_STATUS, BOOT_ID, ["memory"]),
     format_status(_STATUS, "another", []),
     format_status(
-        w.Status(
-            state=w.Starving(NOW, for_good=True),
+        w.FeederStatus(
+            state=w.Starving(NOW, permanent=True),
             why="late",
             lease=FeedLease(BOOT_ID),
             renewed_by_agent=False,
@@ -137,23 +141,32 @@ STATUSES: Final = (
 )
 FEED_LEASES: Final = (
     format_lease(FeedLease(BOOT_ID, NOW)),
-    format_lease(FeedLease(BOOT_ID, 0, condemned=True)),
+    format_lease(FeedLease(BOOT_ID, 0, fence_requested=True)),
 )
 GATES: Final = (
     format_gate(BOOT_ID, published=True),
     format_gate(BOOT_ID, published=False),
     format_gate("another", published=True),
-    format_permit(BOOT_ID),
+    format_disarm_permission(BOOT_ID),
 )
 
 
-def who(longest: float | None) -> Self:
-    return Self(node_uid=NODE_UID, boot_id=BOOT_ID, watchdog=_WATCHDOG, longest_lease=longest)
+def who(longest: float | None) -> AgentIdentity:
+    return AgentIdentity(node_uid=NODE_UID, boot_id=BOOT_ID, watchdog=_WATCHDOG, longest_lease=longest)
 
 
 def boot() -> Boot:
-    worth = Worth(kind="hardware", driver="i6300ESB timer", written=9.0, effective=9.063, why="")
-    return Boot(node=NODE, node_uid=NODE_UID, boot_id=BOOT_ID, worth=worth, feed_lease=35.0, version="1.2.3")
+    watchdog_status = WatchdogStatus(
+        kind="hardware", driver="i6300ESB timer", written=9.0, effective=9.063, why=""
+    )
+    return Boot(
+        node=NODE,
+        node_uid=NODE_UID,
+        boot_id=BOOT_ID,
+        watchdog_status=watchdog_status,
+        feed_lease=35.0,
+        version="1.2.3",
+    )
 
 
 BOOT_LEASE: Final = json.dumps(new_lease(boot(), "2026-01-01T00:00:00")).encode()

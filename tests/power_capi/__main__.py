@@ -1,4 +1,4 @@
-"""`python -m tests.power_capi --rounds 3`: Cluster API, then medik8s, in a network of their own."""
+"""`python -m tests.power_capi --rounds 3`: Cluster API, then medik8s, in a separate network."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ def main() -> int:
     own_account.download()
     for project in ("metal3-hosts", "medik8s"):
         crds(project)
-    private_network.enter()
+    private_network.enter_network()
     try:
         shown = [cluster_api.play(program, options.rounds), medik8s.play()]
     except (WrongError, TimeoutError) as error:

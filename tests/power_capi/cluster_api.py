@@ -1,4 +1,4 @@
-"""Cluster API's own manager asks, under its own account: its MachineHealthCheck makes our remediations."""
+"""Cluster API's own manager, under its own account: its MachineHealthCheck creates remediations."""
 
 import json
 import time
@@ -8,7 +8,7 @@ from typing import Any, Final
 from cluster_api import manifests, own_account, stand_ins
 from cluster_api.run import ClusterApi
 from machine_room.hosts import NAMESPACE as HOSTS
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.power_e2e.cell import Cell, groups_of
 from tests.power_e2e.round import Round, WrongError
 from tests.power_e2e.stage import TEMPLATES, Stage, open_stage
@@ -23,7 +23,7 @@ UNHEALTHY_AFTER: Final = 5
 
 
 def play(program: Path, rounds: int) -> str:
-    """Raises what a round that went wrong raises. Returns what was seen."""
+    """Raises the exception of a failed round. Returns the result as text."""
     with open_stage(groups_of(CELL), chart=CHART) as stage:
         manager = ClusterApi(stage.plane, program, kubeconfig=own_account.make(stage.plane))
         stage.start_remediator()
@@ -48,16 +48,18 @@ def _play_round(cell: Cell) -> float:
     owner = asked["metadata"]["ownerReferences"][0]
     round_.expect("it is its Machine's", seen=(owner["kind"], owner["name"]) == ("Machine", round_.node))
     round_.until_healed()
-    round_.judge()
+    round_.evaluate()
     print(f"{time.time() - round_.since:6.1f} s  {round_.node} is healed", flush=True)
     return time.time() - round_.since
 
 
 def _enrol(stage: Stage, manager: ClusterApi, node: str) -> None:
-    """As metal3's provider leaves them: a Metal3Machine that names its host, which names it in turn."""
+    """Create the objects as metal3's provider leaves them: a Metal3Machine and its host, which name one
+    another.
+    """
     provider_id = stage.plane.api.get(f"/api/v1/nodes/{node}")["spec"]["providerID"]
     machine = stand_ins.machine(node, SPACE, provider_id, "Metal3Machine")
-    machine["metadata"]["annotations"] = {keys.HOST_OF_MACHINE: f"{HOSTS}/{node}"}
+    machine["metadata"]["annotations"] = {well_known.HOST_OF_MACHINE: f"{HOSTS}/{node}"}
     manager.add_machine(node, POOL, machine)
     consumer = {
         "apiVersion": machine["apiVersion"],
@@ -79,7 +81,7 @@ def _template() -> dict[str, Any]:
 
 
 def _nothing_was_refused(audit: Path) -> None:
-    """The role that we ship is enough: nothing of ours was forbidden to the manager."""
+    """The shipped role is sufficient: no request for Nodemend's kinds was forbidden to the manager."""
     for line in audit.read_text().splitlines():
         entry = json.loads(line)
         about = entry.get("objectRef", {})

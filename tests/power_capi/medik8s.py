@@ -1,4 +1,4 @@
-"""medik8s asks: the writes of its NodeHealthCheck operator, as recorded, under the rights that we ship."""
+"""medik8s: the recorded writes of its NodeHealthCheck operator, with the shipped rights."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from controlplane.run import ControlPlane
 from controlplane.waiting import wait_until
 from foreign_kinds.install import install as install_kinds
 from installed.manifests import bind
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.power_e2e.cell import Cell, groups_of
 from tests.power_e2e.round import Round
 from tests.power_e2e.stage import TEMPLATES, Stage, open_stage
@@ -31,7 +31,7 @@ _RBAC: Final = "rbac.authorization.k8s.io/v1"
 
 
 class Operator:
-    """What it does for one failure of one node, step by step."""
+    """The operator's writes for one failure of one node, step by step."""
 
     def __init__(self, stage: Stage, api: Api, round_: Round, check: str) -> None:
         self._api = api
@@ -62,17 +62,17 @@ class Operator:
         return f"{self._round.cell.remediations}/{self._round.node}"
 
     def _time_out(self) -> None:
-        """The time that the check allows is over, while the host does not go off: it must stop."""
+        """The check's timeout expires while the host does not power off: the remediation must stop."""
         self._round.until_held()
-        told = {RECORDED["timed_out"]: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-        self._api.patch(self._path, {"metadata": {"annotations": told}})
+        reported = {RECORDED["timed_out"]: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+        self._api.patch(self._path, {"metadata": {"annotations": reported}})
         self._round.until_phase("failed")
         self._round.cell.until("it lets go of the host", lambda: not self._round.cell.held(self._round.node))
         self._round.nothing_is_released()
         self._round.cell.mend_cable(self._round.node)
 
     def _until_ready(self) -> None:
-        """On a new boot where it was healed; an operator looks at nothing else."""
+        """Wait for a new boot if it was healed; the operator checks nothing else."""
         cell, node = self._round.cell, self._round.node
 
         def ready() -> bool:
@@ -105,7 +105,7 @@ def play() -> str:
             Operator(stage, api, round_, uid).play(steps)
             chassis.faults.off_ignored = False
             round_.until_over()
-            round_.judge()
+            round_.evaluate()
             print(
                 f"{time.time() - round_.since:6.1f} s  medik8s, {name}: {len(round_.releases())} released",
                 flush=True,
@@ -114,7 +114,7 @@ def play() -> str:
 
 
 def _settle(plane: ControlPlane) -> Api:
-    """Its kinds, its namespaces, its account, and the role that it makes itself at its start."""
+    """Create its kinds, its namespaces, its account, and the role that it creates at its start."""
     install_kinds(plane, "medik8s")
     for name in (SPACE, "medik8s-leases"):
         plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

@@ -16,9 +16,9 @@ from tests.power_e2e.playing import Played, play_all
 from tests.power_e2e.round import Story
 from tests.power_e2e.stage import Stage, open_stage
 
-_ROOMS = (healing.STORIES, failing.STORIES, doubts.STORIES, ends.STORIES)
+_STORIES = (healing.STORIES, failing.STORIES, doubts.STORIES, ends.STORIES)
 # In turn, so that a few rounds show something of each.
-STORIES = [story for few in itertools.zip_longest(*_ROOMS) for story in few if story is not None]
+STORIES = [story for few in itertools.zip_longest(*_STORIES) for story in few if story is not None]
 
 
 def main() -> int:
@@ -42,7 +42,7 @@ def main() -> int:
         _show_what_happened(stage, cells[0])
         if not options.only:
             played += _play_deaths(stage, cells, options.every)
-            played += _play_rivals(stage, cells, options.every)
+            played += _play_competitors(stage, cells, options.every)
     return _report(played, len(rounds), time.monotonic() - began)
 
 
@@ -55,7 +55,7 @@ def _play_stories(stage: Stage, cells: list[Cell], rounds: list[Story]) -> list[
 
 
 def _show_what_happened(stage: Stage, cell: Cell) -> None:
-    """The time line of one of its nodes, as a person reads it."""
+    """The timeline of one of its nodes, as a user reads it."""
     print(mend(stage.plane.kubeconfig, "timeline", cell.nodes[0]).stdout, flush=True)
 
 
@@ -69,7 +69,7 @@ def _play_deaths(stage: Stage, cells: list[Cell], every: int) -> list[Played]:
         return [*counting, *play_all(cells, stories)]
 
 
-def _play_rivals(stage: Stage, cells: list[Cell], every: int) -> list[Played]:
+def _play_competitors(stage: Stage, cells: list[Cell], every: int) -> list[Played]:
     with rivals.rivalling(stage) as both:
         return play_all(cells, rivals.stories(both, min(every, 2)))
 

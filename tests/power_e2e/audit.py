@@ -1,4 +1,4 @@
-"""What our programs really wrote, and when, by the API server's own log."""
+"""Writes of Nodemend's programs with their times, from the API server's audit log."""
 
 import json
 import threading
@@ -7,17 +7,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from nodemend.api import keys
+from nodemend.api import well_known
 
 _REMEDIATOR: Final = "nodemend-remediator"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """By the remediator, with success."""
+    """A successful write of the remediator."""
 
     began: float
-    """When the API server had received the request: it took effect later than that."""
+    """The time at which the API server had received the request, which is before it took effect."""
     verb: str
     resource: str
     name: str
@@ -25,7 +25,7 @@ class Written:
 
 
 class Audit:
-    """Of one control plane. May be asked from several threads."""
+    """The audit log of one control plane. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -34,7 +34,7 @@ class Audit:
         self._writes: list[Written] = []
 
     def releases(self, node: str, since: float) -> list[float]:
-        """When our taint was asked for on a node."""
+        """The times at which Nodemend's taint was requested on a node."""
         return [
             write.began
             for write in self.writes(since)
@@ -50,7 +50,8 @@ class Audit:
             return [write for write in self._writes if write.began >= since]
 
     def _take(self, entry: dict[str, Any]) -> None:
-        # Who could not be authenticated, as where the server was too busy for it, has no name.
+        # A request that could not be authenticated, for example because the server was too busy, has no user
+        # name.
         if not entry["user"].get("username", "").endswith(f":{_REMEDIATOR}"):
             return
         code = entry.get("responseStatus", {}).get("code", 0)
@@ -73,6 +74,6 @@ _WRITES: Final = ("create", "update", "patch", "delete")
 def _has_our_taint(body: Any) -> bool:
     taints = (body or {}).get("spec", {}).get("taints") or ()
     return any(
-        taint.get("key") == keys.OUT_OF_SERVICE and taint.get("value") == keys.OUR_TAINT_VALUE
+        taint.get("key") == well_known.OUT_OF_SERVICE and taint.get("value") == well_known.OUR_TAINT_VALUE
         for taint in taints
     )

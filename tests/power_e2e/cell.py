@@ -1,4 +1,4 @@
-"""Two nodes that have one workload between them, under a check of their own: where a round is played."""
+"""Two nodes with one workload between them, under their own check: the place where a round runs."""
 
 import time
 from collections.abc import Callable
@@ -10,15 +10,15 @@ from controlplane.node_objects import condition
 from controlplane.volumes import stateful_set
 from machine_room.hosts import HOSTS
 from machine_room.register import Register
-from nodemend.api import keys
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api import well_known
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.power_e2e.stage import LEASES, TEMPLATES, Stage
 
 LABEL: Final = "cell"
 REMEDIATIONS: Final = f"/apis/{TEMPLATES}/namespaces/{SYSTEM_NAMESPACE}/metal3remediations"
 CHECKS: Final = "/apis/nodemend.io/v1alpha1/nodehealthchecks"
 PATIENCE: Final = 120.0
-LOOK_EVERY: Final = 0.2
+POLL_INTERVAL: Final = 0.2
 
 
 def groups_of(cell: str) -> dict[str, dict[str, str]]:
@@ -33,9 +33,9 @@ class Cell:
     name: str
     template: str = "power-cycle"
     broken: bool = False
-    """A round went wrong here."""
+    """True after a failed round."""
     remediations: str = REMEDIATIONS
-    """Where they are made."""
+    """The API path of its remediations."""
 
     @property
     def workload(self) -> str:
@@ -64,13 +64,13 @@ class Cell:
         self.stage.plane.api.create(self._check())
 
     def unwatch(self) -> None:
-        """From now on nobody asks for anything. What was asked for goes on."""
+        """Delete the check. Existing remediations continue."""
         self.stage.plane.api.delete(f"{CHECKS}/{self.name}")
 
-    # What is seen.
+    # Observations.
 
     def where(self) -> str:
-        """Where the pod runs, and writes; empty while it does not."""
+        """The node where the pod runs and writes; empty if it does not."""
         pod = self.stage.plane.api.find(f"/api/v1/namespaces/default/pods/{self.workload}-0")
         if pod is None or pod["status"].get("phase") != "Running" or "deletionTimestamp" in pod["metadata"]:
             return ""
@@ -96,22 +96,22 @@ class Cell:
     def held(self, node: str) -> bool:
         host = self.stage.plane.api.find(f"{HOSTS}/{node}") or {"metadata": {}}
         annotations = host["metadata"].get("annotations", {})
-        return any(key.startswith(keys.OUR_HOLD_PREFIX) for key in annotations)
+        return any(key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) for key in annotations)
 
     def tainted(self, node: str) -> bool:
         found = self.node(node) or {"spec": {}}
-        return any(taint["key"] == keys.OUT_OF_SERVICE for taint in found["spec"].get("taints", ()))
+        return any(taint["key"] == well_known.OUT_OF_SERVICE for taint in found["spec"].get("taints", ()))
 
     def until(self, what: str, holds: Callable[[], bool], within: float = PATIENCE) -> None:
-        """Looks seldom: many rounds are played at once."""
+        """Wait, with rare polls because many rounds run at once."""
         deadline = time.monotonic() + within
         while not holds():
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.name}: not within {within:g} s: {what}\n{self.told()}")
-            time.sleep(LOOK_EVERY)
+                raise TimeoutError(f"{self.name}: not within {within:g} s: {what}\n{self.reported()}")
+            time.sleep(POLL_INTERVAL)
 
-    def told(self) -> str:
-        """What a person would look at."""
+    def reported(self) -> str:
+        """The state of the cell, for error messages."""
         lines = []
         for node in self.nodes:
             status = self.status(node)
@@ -122,10 +122,10 @@ class Cell:
             lines.append(f"{node}: {status.get('phase')} {status.get('message')} | {shown}")
         return "\n".join(lines)
 
-    # What is done.
+    # Actions.
 
     def cut(self, node: str) -> None:
-        """Its kubelet falls silent until the next boot; what runs on it goes on."""
+        """Its kubelet falls silent until the next boot; its workloads continue."""
         computer = self.stage.room.computer(node)
         computer.cut_in = computer.chassis.boot
 
@@ -133,13 +133,15 @@ class Cell:
         self.stage.room.computer(node).cut_in = ""
 
     def is_whole(self) -> bool:
-        """Both nodes are Ready, both machines on, the workload runs."""
+        """True if both nodes are Ready, both machines are on, and the workload runs."""
         nodes = [self.node(name) for name in self.nodes]
         powered = all(self.stage.room.computer(name).chassis.powered for name in self.nodes)
         return powered and all(n and condition(n, "Ready") == "True" for n in nodes) and bool(self.where())
 
     def until_quiet(self, seconds: float = 2.0) -> None:
-        """Whole for a while: an order that a BMC has taken is carried out, also when it is wanted no more."""
+        """Wait until it has been whole for a while: a BMC executes an accepted command even after it became
+        obsolete.
+        """
         since = time.monotonic()
 
         def quiet() -> bool:
@@ -152,7 +154,7 @@ class Cell:
         self.until("all is quiet", quiet)
 
     def leftovers(self) -> list[str]:
-        """Whatever of ours is on these nodes and their hosts."""
+        """Nodemend's leftovers on these nodes and their hosts."""
         api, found = self.stage.plane.api, list[str]()
         for node in self.nodes:
             here = self.node(node)
@@ -187,4 +189,4 @@ class Cell:
 
 
 def _ours(taint: Object) -> bool:
-    return (taint["key"], taint.get("value")) == (keys.OUT_OF_SERVICE, keys.OUR_TAINT_VALUE)
+    return (taint["key"], taint.get("value")) == (well_known.OUT_OF_SERVICE, well_known.OUR_TAINT_VALUE)

@@ -1,4 +1,4 @@
-"""Rounds in which the leader is killed at one of its writes, and started again: they end as any other."""
+"""Rounds in which the leader is killed at one of its writes, and restarted: they end like any other."""
 
 import sys
 from collections.abc import Iterator
@@ -18,9 +18,10 @@ NEVER: Final = 0
 
 
 class Plan:
-    """Shared by the rounds and the program that dies: a file for each name that writes are counted of.
+    """Shared by the rounds and the program that is killed: a file for each name whose writes are counted.
 
-    In it stand the round that counts, and after which write it dies. Beside it are its writes, a line each.
+    The file has the round that counts, and the number of the write after which the program dies. Beside it is
+    a file with the writes, a line each.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -38,11 +39,11 @@ class Plan:
         return len((self._folder / f"{round_id}.writes").read_text().splitlines())
 
     def most_writes(self) -> int:
-        """Of any round so far."""
+        """The largest number of writes of any round so far."""
         return max(self.writes(file.stem) for file in self._folder.glob("*.writes"))
 
     def ends_with(self, names: set[str]) -> bool:
-        """Count a write about these; whether it is the last one of this life."""
+        """Count a write about these names; True if it is the last one of this process."""
         files = [file for name in names if name and (file := self._folder / f"{name}.plan").exists()]
         if not files:
             return False
@@ -54,7 +55,7 @@ class Plan:
 
 @contextmanager
 def dying(stage: Stage) -> Iterator[Plan]:
-    """Two replicas that may die, and somebody who starts them again, as a kubelet does."""
+    """Two replicas that may be killed, and are restarted as a kubelet would."""
     folder = stage.plane.directory / "deaths"
     plan = Plan(folder)
     replicas = [_replica(stage, folder, number) for number in (0, 1)]
@@ -64,11 +65,11 @@ def dying(stage: Stage) -> Iterator[Plan]:
             if not process.running:
                 process.start()
 
-    keeper = Rounds("keeper", keep)
+    keep_rounds = Rounds("keeper", keep)
     try:
         yield plan
     finally:
-        keeper.close()
+        keep_rounds.close()
         for process in replicas:
             process.end()
 

@@ -1,33 +1,33 @@
-"""Rounds in which what the host says is not to be believed: nothing is released until it is."""
+"""Rounds in which the host's status is not trustworthy: nothing is released until it is."""
 
 import time
 from collections.abc import Callable
 
 from machine_room.hosts import NAMESPACE, bare_metal_host, secret, system_uuid
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.power_e2e.round import Round, Story, host_path, stories_of
 
 A_WHILE = 8.0
 
 
 def is_paused(round_: Round) -> None:
-    _annotated(round_, keys.HOST_PAUSED, "PausedHost")
+    _annotated(round_, well_known.HOST_PAUSED, "PausedHost")
 
 
 def is_detached(round_: Round) -> None:
-    _annotated(round_, keys.HOST_DETACHED, "Detached")
+    _annotated(round_, well_known.HOST_DETACHED, "Detached")
 
 
-def is_paused_under_our_hold(round_: Round) -> None:
-    _annotated_late(round_, keys.HOST_PAUSED)
+def is_paused_while_held_off(round_: Round) -> None:
+    _annotated_late(round_, well_known.HOST_PAUSED)
 
 
-def is_detached_under_our_hold(round_: Round) -> None:
-    _annotated_late(round_, keys.HOST_DETACHED)
+def is_detached_while_held_off(round_: Round) -> None:
+    _annotated_late(round_, well_known.HOST_DETACHED)
 
 
 def cannot_be_switched_off(round_: Round) -> None:
-    """By its owner's will: a hold would reboot it again and again."""
+    """By its owner's setting: a power-off request would reboot it again and again."""
     room = round_.cell.stage.room
     room.change_host(round_.node, {"spec": {"disablePowerOff": True}})
     _is_held_up(round_, "PowerOffDisabled")
@@ -37,17 +37,17 @@ def cannot_be_switched_off(round_: Round) -> None:
 
 
 def is_another_machine(round_: Round) -> None:
-    """The host that its provider ID names is said to have another system UUID."""
+    """The host that its provider ID names reports another system UUID."""
     room = round_.cell.stage.room
-    room.annotate_host(round_.node, keys.HOST_SYSTEM_UUID, "00000000-0000-4000-8000-000000000000")
+    room.annotate_host(round_.node, well_known.HOST_SYSTEM_UUID, "00000000-0000-4000-8000-000000000000")
     _is_held_up(round_, "WrongHost")
     round_.expect("it was not switched off", seen=round_.orders() == [] and round_.powered)
-    room.annotate_host(round_.node, keys.HOST_SYSTEM_UUID, system_uuid(round_.node))
+    room.annotate_host(round_.node, well_known.HOST_SYSTEM_UUID, system_uuid(round_.node))
     round_.until_healed()
 
 
 def was_off_before(round_: Round) -> None:
-    """Its owner wants it off: since when it is, nobody can tell."""
+    """Its owner powers it off, so the time since when it is off is unknown."""
     room = round_.cell.stage.room
     room.change_host(round_.node, {"spec": {"online": False}})
     round_.until_off()
@@ -57,7 +57,7 @@ def was_off_before(round_: Round) -> None:
 
 
 def loses_its_secret(round_: Round) -> None:
-    """Really: also the operator's finalizer is off it, which it cannot put back on what is deleted."""
+    """The deletion includes the operator's finalizer, which it cannot add to a deleted Secret again."""
     api, path = round_.cell.stage.plane.api, f"/api/v1/namespaces/{NAMESPACE}/secrets/{round_.node}-bmc"
     api.delete(path)
     if api.find(path) is not None:
@@ -69,7 +69,7 @@ def loses_its_secret(round_: Round) -> None:
 
 
 def is_serviced(round_: Round) -> None:
-    """Firmware work begins when its host is off, and may run the machine."""
+    """Firmware updates start when its host is off, and may run the machine."""
     api = round_.cell.stage.plane.api
     meta = {"name": round_.node, "namespace": NAMESPACE}
     kinds = "metal3.io/v1alpha1"
@@ -106,7 +106,7 @@ def is_serviced(round_: Round) -> None:
 
 
 def is_deleted_while_held(round_: Round) -> None:
-    """Its operator leaves the machine off, and nobody is there to say so: nothing is released."""
+    """Its operator leaves the machine off, and nothing can report that: nothing is released."""
     round_.cell.stage.room.computer(round_.node).chassis.seconds_to_off = 4.0
     round_.fall_silent()
     round_.until_held()
@@ -130,7 +130,9 @@ def _annotated(round_: Round, key: str, why: str) -> None:
 
 
 def _annotated_late(round_: Round, key: str) -> None:
-    """After our hold, before its operator says that it is off; then it is given back to it."""
+    """Annotate it after the power-off request and before its operator reports off; remove the annotation
+    later.
+    """
     room = round_.cell.stage.room
     round_.fall_silent()
     round_.until_held()
@@ -157,7 +159,7 @@ def _condition(kind: str) -> dict[str, str]:
 
 
 def _enrol_again(round_: Round, between: Callable[[], None] = lambda: None) -> None:
-    """Delete the host, and make it anew with the same BMC."""
+    """Delete the host, and create it again with the same BMC."""
     room, node = round_.cell.stage.room, round_.node
     api = room.plane.api
     api.delete(host_path(node))
@@ -175,8 +177,8 @@ STORIES: list[Story] = stories_of(
     [
         is_paused,
         is_detached,
-        is_paused_under_our_hold,
-        is_detached_under_our_hold,
+        is_paused_while_held_off,
+        is_detached_while_held_off,
         cannot_be_switched_off,
         is_another_machine,
         was_off_before,

@@ -1,6 +1,6 @@
-"""`nodemend-remediator`, which is killed the moment that a certain write of its was answered.
+"""`nodemend-remediator`, killed at the moment when one of its writes was answered.
 
-`python -m tests.power_e2e.dying_remediator FOLDER FLAGS...`: see `deaths.py` for what FOLDER has.
+`python -m tests.power_e2e.dying_remediator FOLDER FLAGS...`: `deaths.py` describes the contents of FOLDER.
 """
 
 import json
@@ -10,19 +10,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from nodemend.controllers.remediator import Remediator
-from nodemend.entrypoints import run_remediator
-from nodemend.entrypoints.controller_shell import Surroundings, run_controller
-from nodemend.kube.api_reply import Reply
-from nodemend.kube.api_request import Method, Request
+from nodemend.cmd import controllers
+from nodemend.cmd.controllers import ProgramDependencies, run_controller
+from nodemend.kube.outcome import Reply
 from nodemend.kube.ports import Stream, Transport
-from nodemend.settings.command_shell import controller_command
-from nodemend.settings.controller_settings import ControllerSettings
+from nodemend.kube.request import Method, Request
+from nodemend.remediation.manager import Remediator
+from nodemend.settings.controller import ControllerSettings, controller_command
 from tests.power_e2e.deaths import Plan
 
 
 class DyingTransport:
-    """Counts the writes about each node, over all of its lives."""
+    """Counts the writes about each node, over all restarts."""
 
     def __init__(self, transport: Transport, plan: Plan) -> None:
         self._transport = transport
@@ -39,7 +38,7 @@ class DyingTransport:
 
 
 def _names(request: Request) -> set[str]:
-    """Of what is written: in the path, with or without a subresource, or in what is to be created."""
+    """The names of the written objects: in the path, with or without a subresource, or in the new object."""
     if request.method is Method.POST:
         return {json.loads(request.body)["metadata"].get("name", "")}
     return set(request.path.split("/")[-2:])
@@ -48,13 +47,13 @@ def _names(request: Request) -> set[str]:
 def main() -> None:
     plan = Plan(Path(sys.argv.pop(1)))
 
-    def build(around: Surroundings) -> Remediator:
-        return run_remediator.build(replace(around, transport=DyingTransport(around.transport, plan)))
+    def build(around: ProgramDependencies) -> Remediator:
+        return controllers.build_remediator(replace(around, transport=DyingTransport(around.transport, plan)))
 
     def run(settings: ControllerSettings) -> int:
-        return run_controller(run_remediator.NAME, build, settings)
+        return run_controller(controllers.REMEDIATOR, build, settings)
 
-    controller_command(run_remediator.NAME, "Dies at a certain write.", run)()
+    controller_command(controllers.REMEDIATOR, "Dies at a certain write.", run)()
 
 
 if __name__ == "__main__":

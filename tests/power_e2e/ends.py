@@ -1,14 +1,17 @@
-"""Rounds in which it is called off: by somebody who deletes it, or by the node, which speaks again."""
+"""Rounds in which the remediation is deleted, or becomes obsolete because the node is back."""
 
 from collections.abc import Callable
 from functools import partial
 
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.power_e2e.round import Round, Story
 
 
 def deleted(round_: Round, reach: Callable[[Round], None]) -> None:
-    """Nobody asks for it again; it must reach a safe end by itself. What is released, is released first."""
+    """The remediation is not created again, and must end safely by itself.
+
+    A started release completes first.
+    """
     cell = round_.cell
     round_.fall_silent()
     reach(round_)
@@ -24,7 +27,7 @@ def deleted(round_: Round, reach: Callable[[Round], None]) -> None:
 
 
 def speaks_again(round_: Round, reach: Callable[[Round], None]) -> None:
-    """The cable is mended. A machine that is off by then comes back with its power."""
+    """The cable is repaired. A machine that is off by then comes back when it is powered on."""
     round_.fall_silent()
     reach(round_)
     round_.cell.mend_cable(round_.node)
@@ -33,8 +36,8 @@ def speaks_again(round_: Round, reach: Callable[[Round], None]) -> None:
 
 
 def _pending(round_: Round) -> None:
-    """For as long as its host is paused."""
-    round_.cell.stage.room.annotate_host(round_.node, keys.HOST_PAUSED, "")
+    """Its host is paused during this phase."""
+    round_.cell.stage.room.annotate_host(round_.node, well_known.HOST_PAUSED, "")
     round_.until_phase("pending")
 
 

@@ -1,13 +1,13 @@
-"""Rounds in which the host cannot be switched off, or does not come back: held, told, never released."""
+"""Rounds in which the host cannot be powered off, or does not come back: held, reported, never released."""
 
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.power_e2e.round import Round, Story, stories_of
 
 WITHIN = 240.0
 
 
 def never_goes_off(round_: Round) -> None:
-    """Its BMC says yes, and the machine runs on."""
+    """Its BMC accepts the command, and the machine keeps running."""
     chassis = round_.cell.stage.room.computer(round_.node).chassis
     chassis.faults.off_ignored = True
     _is_given_up(round_)
@@ -33,7 +33,7 @@ def bmc_refuses(round_: Round) -> None:
 
 
 def does_not_come_back_at_once(round_: Round) -> None:
-    """It was released; then its machine does not start for a while."""
+    """It is released, and then its machine does not start for a while."""
     chassis = round_.cell.stage.room.computer(round_.node).chassis
     chassis.faults.on_ignored = True
     round_.fall_silent()
@@ -45,7 +45,7 @@ def does_not_come_back_at_once(round_: Round) -> None:
 
 
 def _is_given_up(round_: Round) -> None:
-    """One retry, and then somebody has to look: its workload was never released, and still runs there."""
+    """After one retry a person must help: its workload was never released, and still runs there."""
     round_.fall_silent()
     round_.until_phase("backing-off", within=WITHIN)
     round_.nothing_is_released()
@@ -59,16 +59,16 @@ def _is_given_up(round_: Round) -> None:
 
 
 def _is_mended(round_: Round) -> None:
-    """Its cable, and what is on record about it.
+    """Repair the cable, and clear the recorded errors.
 
-    Ironic would hold the error of an order that nobody waits for any more against the first order of the next
-    round, which then goes another way. A host that was detached has a record anew.
+    Ironic would report the error of an abandoned command for the first command of the next round, which would
+    then run differently. Detaching a host resets its record.
     """
     cell, node = round_.cell, round_.node
     cell.mend_cable(node)
     round_.until_over()
     for annotation, becomes in (("", "detached"), (None, "OK")):
-        cell.stage.room.annotate_host(node, keys.HOST_DETACHED, annotation)
+        cell.stage.room.annotate_host(node, well_known.HOST_DETACHED, annotation)
         round_.until_operational(becomes)
     round_.until_over()
 

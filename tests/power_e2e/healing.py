@@ -1,6 +1,6 @@
-"""Rounds that end with the workload elsewhere and the node back."""
+"""Rounds that end with the workload on the other node and the failed node back."""
 
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.power_e2e.round import Round, Story, stories_of
 
 
@@ -12,14 +12,14 @@ def is_healed(round_: Round) -> None:
 
 
 def was_switched_off_by_hand(round_: Round) -> None:
-    """metal3 goes on saying that it is on, and may switch it on before anybody asks for more."""
+    """metal3 keeps reporting that it is on, and may power it on before the remediator requests anything."""
     round_.cell.stage.room.computer(round_.node).chassis.switch_off()
     round_.cell.until("it is missed", lambda: not round_.cell.is_whole())
     round_.until_over()
 
 
 def is_switched_on_by_hand_while_held(round_: Round) -> None:
-    """metal3 goes on saying that it is off. The boot that was released has ended all the same."""
+    """metal3 keeps reporting that it is off. The released boot has ended all the same."""
     round_.fall_silent()
     round_.until_phase("release")
     round_.until_off()
@@ -31,7 +31,7 @@ def is_switched_on_by_hand_while_held(round_: Round) -> None:
 
 
 def volume_never_detaches(round_: Round) -> None:
-    """Its host stays off for as long as its volume is attached, and nobody else has it."""
+    """Its host stays off while its volume is attached, and no other node has the volume."""
     attacher = round_.cell.stage.plane.attacher
     attacher.hold(round_.node)
     round_.fall_silent()
@@ -44,28 +44,28 @@ def volume_never_detaches(round_: Round) -> None:
 
 
 def another_has_tainted_it(round_: Round) -> None:
-    """As medik8s, metal3's provider or a person does: the API server takes no second such taint."""
+    """As medik8s, metal3's provider or a user does: the API server accepts no second such taint."""
     api, path = round_.cell.stage.plane.api, f"/api/v1/nodes/{round_.node}"
     round_.fall_silent()
     round_.until_held()
     round_.until_off()
     others = api.get(path)["spec"].get("taints", [])
-    theirs = {"key": keys.OUT_OF_SERVICE, "value": "nodeshutdown", "effect": keys.NO_EXECUTE}
+    theirs = {"key": well_known.OUT_OF_SERVICE, "value": "nodeshutdown", "effect": well_known.NO_EXECUTE}
     api.patch(path, {"spec": {"taints": [*others, theirs]}})
     round_.until_healed()
     round_.expect("theirs is still on it", seen=round_.cell.tainted(round_.node))
     round_.expect("ours never was", seen=not round_.releases())
-    kept = [taint for taint in api.get(path)["spec"]["taints"] if taint["key"] != keys.OUT_OF_SERVICE]
+    kept = [taint for taint in api.get(path)["spec"]["taints"] if taint["key"] != well_known.OUT_OF_SERVICE]
     api.patch(path, {"spec": {"taints": kept}})
 
 
-def our_hold_is_taken_off(round_: Round) -> None:
-    """By somebody, before the host is off: it is placed again, or another attempt is made."""
+def power_off_request_is_cleared(round_: Round) -> None:
+    """Another client removes it before the host is off: it is set again, or another attempt starts."""
     round_.fall_silent()
     round_.until_held()
     host = round_.cell.stage.room.host(round_.node)
     for key in host["metadata"]["annotations"]:
-        if key.startswith(keys.OUR_HOLD_PREFIX):
+        if key.startswith(well_known.POWER_OFF_REQUEST_PREFIX):
             round_.cell.stage.room.annotate_host(round_.node, key, None)
     round_.until_healed()
 
@@ -82,6 +82,6 @@ STORIES: list[Story] = stories_of(
         is_switched_on_by_hand_while_held,
         volume_never_detaches,
         another_has_tainted_it,
-        our_hold_is_taken_off,
+        power_off_request_is_cleared,
     ]
 )

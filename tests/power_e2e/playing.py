@@ -1,4 +1,4 @@
-"""Many rounds at once, a cell each, until all have been played."""
+"""Many rounds at once, one per cell, until all have run."""
 
 import time
 import traceback
@@ -20,9 +20,9 @@ class Played:
 
 
 def play_all(cells: Sequence[Cell], stories: Sequence[Story]) -> list[Played]:
-    """A cell in which a round went wrong plays no more: what it shows after that is of no use.
+    """Run all stories. A cell with a failed round runs no further ones, since their results would be useless.
 
-    Without a cell nothing is played.
+    Without a cell nothing runs.
     """
     waiting: SimpleQueue[Story] = SimpleQueue()
     for story in stories:
@@ -51,11 +51,11 @@ def _play(cell: Cell, story: Story) -> Played:
     try:
         round_ = Round.begin(cell)
         story.play(round_)
-        round_.judge()
+        round_.evaluate()
         releases = len(round_.releases())
     except (WrongError, TimeoutError) as error:
         wrong = str(error)
-    except Exception:  # noqa: BLE001 - a fault of the story itself: told like any other, with where it was
+    except Exception:  # noqa: BLE001 - a bug of the story itself, with its traceback
         wrong = traceback.format_exc()
     return Played(story.name, time.monotonic() - began, releases, wrong)
 

@@ -1,4 +1,4 @@
-"""Rounds with two remediators, of which the one that leads falls asleep and wakes up beside its successor."""
+"""Rounds with two remediators, of which the leader is suspended and wakes up beside its successor."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from tests.power_e2e.stage import LEASES, REMEDIATOR, Stage
 
 PHASES: Final = ("pending", "power-off", "release", "power-on")
 MIN_READY: Final = 10.0
-"""Seconds, as in the chart: so long a new replica watches before the other one may go."""
+"""Seconds, as in the chart: a new replica watches this long before the other one may stop."""
 
 
 class Rivals:
@@ -23,18 +23,19 @@ class Rivals:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self.turn = threading.Lock()
-        """Held by the one round whose leader falls asleep."""
+        """Held by the one round whose leader is suspended."""
         self._replicas = {f"{REMEDIATOR}-{n}": stage.start_remediator(replica=n) for n in (0, 1)}
 
     def leader(self) -> str:
         lease = self._stage.plane.api.find(f"{LEASES}/{REMEDIATOR}") or {"spec": {}}
-        # A program that starts anew is another candidate: behind its name stands something of chance.
+        # A restarted program is another candidate: its name has a random suffix.
         return str(lease["spec"].get("holderIdentity", "")).partition("_")[0]
 
     def take_turns(self) -> None:
-        """The one that leads sleeps until the other does, and wakes up then.
+        """Suspend the leader until the other replica leads, and resume it then.
 
-        Over when there are two again: if both are lost at once, nobody remembers what they did.
+        Returns when two replicas run again: if both were lost at once, all memory of their actions would be
+        lost.
         """
         name = self.leader()
         process = self._replicas[name]
@@ -48,7 +49,9 @@ class Rivals:
         time.sleep(MIN_READY)
 
     def keep(self) -> None:
-        """Start again who has ended, as a kubelet does: one that wakes up deposed leaves, by design."""
+        """Restart exited replicas as a kubelet does: one that wakes up without its leadership exits, by
+        design.
+        """
         for process in self._replicas.values():
             if process.gave_up:
                 process.start()
@@ -60,28 +63,30 @@ class Rivals:
 
 @contextmanager
 def rivalling(stage: Stage) -> Iterator[Rivals]:
-    rivals = Rivals(stage)
-    keeper = Rounds("keeper", rivals.keep)
+    competitors = Rivals(stage)
+    keep_rounds = Rounds("keeper", competitors.keep)
     try:
-        yield rivals
+        yield competitors
     finally:
-        keeper.close()
-        rivals.end()
+        keep_rounds.close()
+        competitors.end()
 
 
-def falls_asleep(round_: Round, rivals: Rivals, phase: str) -> None:
-    """It is as if one had done it: the next leader remembers what the last one did (decision 59)."""
-    with rivals.turn:
+def falls_asleep(round_: Round, competitors: Rivals, phase: str) -> None:
+    """The result is as if one leader had done it: the next one remembers the actions of the last (decision
+    59).
+    """
+    with competitors.turn:
         round_.fall_silent()
         round_.until_phase(*PHASES[PHASES.index(phase) :])
-        rivals.take_turns()
+        competitors.take_turns()
     round_.until_healed()
     round_.expect("it was switched off once, and on once", seen=round_.orders() == ["off", "on"])
     round_.expect("it was released once", seen=len(round_.releases()) == 1)
 
 
-def stories(rivals: Rivals, every: int) -> list[Story]:
+def stories(competitors: Rivals, every: int) -> list[Story]:
     return [
-        Story(f"leader falls asleep in {phase}", partial(falls_asleep, rivals=rivals, phase=phase))
+        Story(f"leader falls asleep in {phase}", partial(falls_asleep, competitors=competitors, phase=phase))
         for phase in PHASES[::every]
     ]

@@ -1,4 +1,4 @@
-"""One failure of one node, from its beginning to its verdict."""
+"""One failure of one node, from its start to its verdict."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -7,19 +7,19 @@ from typing import Final
 
 from machine_room.chassis import SECONDS_TO_OFF, ChassisFaults
 from machine_room.hosts import HOSTS
-from nodemend.api import keys
+from nodemend.api import well_known
 from tests.power_e2e.cell import Cell
 
 HEALED_WITHIN: Final = 180.0
 
 
 class WrongError(Exception):
-    """What must not be was seen."""
+    """A forbidden state was observed."""
 
 
 @dataclass(slots=True)
 class Round:
-    """The node that has the workload is the one that fails. `boot` is the one that must not outlive it."""
+    """The node with the workload fails. `boot` is the boot that must not outlive its release."""
 
     cell: Cell
     node: str
@@ -32,15 +32,15 @@ class Round:
         node = cell.where()
         return cls(cell, node, time.time(), cell.stage.room.computer(node).chassis.boot)
 
-    # What happens to it.
+    # Faults.
 
     def fall_silent(self) -> None:
-        """And be asked for."""
+        """Cut it off, and wait for its remediation."""
         self.cell.cut(self.node)
         self.cell.until("a remediation is asked for", lambda: self.cell.remediation(self.node) is not None)
 
     def until_said(self, *words: str, within: float = HEALED_WITHIN) -> None:
-        """Its status gives one of these for the reason why it waits."""
+        """Wait until its status has one of these reasons for waiting."""
         self.cell.until(f"it says {' or '.join(words)}", lambda: self.why() in words, within)
 
     def until_phase(self, *phases: str, within: float = HEALED_WITHIN) -> None:
@@ -54,18 +54,20 @@ class Round:
         self.cell.until("its machine is off", lambda: not self.powered)
 
     def until_operational(self, word: str) -> None:
-        """Its host's operator says so of it."""
+        """Wait until its host's operational status is this."""
         self.cell.until(f"its host is said to be {word}", lambda: self.operational() == word)
 
     def until_healed(self) -> None:
-        """The workload has moved, the node is back, and nothing of ours is left."""
+        """Wait until the workload has moved, the node is back, and Nodemend has left nothing behind."""
         self.cell.until(
             "the workload has moved", lambda: self.cell.where() not in ("", self.node), HEALED_WITHIN
         )
         self.until_over()
 
     def until_over(self, within: float = HEALED_WITHIN) -> None:
-        """Both nodes are well, wherever the workload is, and nothing of ours is left."""
+        """Wait until both nodes are healthy, with the workload on either, and Nodemend has left nothing
+        behind.
+        """
         cell = self.cell
         cell.until("all is well", lambda: cell.is_whole() and not cell.leftovers(), within)
 
@@ -76,14 +78,14 @@ class Round:
             time.sleep(0.5)
 
     def undo_faults(self) -> None:
-        """Of its machine, of its host's management and of its volume: nothing keeps it from going on."""
+        """Undo the faults of its machine, of its host's management and of its volume."""
         room = self.cell.stage.room
         chassis = room.computer(self.node).chassis
         chassis.faults, chassis.seconds_to_off = ChassisFaults(), SECONDS_TO_OFF
-        room.annotate_host(self.node, keys.HOST_PAUSED, None)
+        room.annotate_host(self.node, well_known.HOST_PAUSED, None)
         room.plane.attacher.release(self.node)
 
-    # What is seen.
+    # Observations.
 
     @property
     def powered(self) -> bool:
@@ -93,12 +95,12 @@ class Round:
         return str(self.cell.condition(self.node, "Processing").get("reason", ""))
 
     def operational(self) -> str:
-        """What its host's operator says of it."""
+        """The operational status that its host's operator reports."""
         host = self.cell.stage.plane.api.find(host_path(self.node)) or {}
         return str(host.get("status", {}).get("operationalStatus", ""))
 
     def orders(self) -> list[str]:
-        """What its BMC was told since."""
+        """The commands that its BMC got since the round began."""
         chassis = self.cell.stage.room.computer(self.node).chassis
         return [order.what for order in chassis.orders if order.seconds >= self.since]
 
@@ -106,7 +108,7 @@ class Round:
         return self.cell.stage.audit.releases(self.node, self.since)
 
     def events(self) -> list[str]:
-        """The reasons of what was told about the node and its host."""
+        """The reasons of the events about the node and its host."""
         events = self.cell.stage.plane.api.list("/apis/events.k8s.io/v1/events")
         about = [one for one in events if one.get("regarding", {}).get("name") == self.node]
         return [str(one["reason"]) for one in about]
@@ -122,10 +124,10 @@ class Round:
 
     def expect(self, what: str, *, seen: bool) -> None:
         if not seen:
-            raise WrongError(f"{self.node}: {what}\n{self.cell.told()}")
+            raise WrongError(f"{self.node}: {what}\n{self.cell.reported()}")
 
-    def judge(self) -> None:
-        """What must hold of every round."""
+    def evaluate(self) -> None:
+        """Check the properties that hold in every round."""
         register = self.cell.register
         for release in self.releases():
             if late := register.after(release, self.boot):
@@ -146,7 +148,7 @@ class Story:
 
 
 def stories_of(plays: Sequence[Play]) -> list[Story]:
-    """Named like their functions."""
+    """Stories named like their functions."""
     return [Story(play.__name__.replace("_", " "), play) for play in plays]
 
 

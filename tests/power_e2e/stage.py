@@ -14,7 +14,7 @@ from installed.eager_policy import eager_policy
 from installed.manifests import install
 from installed.programs import start
 from machine_room.room import MachineRoom
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.power_e2e.audit import Audit
 
 CHECKER: Final = "nodemend-checker"

@@ -1,7 +1,7 @@
-"""`python -m tests.power_mutants`: breaks the code that switches hosts off; the simulated world must notice.
+"""`python -m tests.power_mutants`: mutation tests of the code that powers hosts off, against the simulation.
 
-First mistakes made by hand, of which all have to be noticed; then mutants by operators, of which nine in ten
-have to be. Scenarios of power cycles and simulated seeds are asked, no unit tests.
+Scenarios of power cycles and simulated seeds must notice every hand-written bug and 90 % of the operator
+mutants. No unit tests are run.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 class Hunter:
-    """Who noticed something in a module is asked first about the next thing in it."""
+    """Hunts mutants. Scenarios that noticed a mutant in a module run first for its next mutant."""
 
     def __init__(self, where: Map, seeds: range, workers: int) -> None:
         self._noticed: dict[str, Counter[str]] = defaultdict(Counter)
@@ -60,13 +60,13 @@ class Hunter:
             return list(pool.map(self._hunt, mutants))
 
     def sees_what_is_not_there(self) -> bool:
-        """A module as it is, through the same door."""
+        """Run with an unchanged module: True if some scenario reports a difference."""
         same = unbroken(PATHS[0], module_of(PATHS[0]))
         return bool(hunt(Quarry(same, tuple(self._where.by(same)[:3]), self._seeds[:1])))
 
     def _hunt(self, mutant: Mutant) -> str:
         before = self._noticed[mutant.module]
-        # Stable: among those who noticed as often, the cheapest stays first.
+        # The sort is stable: of scenarios that noticed equally often, the cheapest stays first.
         stories = sorted(self._where.by(mutant), key=lambda story: -before[story.stem])
         catch = hunt(Quarry(mutant, tuple(stories), self._seeds))
         before[catch.removeprefix("scenario ").partition(" ")[0]] += 1
@@ -75,7 +75,7 @@ class Hunter:
 
 
 def _report(mutants: Sequence[Mutant], catches: Sequence[str]) -> bool:
-    """Those that decide the same count neither way."""
+    """Print the result; return True if enough mutants are caught. Equivalent mutants do not count."""
     reasons = read_survivors(KNOWN)
     survivors = [mutant for mutant, catch in zip(mutants, catches, strict=True) if not catch]
     alike = [mutant for mutant in survivors if mutant.name in reasons]

@@ -1,4 +1,4 @@
-"""Plays what could notice a mutant in a child process of its own. Nothing on disk is changed."""
+"""Runs scenarios and seeds against a mutant in a child process. No file is changed."""
 
 import ast
 import importlib
@@ -18,13 +18,13 @@ from mutants.hunt import Impostor
 from mutants.operators import Mutant
 
 CPU_SECONDS: Final = 240
-"""Many times what the longest hunt needs: a mutant that needs more never ends."""
+"""CPU limit of one hunt, many times that of the longest: a mutant that exceeds it never ends."""
 NEVER_ENDS: Final = "never ends"
 
 
 @dataclass(frozen=True, slots=True)
 class Quarry:
-    """A mutant, and who could notice it: these scenarios first, then these seeds."""
+    """A mutant, and what to run against it: these scenarios first, then these seeds."""
 
     mutant: Mutant
     stories: tuple[Path, ...]
@@ -32,7 +32,7 @@ class Quarry:
 
 
 def hunt(quarry: Quarry) -> str:
-    """Who noticed it; empty when nobody did."""
+    """Return the scenario or seed that noticed the mutant; empty if none did."""
     ours, theirs = get_context("fork").Pipe(duplex=False)
     child = get_context("fork").Process(target=_run, args=(quarry, dependents(quarry.mutant.module), theirs))
     child.start()
@@ -59,14 +59,17 @@ def _run(quarry: Quarry, doomed: set[str], answer: Connection) -> None:
 
 
 def _forget(name: str) -> None:
-    """Its package remembers it, too."""
+    """Remove a module from `sys.modules` and from its package, which refers to it, too."""
     package, _, last = name.rpartition(".")
     vars(sys.modules[package]).pop(last, None)
     del sys.modules[name]
 
 
 def _first_to_notice(quarry: Quarry) -> str:
-    """Whatever goes wrong is a notice: a mutant may raise anything anywhere."""
+    """Return the first scenario or seed that noticed the mutant; empty if none did.
+
+    Any exception counts as noticing, because a mutant may raise any exception anywhere.
+    """
     for noticed, name in _watchers(quarry):
         try:
             if noticed():
@@ -84,10 +87,10 @@ def _watchers(quarry: Quarry) -> Iterable[tuple[Callable[[], bool], str]]:
 
 
 def _tells_another_story(path: Path) -> bool:
-    reader = importlib.import_module("nodemend.testing.scenario.reader")
-    telling = importlib.import_module("tests.scenarios.telling")
+    reader = importlib.import_module("simulation.scenario.reader")
+    story_text = importlib.import_module("tests.scenarios.telling")
     scenario = reader.read(path.read_text())
-    return bool(telling.tell(scenario) != scenario.told)
+    return bool(story_text.tell(scenario) != scenario.log_lines)
 
 
 def _breaks(seed: int) -> bool:
@@ -95,7 +98,7 @@ def _breaks(seed: int) -> bool:
 
 
 def dependents(module: str) -> set[str]:
-    """The modules that are loaded and import it, directly or not, and it itself."""
+    """Return the module and the loaded modules that import it, directly or indirectly."""
     imports = {name: _imports(name) for name in sys.modules if name.startswith(("nodemend.", "tests."))}
     doomed = {module}
     while more := {name for name, wants in imports.items() if wants & doomed} - doomed:

@@ -1,6 +1,6 @@
-"""Which scenario comes by which lines of the code that is broken, and what it costs.
+"""Measures the cost of scenarios and the lines of mutated code that each runs.
 
-A scenario that never comes by a line cannot notice what is done to it, and need not be played for that.
+A scenario that never runs a line cannot notice a mutant of it, so it is skipped for that mutant.
 """
 
 import ast
@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final
 
 from mutants.operators import Mutant
-from nodemend.testing.scenario.reader import read
+from simulation.scenario.reader import read
 from tests.power_mutants.targets import PATHS, module_of
 from tests.scenarios.telling import FOLDER, tell
 
@@ -26,7 +26,10 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Scouted:
-    """One scenario. `same`: it tells what is written, as it should on unbroken code."""
+    """A scenario, its CPU seconds, and the lines that it runs.
+
+    `same` is True if its output equals the recorded one, as it must on unbroken code.
+    """
 
     path: Path
     seconds: float
@@ -35,14 +38,17 @@ class Scouted:
 
 
 class Map:
-    """All of them, the cheapest first."""
+    """Measured scenarios, the cheapest first."""
 
     def __init__(self, scouted: list[Scouted]) -> None:
         self._scouted = sorted(scouted, key=lambda one: one.seconds)
         self._functions = dict(_spans())
 
     def by(self, mutant: Mutant) -> list[Path]:
-        """Those that could notice it: which come by its line, else by its function; all where it has none."""
+        """Return the scenarios that could notice the mutant.
+
+        These run its line or, if none does, its function. If it is in no function, all scenarios could.
+        """
         here = (mutant.module, mutant.line)
         span = self._functions.get(here)
         if span is None:
@@ -71,14 +77,14 @@ def _scout(path: Path) -> Scouted:
     scenario, began = read(path.read_text()), time.process_time()
     sys.settrace(by_call)
     try:
-        told = tell(scenario)
+        reported = tell(scenario)
     finally:
         sys.settrace(None)
-    return Scouted(path, time.process_time() - began, frozenset(places), told == scenario.told)
+    return Scouted(path, time.process_time() - began, frozenset(places), reported == scenario.log_lines)
 
 
 def _spans() -> Iterator[tuple[Place, range]]:
-    """Every line in a function, with all lines of that function; of nested ones the inner comes last."""
+    """Yield each line in a function, with all lines of that function. Inner functions follow outer ones."""
     for path in PATHS:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and node.end_lineno is not None:

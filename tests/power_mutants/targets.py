@@ -1,4 +1,4 @@
-"""What is broken on purpose: the code that decides about power, and about releases on it."""
+"""The code to mutate: decisions about power, and about releases that rely on power off."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,23 +6,25 @@ from typing import Final
 
 from mutants.operators import Mutant, mutants_of
 
-DECIDE: Final = Path(__file__).parents[2] / "src" / "nodemend" / "decide"
+SOURCE: Final = Path(__file__).parents[2] / "src"
 KNOWN: Final = Path(__file__).with_name("survivors.txt")
-_PATTERNS: Final = (
-    "power_cycle*.py",
-    "host_*.py",
-    "node_deletion.py",
-    "node_backup.py",
-    "fence_evidence.py",
-    "release_gate.py",
-    "remediation_life.py",
-    "remediation_steps.py",
+_MODULES: Final = (
+    "remediation/metal3/decide.py",
+    "remediation/metal3/model.py",
+    "remediation/metal3/power_table.py",
+    "remediation/metal3/status.py",
+    "safety/host_holds.py",
+    "safety/host_power.py",
+    "safety/identity.py",
+    "safety/lifecycle.py",
+    "safety/power_off.py",
+    "safety/release.py",
 )
-PATHS: Final = tuple(path for pattern in _PATTERNS for path in sorted(DECIDE.glob(pattern)))
+PATHS: Final = tuple(SOURCE / "nodemend" / module for module in _MODULES)
 
 
 def module_of(path: Path) -> str:
-    return f"nodemend.decide.{path.stem}"
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
 
 
 def all_mutants() -> Iterator[Mutant]:

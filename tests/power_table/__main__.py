@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from generate.cli_reference import REFERENCE, reference_pages
 from generate.power_table import SEED_ROWS
-from nodemend.decide.power_cycle import TABLE, move_for
+from nodemend.remediation.metal3.power_table import TABLE, move_for
 from tests.power_table.states import all_states
 
 DECISIONS = REFERENCE.parent / "decisions"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import product
 
-from nodemend.decide.host_power import Power
-from nodemend.decide.power_cycle import PowerState
+from nodemend.remediation.metal3.power_table import PowerState
+from nodemend.safety.host_power import Power
 
 
 def all_states() -> Iterator[PowerState]:

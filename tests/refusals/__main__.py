@@ -1,7 +1,7 @@
-"""`python -m tests.refusals`: what a real API server with our manifests refuses, counted.
+"""`python -m tests.refusals`: counts what a real API server with Nodemend's manifests refuses.
 
-Each refusal must come with words that name the field and say what is right. Beside them stand writes that are
-right and must pass. Exits 1 on a single miss.
+Each refusal must have a message that names the field and the correct value. Beside them are correct writes,
+which must pass. Exits 1 on a single miss.
 """
 
 import sys
@@ -17,7 +17,8 @@ from tests.refusals.statuses import statuses
 from tests.refusals.trial import Trial
 from tests.refusals.words import words
 
-# `nodes` ends with our accounts made cluster admins; after `believing` a real leader has written everywhere.
+# `nodes` ends with Nodemend's accounts made cluster admins; the last chapter's leader writes
+# everywhere.
 CHAPTERS = (words, statuses, self_statuses, rights, orders, bad_specs, nodes, believing)
 
 

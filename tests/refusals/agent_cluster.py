@@ -1,4 +1,4 @@
-"""A real API server with self-fencing installed: nodes, agents' pods on them, and the tokens of these."""
+"""A real API server with self-fencing installed: nodes, agents' pods on them, and their tokens."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +13,8 @@ from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.manifests import bind, install
 from installed.programs import start
-from nodemend.api.keys import AGENT_AUTHORITY, AGENT_NAMESPACE, AGENT_TRUST, SYSTEM_NAMESPACE
-from tests.unit.controllers.agent_signer.requests import pkcs10, signing_request
+from nodemend.api.well_known import AGENT_AUTHORITY, AGENT_NAMESPACE, AGENT_TRUST, SYSTEM_NAMESPACE
+from tests.unit.signer.requests import pkcs10, signing_request
 
 NODES: Final = ("node-1", "node-2")
 LEASES: Final = f"/apis/coordination.k8s.io/v1/namespaces/{AGENT_NAMESPACE}/leases"
@@ -27,19 +27,22 @@ _WITHIN: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class AgentCluster:
-    """Who can act on it. `plane.api` is the superuser, used to set the scene, and as the mightiest of all."""
+    """Clients with the accounts of the cluster.
+
+    `plane.api` is the superuser, for setup, and as the most privileged attacker.
+    """
 
     plane: ControlPlane
     tokens: dict[str, str]
-    """By node: that of the agent's pod there."""
+    """The token of the agent's pod, by node."""
     agents: dict[str, Api]
-    """By node: who has that token."""
+    """Clients with these tokens, by node."""
     nodes: dict[str, Api]
-    """By node: the node's own credential."""
+    """Clients with the kubelets' credentials, by node."""
     unbound: Api
-    """The agents' account by a token that is bound to nothing."""
+    """The agents' account with an unbound token."""
     of_node_alone: Api
-    """The agents' account by a token that is bound to node-1, but to no pod."""
+    """The agents' account with a token that is bound to node-1, but to no pod."""
     remediator: Api
     checker: Api
     signer: Api
@@ -48,7 +51,7 @@ class AgentCluster:
 
 @contextmanager
 def agent_cluster(*, node_restriction: bool = True) -> Iterator[AgentCluster]:
-    """Ready when every policy is seen to refuse, and the signer has published its authority."""
+    """Yields once every policy refuses, and the signer has published its CA."""
     users = tuple(User(f"system:node:{node}", ("system:nodes",)) for node in NODES)
     plugins = ("NodeRestriction",) if node_restriction else ()
     settings = Settings(controller_manager=False, scheduler=False, users=users, admission_plugins=plugins)
@@ -106,7 +109,7 @@ def _account(plane: ControlPlane, namespace: str, name: str) -> Api:
 
 
 def pods_token(plane: ControlPlane, node: str) -> str:
-    """As the kubelet of this node asks for it: bound to a pod that runs there."""
+    """A token as the kubelet of this node requests it: bound to a pod that runs there."""
     projected = {"path": "token", "expirationSeconds": 3600}
     pod = {
         "apiVersion": "v1",
@@ -131,7 +134,7 @@ def _token(plane: ControlPlane, kind: str, name: str, uid: str) -> str:
 
 
 def _give_rights(plane: ControlPlane, name: str, subject: dict[str, str]) -> None:
-    """On Leases of nodes, wherever such rights come from: what may come of them is what is tried."""
+    """Grant rights on the nodes' Leases: the tests check that policies hold regardless of RBAC."""
     kinds = {"apiVersion": "rbac.authorization.k8s.io/v1"}
     metadata = {"name": name, "namespace": AGENT_NAMESPACE}
     rule = {
@@ -146,7 +149,7 @@ def _give_rights(plane: ControlPlane, name: str, subject: dict[str, str]) -> Non
 
 
 def _await_policies(cluster: AgentCluster) -> None:
-    """Policies take a moment to be heard of: try what each must refuse, without effect, until it does."""
+    """Wait until policies are in force: try in dry runs what each must refuse, until it does."""
     request = signing_request("probe", pkcs10(), signerName="example.com/other")
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "probe"}}
     secrets = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/secrets"
@@ -168,7 +171,7 @@ def _refused_by(policy: str, api: Api, path: str, body: dict[str, Any]) -> bool:
 
 
 def patch_annotations(api: Api, node: str, **annotations: str | None) -> object:
-    """By the names after `nodemend.io/`, with dashes for underscores."""
+    """Annotations by the names after `nodemend.io/`, with dashes for underscores."""
     named = {f"nodemend.io/{key.replace('_', '-')}": value for key, value in annotations.items()}
     change = {"metadata": {"annotations": named}}
     return api.request("PATCH", f"{LEASES}/{node}", change, content_type=MERGE)

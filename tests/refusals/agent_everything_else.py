@@ -1,4 +1,4 @@
-"""Whatever else the API server serves: an agent's token reads none of it, and writes none of it."""
+"""All other resources of the API server: an agent's token reads none of them, and writes none of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from functools import partial
 from typing import Any, Final
 
 from controlplane.api import Api
-from nodemend.api.keys import AGENT_NAMESPACE
+from nodemend.api.well_known import AGENT_NAMESPACE
 from tests.refusals.agent_cluster import AgentCluster
 from tests.refusals.trial import Trial
 
 _ANYBODY: Final = {
-    # Whoever is known to the API server may ask it about himself.
+    # Any authenticated user may ask the API server about itself.
     "selfsubjectaccessreviews",
     "selfsubjectreviews",
     "selfsubjectrulesreviews",
 }
 _METHODS: Final = {"create": "POST", "list": "GET", "deletecollection": "DELETE"}
 _ALLOWED: Final = {("leases", "create"), ("certificatesigningrequests", "create")}
-"""Tried with care by the other chapters."""
+"""The other chapters test these thoroughly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def everything_else(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def discovered(api: Api) -> Iterator[Served]:
-    """Every resource that the server serves, as its collection in the agents' own namespace."""
+    """Every resource that the server serves, as its collection in the agents' namespace."""
     groups = [f"/apis/{one['preferredVersion']['groupVersion']}" for one in api.get("/apis")["groups"]]
     for root in ("/api/v1", *groups):
         for found in api.get(root)["resources"]:
@@ -54,7 +54,7 @@ def discovered(api: Api) -> Iterator[Served]:
 
 
 def _by_name(agent: Api, trial: Trial) -> None:
-    """What a stolen node would want first."""
+    """Objects that an attacker with a stolen node would want first."""
     account = f"/api/v1/namespaces/{AGENT_NAMESPACE}/serviceaccounts/nodemend-agent/token"
     wanted: tuple[tuple[str, str, Any], ...] = (
         ("GET", "/api/v1/nodes/node-1", None),

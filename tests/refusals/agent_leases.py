@@ -1,4 +1,4 @@
-"""Leases of nodes with us: who writes which, and what on it."""
+"""The nodes' agent Leases: which accounts write which of them, and which fields."""
 
 import json
 import shlex
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from controlplane.api import Api
 from controlplane.waiting import wait_until
-from nodemend.api.keys import AGENT_NAMESPACE, AGENT_REPORT, MARKER, SYSTEM_NAMESPACE
+from nodemend.api.well_known import AGENT_NAMESPACE, AGENT_REPORT, MARKER, SYSTEM_NAMESPACE
 from nodemend.cli.agents import take_marker_off
 from tests.refusals.agent_cluster import LEASES, AgentCluster, lease, patch_annotations
 from tests.refusals.trial import Trial
@@ -18,8 +18,8 @@ _RENEWAL: Final = {"spec": {"renewTime": "2026-01-31T12:00:00.000000Z"}}
 _ITS_OWN: Final = "A node writes its own Lease alone"
 _MARKED: Final = "only Nodemend's remediator writes nodemend.io/marker and nodemend.io/peer-proposal"
 _WITHIN: Final = 30.0
-"""Seconds until the authorizer has seen a new binding."""
-_NOBODY: Final = "written by these nodes and by Nodemend's remediator, and by nobody else"
+"""Seconds until the authorizer has observed a new binding."""
+_NOT_A_WRITER: Final = "written by these nodes and by Nodemend's remediator, and by nobody else"
 
 
 def leases(cluster: AgentCluster, trial: Trial) -> None:
@@ -67,7 +67,7 @@ def _of_others(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def _marker(cluster: AgentCluster, trial: Trial) -> None:
-    """The remediator's, on which everything rests."""
+    """The remediator's marker, on which all safety relies."""
     says = (_MARKED,)
     writers = _writers(cluster)
     for who, api, whose in writers:
@@ -104,12 +104,12 @@ def _marker(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def _writers(cluster: AgentCluster) -> list[tuple[str, Api, str]]:
-    """Who could be tempted, and on which node it is."""
+    """Accounts that might write, and the node of each."""
     return [(f"the agent on {node}", api, node) for node, api in cluster.agents.items()]
 
 
 def _replace(cluster: AgentCluster, api: Api) -> object:
-    """As it is, but without annotations."""
+    """Write it unchanged, but without annotations."""
     found = cluster.plane.api.get(_OWN)
     del found["metadata"]["annotations"]
     return api.request("PUT", _OWN, found)
@@ -169,10 +169,10 @@ def _elsewhere(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def _people(cluster: AgentCluster, trial: Trial) -> None:
-    """Rights do not help: neither those of an admin, nor those of the superuser."""
+    """RBAC rights do not help: neither an admin's, nor the superuser's."""
     others = (
-        ("a cluster admin", cluster.chief, _NOBODY),
-        ("the superuser", cluster.plane.api, _NOBODY),
+        ("a cluster admin", cluster.chief, _NOT_A_WRITER),
+        ("the superuser", cluster.plane.api, _NOT_A_WRITER),
         ("the checker", cluster.checker, "cannot patch resource"),
         ("the signer", cluster.signer, "cannot patch resource"),
     )
@@ -182,7 +182,7 @@ def _people(cluster: AgentCluster, trial: Trial) -> None:
             trial.refuses(f"{what} taken off by {who}", attempt, says)
         trial.refuses(f"a marker on another node by {who}", partial(_mark_other, api), says)
         trial.refuses(f"a renewal by {who}", partial(api.patch, _OWN, _RENEWAL), says)
-    trial.refuses("a Lease by a cluster admin", lambda: cluster.chief.create(lease("node-3")), _NOBODY)
+    trial.refuses("a Lease by a cluster admin", lambda: cluster.chief.create(lease("node-3")), _NOT_A_WRITER)
 
 
 def _mark_other(api: Api) -> object:
@@ -203,8 +203,8 @@ def _deletion(cluster: AgentCluster, trial: Trial) -> None:
             "cannot deletecollection resource",
         )
     for who, api in (("a cluster admin", cluster.chief), ("the superuser", cluster.plane.api)):
-        trial.refuses(f"a Lease deleted by {who}", partial(api.request, "DELETE", _OWN), _NOBODY)
-        trial.refuses(f"all Leases deleted by {who}", partial(api.request, "DELETE", LEASES), _NOBODY)
+        trial.refuses(f"a Lease deleted by {who}", partial(api.request, "DELETE", _OWN), _NOT_A_WRITER)
+        trial.refuses(f"all Leases deleted by {who}", partial(api.request, "DELETE", LEASES), _NOT_A_WRITER)
     _nodes_with_more_rights(cluster, trial, by_policy)
     trial.accepts("the marker taken off by a person as they are told to", lambda: _take_off_by_hand(cluster))
     patch_annotations(cluster.remediator, "node-1", marker="{}")
@@ -222,7 +222,7 @@ def _take_off_by_hand(cluster: AgentCluster) -> None:
 
 
 def _nodes_with_more_rights(cluster: AgentCluster, trial: Trial, says: str) -> None:
-    """Should somebody bind the right to delete to agents, they have it not."""
+    """Agents cannot delete even if they are granted the right to delete."""
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     subject = {"kind": "ServiceAccount", "name": "nodemend-agent", "namespace": AGENT_NAMESPACE}
     metadata = {"name": "too-much", "namespace": AGENT_NAMESPACE}

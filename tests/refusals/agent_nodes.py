@@ -1,10 +1,10 @@
-"""What a node can do by the credential of its kubelet, to its own Lease and to others'."""
+"""Writes that a kubelet's credential allows, to its own Lease and to others'."""
 
 from functools import partial
 from typing import Any, Final
 
 from controlplane.api import Api
-from nodemend.api.keys import AGENT_NAMESPACE, EXCLUDE, MEDIK8S_EXCLUDE
+from nodemend.api.well_known import AGENT_NAMESPACE, EXCLUDE, MEDIK8S_EXCLUDE
 from tests.refusals.agent_cluster import LEASES, TOKEN, AgentCluster, lease, patch_annotations
 from tests.refusals.trial import Trial
 
@@ -12,7 +12,7 @@ _RENEWAL: Final = {"spec": {"renewTime": "2026-01-31T12:00:00.000000Z"}}
 
 
 def exclusion(cluster: AgentCluster, trial: Trial) -> None:
-    """A kubelet writes its own Node, but for what takes that out of our care."""
+    """A kubelet may write its own Node, except what would exclude it from remediation."""
     says = "A kubelet does not change nodemend.io/exclude"
     api, path = cluster.nodes["node-1"], "/api/v1/nodes/node-1"
     for where in (path, f"{path}/status"):
@@ -38,7 +38,10 @@ def exclusion(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def nodes_own(cluster: AgentCluster, trial: Trial) -> None:
-    """Kubernetes lets a kubelet write no Lease but its own, elsewhere. It may speak as its own agent."""
+    """Kubernetes lets a kubelet write only its own Lease, in another namespace.
+
+    It may act as its own agent.
+    """
     cluster.agents["node-2"].create(lease("node-2"))
     elsewhere = 'can only access leases in the "kube-node-lease" system namespace'
     for node, api in cluster.nodes.items():
@@ -73,7 +76,7 @@ def _speaking_as_agent(cluster: AgentCluster, node: Api) -> Api:
 
 
 def _token(cluster: AgentCluster, api: Api, pod: str) -> str:
-    """As a kubelet asks for it."""
+    """A token as a kubelet requests it."""
     found = cluster.plane.api.get(f"/api/v1/namespaces/{AGENT_NAMESPACE}/pods/{pod}")
     bound = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": found["metadata"]["uid"]}
     spec = {"expirationSeconds": 3600, "boundObjectRef": bound}
@@ -81,7 +84,7 @@ def _token(cluster: AgentCluster, api: Api, pod: str) -> str:
 
 
 def nodes_by_policy(cluster: AgentCluster, trial: Trial) -> None:
-    """Where NodeRestriction is off, our own policy holds a node to its own Lease."""
+    """Without NodeRestriction, Nodemend's policy restricts a node to its own Lease."""
     node, other = cluster.nodes["node-1"], cluster.nodes["node-2"]
     trial.accepts("its Lease by a node", lambda: node.create(lease("node-1")))
     trial.accepts("its renewal", lambda: node.patch(f"{LEASES}/node-1", _RENEWAL))

@@ -1,7 +1,7 @@
 """`python -m tests.refusals.agent_refusals`: what agents, nodes and others cannot do to self-fencing.
 
-On a real API server, with the tokens that real agents have, and the running signer. Beside the refusals
-stands what must be allowed, else they would prove nothing. Exits 1 on a single miss.
+On a real API server, with tokens like those of real agents, and the running signer. Allowed writes are tested
+beside the refusals, which would prove nothing otherwise. Exits 1 on a single miss.
 """
 
 import sys
@@ -18,7 +18,7 @@ from tests.refusals.trial import Trial
 AT_LEAST: Final = 200
 Chapter = Callable[[AgentCluster, Trial], None]
 CHAPTERS: Final[tuple[Chapter, ...]] = (requests, everything_else, leases, nodes_own, exclusion)
-"""`leases` makes those that `nodes_own` looks at."""
+"""`leases` creates the Leases that `nodes_own` uses."""
 
 
 def try_all() -> Trial:

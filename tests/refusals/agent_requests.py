@@ -1,4 +1,4 @@
-"""Certificates: what the running signer signs, what it does not, and who else cannot."""
+"""Certificates: which requests the running signer signs, and that no other account can."""
 
 from base64 import b64decode
 from functools import partial
@@ -12,10 +12,10 @@ from cryptography.x509.verification import PolicyBuilder, Store
 
 from controlplane.api import MERGE, Api, ApiError
 from controlplane.waiting import wait_until
-from nodemend.api.keys import AGENT_NAMESPACE, SYSTEM_NAMESPACE
+from nodemend.api.well_known import AGENT_NAMESPACE, SYSTEM_NAMESPACE
 from tests.refusals.agent_cluster import AUTHORITY, REQUESTS, TRUST, AgentCluster
 from tests.refusals.trial import Attempt, Trial
-from tests.unit.controllers.agent_signer.requests import pkcs10, signing_request
+from tests.unit.signer.requests import pkcs10, signing_request
 
 OWN: Final = "node-1.agent.nodemend.io"
 OTHER: Final = "node-2.agent.nodemend.io"
@@ -33,7 +33,7 @@ def requests(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def asked(cluster: AgentCluster, api: Api, content: bytes, **spec: Any) -> Attempt:
-    """A request, until it is settled. What the signer denies is raised as what the API server refuses is."""
+    """A request, until it is settled. A denial by the signer is raised like a refusal by the API server."""
     body = signing_request(f"request-{next(_numbers)}", content, **spec)
     return lambda: settled(cluster, api.create(body)["metadata"]["name"])
 
@@ -58,15 +58,15 @@ def _own_name(cluster: AgentCluster, trial: Trial) -> None:
     for node, agent in cluster.agents.items():
         name = f"{node}.agent.nodemend.io"
 
-        def believed(agent: Api = agent, name: str = name) -> None:
+        def accepted(agent: Api = agent, name: str = name) -> None:
             signed = asked(cluster, agent, pkcs10(name), expirationSeconds=3600)()
             believe(cluster, signed, name)  # type: ignore[arg-type] # an Attempt may return anything
 
-        trial.accepts(f"the name of {node} for its own agent", believed)
+        trial.accepts(f"the name of {node} for its own agent", accepted)
 
 
 def believe(cluster: AgentCluster, signed: dict[str, Any], name: str) -> None:
-    """As a peer does: by the bundle. Raises where it would not."""
+    """Check it as a peer does: against the bundle. Raises if a peer would not accept it."""
     bundle = cluster.plane.api.get(TRUST)["data"]["ca.crt"]
     certificate = x509.load_pem_x509_certificate(b64decode(signed["status"]["certificate"]))
     store = Store(x509.load_pem_x509_certificates(bundle.encode()))
@@ -106,7 +106,7 @@ def _not_its_own(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def _tampered(content: bytes) -> bytes:
-    """The last byte of the signature is another."""
+    """The request with a changed last byte of the signature."""
     request = bytearray(x509.load_pem_x509_csr(content).public_bytes(Encoding.DER))
     request[-1] ^= 1
     return x509.load_der_x509_csr(bytes(request)).public_bytes(Encoding.PEM)
@@ -138,11 +138,13 @@ def _not_an_agent(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def _by_hand(cluster: AgentCluster, trial: Trial) -> None:
-    """What a hand approves is signed only if it is right, and an agent's hand approves nothing."""
+    """The signer signs a manually approved request only if it is valid, and an agent's account approves
+    nothing.
+    """
     agent = cluster.agents["node-1"]
     body = signing_request("by-hand", pkcs10(OTHER))
     approved = {"type": "Approved", "status": "True", "reason": "ByHand", "message": "trust me"}
-    # While the signer is held, so that the hand is first.
+    # While the signer is paused, so that the manual approval comes first.
     cluster.plane.pause("nodemend-signer-0")
     agent.create(body)
     change = {"status": {"conditions": [approved]}}
@@ -165,7 +167,7 @@ def _by_hand(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def _signer(cluster: AgentCluster, trial: Trial) -> None:
-    """Its account, should somebody else have it."""
+    """The signer's account in the hands of an attacker."""
     signer = cluster.signer
     body = signing_request("theirs", pkcs10(OWN), signerName="example.com/other")
     cluster.chief.create(body)
@@ -196,7 +198,7 @@ def _signer(cluster: AgentCluster, trial: Trial) -> None:
 
 
 def _certificate(cluster: AgentCluster) -> str:
-    """Some certificate that was signed already."""
+    """A certificate that was signed already."""
     signed = (one["status"].get("certificate") for one in cluster.plane.api.list(REQUESTS))
     return next(str(one) for one in signed if one)
 

@@ -1,4 +1,4 @@
-"""The same for our own MachineHealthCheck."""
+"""Bad specs of Nodemend's MachineHealthCheck."""
 
 from typing import Any, Final
 
@@ -45,7 +45,7 @@ ALSO_GOOD: Final[dict[str, dict[str, Any]]] = {
         "selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "prod"}}
     },
 }
-"""Changes of the spec that leave it good. None takes a field out."""
+"""Valid changes of the spec. None removes a field."""
 
 
 def _wrong(path: str, value: object, *says: str) -> BadSpec:
@@ -77,7 +77,7 @@ _RANGE: Final = "must be two numbers in brackets, such as [1-3]"
 _STARTUP: Final = "must be at least 30s, or 0 for as long as it takes"
 _EMPTY: Final = "must demand at least one label: an empty selector would be every Machine"
 _STATUSES: Final = 'supported values: "True", "False", "Unknown"'
-_TOLD: Final = ("Ready", "Available", "HealthCheckSucceeded", "OwnerRemediated", "ExternallyRemediated")
+_REPORTED: Final = ("Ready", "Available", "HealthCheckSucceeded", "OwnerRemediated", "ExternallyRemediated")
 _CONDITION: Final = MACHINE_CHECK["spec"]["unhealthyConditions"][0]
 _NAMED: Final = MACHINE_CHECK["spec"]["remediationTemplate"]
 
@@ -126,7 +126,10 @@ _WHAT: Final = (
         "spec.unhealthyConditions",
         "at most 100 items",
     ),
-    *(_of_machine("type", told, f"must not be {_TOLD[0]}", "what health checks found") for told in _TOLD),
+    *(
+        _of_machine("type", reported, f"must not be {_REPORTED[0]}", "what health checks found")
+        for reported in _REPORTED
+    ),
     _of_machine("status", "Bad", _STATUSES),
     _of_machine("timeout", "later", _DURATION),
     _wrong("nodeStartupTimeout", "29s", "spec.nodeStartupTimeout", _STARTUP),
@@ -159,7 +162,7 @@ _HOW: Final = (
         "spec.externalRemediationTemplate",
         "must be absent beside remediationTemplate: these are two names of one thing",
     ),
-    # What belongs to Cluster API's own, newer form.
+    # Fields of Cluster API's newer form.
     _wrong("checks", {"nodeStartupTimeoutSeconds": 600}, 'unknown field "spec.checks"'),
     _wrong("remediation", {"templateRef": _NAMED}, 'unknown field "spec.remediation"'),
 )

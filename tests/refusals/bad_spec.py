@@ -1,4 +1,4 @@
-"""One thing wrong in an object that is good otherwise, and what is said about it."""
+"""One error in an otherwise valid object, and the expected message."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ ABSENT: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class BadSpec:
-    """A good object with one thing wrong: the value at `path` (dots between, numbers into lists)."""
+    """A valid object with one error: the value at `path` (dots between, numbers into lists)."""
 
     good: dict[str, Any]
     path: str
@@ -38,6 +38,6 @@ class BadSpec:
 
 
 def _parts(path: str) -> list[str]:
-    """Split at dots; a key that has dots itself stands last, after a slash at its beginning."""
+    """The path split at dots; a key that contains dots is last, after a leading slash."""
     before, slash, key = path.partition("./")
     return [*before.split("."), key] if slash else before.split(".")

@@ -1,4 +1,4 @@
-"""Specs that people write by mistake, and what they are told: which field, and what would be right."""
+"""Specs with plausible mistakes, and the messages of their refusals: the field, and the correct value."""
 
 from functools import partial
 from typing import Final
@@ -61,14 +61,14 @@ _ORDER: Final = {
         "pastGuard": True,
     },
 }
-_WORD: Final = {"by": "a", "reason": "b", "nodeUID": "c", "bootID": "d", "lastRenewTime": "e"}
+_CONFIRMATION: Final = {"by": "a", "reason": "b", "nodeUID": "c", "bootID": "d", "lastRenewTime": "e"}
 
 
 def bad_specs(cluster: Cluster, trial: Trial) -> None:
-    """Tried without effect (dry run), as kubectl does: unknown fields are errors."""
+    """Tried as dry runs, as kubectl does: unknown fields are errors."""
     chief = cluster.people["chief"]
     query = {"dryRun": "All", "fieldValidation": "Strict"}
-    # The cluster's policy exists by now, and a name that is taken is refused before anything else.
+    # The cluster's policy exists by now, and an existing name is refused before anything else.
     cluster.plane.api.delete("/apis/nodemend.io/v1alpha1/remediationpolicies/cluster")
     for good in (CHECK, POLICY, _TEMPLATE, _REMEDIATION, _ORDER):
         trial.accepts(
@@ -248,7 +248,7 @@ _TEMPLATES: Final = (
     BadSpec(
         _TEMPLATE,
         "spec.template.spec.confirmation",
-        _WORD,
+        _CONFIRMATION,
         ("spec.template.spec.confirmation", "must be absent from a template"),
     ),
     BadSpec(
@@ -260,7 +260,9 @@ _TEMPLATES: Final = (
     BadSpec(_TEMPLATE, "spec.spec", {}, ('unknown field "spec.spec"',)),
 )
 _REMEDIATIONS: Final = (
-    BadSpec(_REMEDIATION, "spec.confirmation", _WORD, ("spec.confirmation", "must be absent from a new")),
+    BadSpec(
+        _REMEDIATION, "spec.confirmation", _CONFIRMATION, ("spec.confirmation", "must be absent from a new")
+    ),
     BadSpec(_REMEDIATION, "spec.instructions", 7, ("spec.instructions", "must be of type string")),
     BadSpec(_REMEDIATION, "spec.confirmed", True, ('unknown field "spec.confirmed"',)),
 )

@@ -1,6 +1,6 @@
-"""Words that the API server lets pass and the remediator, running for real, does not believe; and says so.
+"""Confirmations that the API server accepts and the running remediator does not, with its reasons.
 
-The cluster is paused meanwhile, so that only the word decides what the remediator says.
+The cluster is paused meanwhile, so that only the confirmation determines the remediator's hold.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ from typing import Any, Final
 from controlplane.process import Process
 from controlplane.waiting import wait_until
 from installed.programs import start
-from nodemend.api.timestamps import print_micro_time
+from nodemend.api.meta import print_micro_time
 from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, node, remediation
 from tests.refusals.trial import Trial
 
@@ -19,7 +19,7 @@ PAUSED: Final = "Paused"
 
 
 class SickNode:
-    """A Node that is silent, with a remediation of its own."""
+    """A silent Node, with its own remediation."""
 
     def __init__(self, cluster: Cluster, name: str, *, lease_seconds: int) -> None:
         self.name = name
@@ -44,12 +44,12 @@ class SickNode:
         status = self._status()
         shown = {field: status[field] for field in ("nodeUID", "bootID", "lastRenewTime")}
         word = {"by": self.cluster.user_name("anna"), "reason": "I pulled both plugs", **shown}
-        # As `kubectl mend` does: the time of one who wrote something else as well would not count.
+        # Patch as `kubectl mend` does: the time of a field manager with other fields would not count.
         path = f"{self.path}?fieldManager=kubectl-mend"
         self.cluster.people["anna"].patch(path, {"spec": {"confirmation": word}})
 
-    def age_word(self, by: timedelta) -> None:
-        """As if it had been given earlier: the API server keeps when, and a superuser can write that."""
+    def age_confirmation(self, by: timedelta) -> None:
+        """Make it look older: the API server keeps its time, which a superuser can change."""
         found = self.cluster.plane.api.get(self.path)
         fields = found["metadata"]["managedFields"]
         for entry in fields:
@@ -59,7 +59,7 @@ class SickNode:
         self.cluster.plane.api.patch(self.path, {"metadata": {"managedFields": fields}})
 
     def says(self) -> tuple[str, str]:
-        """Why the remediator holds, in one word and in a sentence."""
+        """The remediator's reason for its hold, and its message."""
         processing = [c for c in self._status().get("conditions", ()) if c["type"] == "Processing"]
         return (processing[0]["reason"], processing[0].get("message", "")) if processing else ("", "")
 
@@ -83,14 +83,14 @@ def believing(cluster: Cluster, trial: Trial) -> None:
         _expect(trial, remediator, sick, PAUSED, "words are weighed")
     outlived.renew()
     _expect(trial, remediator, outlived, "WordOutlived", "It is alive")
-    expired.age_word(timedelta(minutes=10, seconds=5))
+    expired.age_confirmation(timedelta(minutes=10, seconds=5))
     _expect(trial, remediator, expired, "WordExpired", "good for 600 s")
     _fresh_in_new_eyes(cluster, trial, remediator, unseen)
     _nothing_was_released(cluster, trial, (outlived, expired, unseen))
 
 
 def _fresh_in_new_eyes(cluster: Cluster, trial: Trial, remediator: Process, sick: SickNode) -> None:
-    """A new leader has seen no silence yet: for it the Lease is fresh, whatever its times say."""
+    """A new leader has observed no silence yet: for it the Lease is fresh, regardless of its timestamps."""
     remediator.end()
     cluster.plane.api.patch(f"{LEASES}/{sick.name}", {"spec": {"leaseDurationSeconds": 3600}})
     successor = start(cluster.plane, "nodemend-remediator", replica=1)

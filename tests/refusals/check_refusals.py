@@ -1,6 +1,6 @@
 """`python -m tests.refusals.check_refusals`: bad policies and checks, refused by the API server alone.
 
-There is no webhook: what is refused is refused by the schemas and their rules. Exits 1 on a single miss.
+There is no webhook: the schemas and their rules refuse. Exits 1 on a single miss.
 """
 
 import re
@@ -74,7 +74,7 @@ def _bad(api: Api, trial: Trial, every: Iterable[BadSpec]) -> None:
 
 
 def _changed(api: Api, trial: Trial) -> None:
-    """What may not be changed later."""
+    """Changes of immutable fields."""
     path = f"{collection(MACHINE_CHECK)}/workers"
     api.create(MACHINE_CHECK)
     words = ("spec.clusterName", "must stay as it is: make another check for another cluster")

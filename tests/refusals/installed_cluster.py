@@ -1,4 +1,4 @@
-"""A real API server with Nodemend's own manifests in it, and the accounts that they and their users have."""
+"""A real API server with Nodemend's manifests, and with accounts of controllers and users."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from controlplane.run import ControlPlane
 from controlplane.settings import Settings
 from controlplane.waiting import wait_until
 from installed.manifests import bind, install
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 
 REMEDIATIONS: Final = "/apis/nodemend.io/v1alpha1/namespaces/default/manualremediations"
 POLICY: Final = "/apis/nodemend.io/v1alpha1/remediationpolicies/cluster"
@@ -22,7 +22,8 @@ PEOPLE: Final = "people"
 _ACTIVE_WITHIN: Final = 60.0
 
 _BINDINGS: Final = {
-    # Everybody is a service account, so that tokens are real. The last three have roles that we do not ship.
+    # All users are service accounts, so that tokens are real. The last three have roles that the chart does
+    # not ship.
     "viewer": "nodemend-viewer",
     "operator": "nodemend-operator",
     "overrider": "nodemend-overrider",
@@ -35,7 +36,7 @@ _BINDINGS: Final = {
     "author": "author",
 }
 _OTHER_ROLES: Final = {
-    # May write remediations by the verbs that Kubernetes knows, but has none of ours.
+    # May write remediations by Kubernetes' verbs, but has none of Nodemend's.
     "meddler": ("get", "create", "update", "patch"),
     "requester": ("create", "request"),
 }
@@ -48,7 +49,7 @@ _AUTHOR: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Who can act on it. `plane.api` is the superuser, used only to set the scene."""
+    """Clients with the accounts of the cluster. `plane.api` is the superuser, used only for setup."""
 
     plane: ControlPlane
     checker: Api
@@ -61,7 +62,7 @@ class Cluster:
 
 @contextmanager
 def installed_cluster(settings: Settings | None = None) -> Iterator[Cluster]:
-    """Ready when every policy is seen to refuse."""
+    """Yields once every policy refuses."""
     with ControlPlane(settings or Settings(controller_manager=False, scheduler=False)) as plane:
         install(plane)
         _make_people(plane)
@@ -85,7 +86,7 @@ def remediation(name: str, **spec: object) -> dict[str, Any]:
 
 
 def health_check(name: str) -> dict[str, Any]:
-    """One that selects no node, and says dryRun besides."""
+    """A check that selects no node, with dryRun set as well."""
     reference = {
         "apiVersion": "nodemend.io/v1alpha1",
         "kind": "ManualRemediationTemplate",
@@ -146,7 +147,7 @@ def _account(plane: ControlPlane, namespace: str, name: str) -> Api:
 
 
 def _await_policies(cluster: Cluster) -> None:
-    """Policies take a moment to be heard of: try what each must refuse, without effect, until it does."""
+    """Wait until policies are in force: try in dry runs what each must refuse, until it does."""
     cluster.plane.api.create(remediation("probe"))
     cluster.plane.api.create(node("probe"))
     chief, operator = cluster.people["chief"], cluster.people["operator"]

@@ -1,4 +1,6 @@
-"""What our accounts may do to Nodes: the remediator its own taint and mark, the checker nothing."""
+"""Writes to Nodes by Nodemend's accounts: the remediator may set its own taint and revocation, the checker
+nothing.
+"""
 
 from functools import partial
 from typing import Any, Final
@@ -6,7 +8,7 @@ from typing import Any, Final
 from controlplane.api import Api
 from controlplane.waiting import wait_until
 from installed.manifests import bind
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.refusals.installed_cluster import NODES, REMEDIATIONS, Cluster, node, order
 from tests.refusals.trial import Attempt, Trial
 
@@ -23,7 +25,7 @@ _PATH: Final = f"{NODES}/node-1"
 
 def nodes(cluster: Cluster, trial: Trial) -> None:
     cluster.plane.api.create(node("node-1"))
-    # At its creation the API server adds a taint of its own to every Node.
+    # At its creation the API server adds its own taint to every Node.
     cluster.plane.api.patch(_PATH, {"spec": {"taints": _THEIRS}})
     _taints(trial, cluster.remediator)
     _everything_else(trial, cluster.remediator)
@@ -100,7 +102,7 @@ def _by_rights(trial: Trial, cluster: Cluster) -> None:
 
 
 def _whatever_is_bound(trial: Trial, cluster: Cluster) -> None:
-    """Somebody makes both accounts cluster admins. The policies still hold them."""
+    """Both accounts are made cluster admins. The policies still restrict them."""
     for account in ("nodemend-checker", "nodemend-remediator"):
         bind(cluster.plane, "cluster-admin", SYSTEM_NAMESPACE, account)
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
@@ -122,7 +124,7 @@ def _whatever_is_bound(trial: Trial, cluster: Cluster) -> None:
         _tainted(cluster.checker, *_THEIRS, _OURS),
         "Nodemend's checker writes no Nodes",
     )
-    # Any remediation will do; this one is left from the chapter on statuses.
+    # Any remediation will do; this one remains from the chapter on statuses.
     left = f"{REMEDIATIONS}/status"
     trial.refuses(
         "a status by the checker as cluster admin",

@@ -1,4 +1,4 @@
-"""A person's order: whose, past what, never changed."""
+"""A user's order: its author, its overrides, and that it never changes."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ def orders(cluster: Cluster, trial: Trial) -> None:
 
 
 def _giving(cluster: Cluster, person: str, name: str, **other: object) -> Attempt:
-    """What this person would rightly order, but for `other`."""
+    """A valid order of this user, with these changes."""
     spec = {"by": cluster.user_name(person), **other}
     return lambda: cluster.people[person].create(order(name, **spec))
 
@@ -76,7 +76,7 @@ def _ended(cluster: Cluster, trial: Trial) -> None:
 
 
 def _recorded(cluster: Cluster, trial: Trial) -> None:
-    """Who ordered a remediation is written on it by the checker alone, and stays there."""
+    """Only the checker records the author of an order on a remediation, and it cannot be changed."""
     for key in ("order", "ordered-by", "ordered-because", "past-guard"):
         forged = remediation(f"forged-{key}")
         forged["metadata"]["annotations"] = {f"nodemend.io/{key}": "x"}

@@ -1,4 +1,4 @@
-"""Who may create, change and end remediations, and who may change the cluster's policy."""
+"""Rights to create, change and end remediations, and to change the cluster's policy."""
 
 from functools import partial
 
@@ -37,7 +37,7 @@ def _creation(cluster: Cluster, trial: Trial) -> None:
 
 
 def _drills(cluster: Cluster, trial: Trial) -> None:
-    """In one's own name, with a right of its own, and nothing but drills."""
+    """A user drills in its own name, with a separate right, and only drills."""
 
     def attempt_by(person: str, *, name: str | None) -> None:
         drilled = {} if name is None else {"annotations": {"nodemend.io/drill": name}}
@@ -178,7 +178,7 @@ def _settings(cluster: Cluster, trial: Trial) -> None:
 
 
 def _checks(cluster: Cluster, trial: Trial) -> None:
-    """An operator pauses a check, and changes nothing else about it."""
+    """An operator may pause a check, and may not change anything else of it."""
     chief, operator = cluster.people["chief"], cluster.people["operator"]
     trial.accepts("a check by the chief", lambda: chief.create(health_check("paused-now-and-then")))
     path = f"{CHECKS}/paused-now-and-then"
@@ -211,7 +211,7 @@ def _checks(cluster: Cluster, trial: Trial) -> None:
     trial.refuses(
         "a check by the operator", lambda: operator.create(health_check("theirs")), "cannot create resource"
     )
-    # Who may create checks, and not configure them, would change one by deleting it and creating another.
+    # A user that may create checks, but not configure them, could change one by deleting and recreating it.
     author = cluster.people["author"]
     needs = ("to create one", 'needs the verb "configure" on nodehealthchecks')
     trial.refuses("a check by someone who may create", lambda: author.create(health_check("theirs")), *needs)

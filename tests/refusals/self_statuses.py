@@ -1,4 +1,4 @@
-"""What the record of a SelfRemediation may never do, even by the hand of its remediator."""
+"""Changes of a SelfRemediation's status that are refused even from its remediator."""
 
 from collections.abc import Callable
 from functools import partial

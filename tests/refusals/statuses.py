@@ -1,4 +1,4 @@
-"""What a remediation's own record may never do, even by the hand of its remediator."""
+"""Changes of a remediation's status that are refused even from its remediator."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ def statuses(cluster: Cluster, trial: Trial) -> None:
     _by_the_remediator_alone(cluster, trial, opened)
     _epochs(trial, opened)
     _targets(trial, opened)
-    _evidence_on_a_word(cluster, trial, opened)
+    _evidence_on_a_confirmation(cluster, trial, opened)
     _what_was_released(trial, opened)
 
 
@@ -61,17 +61,19 @@ def _targets(trial: Trial, opened: Remediation) -> None:
         trial.refuses(what, opened.report(conditions=conditions), "status.conditions", says)
 
 
-def _evidence_on_a_word(cluster: Cluster, trial: Trial, opened: Remediation) -> None:
-    evidence = opened.word("anna") | {"class": "E5"}
+def _evidence_on_a_confirmation(cluster: Cluster, trial: Trial, opened: Remediation) -> None:
+    evidence = opened.confirmation("anna") | {"class": "E5"}
     on_evidence_alone = "workloads are released on evidence alone"
     trial.refuses("a taint on nothing", opened.report(tainted=True), "status.tainted", on_evidence_alone)
     trial.refuses("a release on nothing", opened.report(released=True), "status.released", on_evidence_alone)
-    no_word = "must repeat spec.confirmation"
-    trial.refuses("evidence without a word", opened.report(evidence=evidence), "status.evidence", no_word)
+    no_confirmation = "must repeat spec.confirmation"
+    trial.refuses(
+        "evidence without a word", opened.report(evidence=evidence), "status.evidence", no_confirmation
+    )
     opened.confirm("anna")()
     for field in ("by", "reason", "lastRenewTime"):
         embellished = opened.report(evidence=evidence | {field: "something else"})
-        trial.refuses(f"evidence with another {field}", embellished, "status.evidence", no_word)
+        trial.refuses(f"evidence with another {field}", embellished, "status.evidence", no_confirmation)
     for field in ("nodeUID", "bootID"):
         misplaced = opened.report(evidence=evidence | {field: _OTHER})
         trial.refuses(
@@ -83,7 +85,7 @@ def _evidence_on_a_word(cluster: Cluster, trial: Trial, opened: Remediation) -> 
 
 
 def _what_was_released(trial: Trial, opened: Remediation) -> None:
-    evidence = opened.word("anna") | {"class": "E5"}
+    evidence = opened.confirmation("anna") | {"class": "E5"}
     trial.refuses(
         "another boot under the evidence", opened.report(bootID=_OTHER), "status.bootID", "while there is"
     )

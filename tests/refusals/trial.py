@@ -1,4 +1,4 @@
-"""Counts what the API server refused and what it let pass, and remembers every surprise."""
+"""Counts what the API server refused and accepted, and records every unexpected result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,14 +10,16 @@ Attempt = Callable[[], object]
 
 @dataclass
 class Trial:
-    """The record of one run. `misses` are what went otherwise than expected, in words."""
+    """The record of one run. `misses` are the unexpected results, as text."""
 
     refused: int = 0
     accepted: int = 0
     misses: list[str] = field(default_factory=list)
 
     def refuses(self, what: str, attempt: Attempt, *says: str) -> None:
-        """`attempt` must be refused, for good and not by accident: with every one of these words."""
+        """`attempt` must be refused by a rule and not by accident: with every one of these strings in the
+        message.
+        """
         try:
             attempt()
         except ApiError as error:
@@ -30,7 +32,7 @@ class Trial:
             self.misses.append(f"{what}: was accepted")
 
     def accepts(self, what: str, attempt: Attempt) -> None:
-        """`attempt` is right and must pass: else the refusals beside it would prove nothing."""
+        """`attempt` is valid and must pass; otherwise the refusals beside it would prove nothing."""
         try:
             attempt()
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""A person's word: whose, for what, once."""
+"""An operator's confirmation: its author, its subject, and that it is given once."""
 
 from functools import partial
 from typing import Any, Final
@@ -12,14 +12,14 @@ LAST_RENEW_TIME: Final = "2026-01-31T12:00:00.000000Z"
 
 
 class Remediation:
-    """One remediation and everybody's hands on it."""
+    """One remediation, and clients of every account."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self.cluster = cluster
         self.path = f"{REMEDIATIONS}/{name}"
 
-    def word(self, person: str, **other: str) -> dict[str, Any]:
-        """What this person would rightly write, but for `other`."""
+    def confirmation(self, person: str, **other: str) -> dict[str, Any]:
+        """A valid confirmation of this user, with these changes."""
         return {
             "by": self.cluster.user_name(person),
             "reason": "I pulled both plugs",
@@ -29,7 +29,7 @@ class Remediation:
         } | other
 
     def confirm(self, person: str, **other: str) -> Attempt:
-        change = {"spec": {"confirmation": self.word(person, **other)}}
+        change = {"spec": {"confirmation": self.confirmation(person, **other)}}
         return lambda: self.cluster.people[person].patch(self.path, change)
 
     def withdraw(self, person: str) -> Attempt:
@@ -44,7 +44,7 @@ class Remediation:
 
 
 def open_remediation(cluster: Cluster, name: str) -> Remediation:
-    """A remediation that waits for the word, as the checker and the remediator bring it there."""
+    """A remediation that waits for the confirmation, brought there as by the checker and the remediator."""
     cluster.checker.create(remediation(name, instructions="Pull both plugs."))
     opened = Remediation(cluster, name)
     cluster.remediator.patch(opened.path, {"metadata": {"finalizers": ["nodemend.io/safe-end"]}})
@@ -62,10 +62,10 @@ def words(cluster: Cluster, trial: Trial) -> None:
 
 def _not_given_too_early(cluster: Cluster, trial: Trial) -> None:
     fresh = Remediation(cluster, "too-early")
-    with_word = remediation("too-early", confirmation=fresh.word("chief"))
+    with_confirmation = remediation("too-early", confirmation=fresh.confirmation("chief"))
     trial.refuses(
         "a remediation that is born confirmed",
-        lambda: cluster.people["chief"].create(with_word),
+        lambda: cluster.people["chief"].create(with_confirmation),
         "spec.confirmation",
         "must be absent from a new remediation",
     )
@@ -102,10 +102,12 @@ def _own_name_and_right(cluster: Cluster, trial: Trial, opened: Remediation) -> 
     )
     accounts = (("checker", cluster.checker), ("remediator", cluster.remediator))
     for name, api in accounts:
-        word = opened.word("anna", by=f"system:serviceaccount:nodemend-system:nodemend-{name}")
+        confirmation = opened.confirmation(
+            "anna", by=f"system:serviceaccount:nodemend-system:nodemend-{name}"
+        )
         trial.refuses(
             f"the word of the {name}",
-            partial(api.patch, opened.path, {"spec": {"confirmation": word}}),
+            partial(api.patch, opened.path, {"spec": {"confirmation": confirmation}}),
             "cannot patch resource" if name == "checker" else "denied request",
         )
 
@@ -154,7 +156,7 @@ def _once(trial: Trial, opened: Remediation) -> None:
     )
     trial.accepts("anna's word withdrawn", opened.withdraw("anna"))
     trial.accepts("berta's word after that", opened.confirm("berta"))
-    evidence = opened.word("berta") | {"class": "E5"}
+    evidence = opened.confirmation("berta") | {"class": "E5"}
     trial.accepts("the evidence on it", opened.report(evidence=evidence, tainted=True))
     trial.refuses(
         "a word withdrawn during the release",

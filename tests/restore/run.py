@@ -1,4 +1,4 @@
-"""One seed: a node falls sick and is healed, and etcd is restored. Nobody who runs may be released then."""
+"""One seed: a node fails and is healed, and etcd is restored. No running boot may be released then."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,25 +7,25 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.api_server.storage import Snapshot
-from nodemend.testing.cluster.replicas import Replica
-from nodemend.testing.cluster.world import Account
+from nodemend.api import well_known
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.api_server.storage import Snapshot
+from simulation.cluster.replicas import Replica
+from simulation.cluster.world import Account
 from tests.restore.stories import BEGINS, OVER_AFTER, SICK, Story, begin, draw
 
 WAYS: Final = {"snapshot": 0, "bumped": 1_000_000, "copied": 0}
-"""How etcd is restored, and how much higher its revisions go on. A copied folder is like a snapshot."""
+"""Ways to restore etcd, and the increase of its revisions. A copied folder is like a snapshot."""
 PLAYED_ON: Final = 400.0
 MOST_FORGOTTEN: Final = 20
-"""Times in one seed. A restore voids evidence once, and a power cycle that fails does."""
+"""Limit for one seed. A restore voids evidence once, and so does a failing power cycle."""
 NODES: Final = "/api/v1/nodes/"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a seed showed."""
+    """The result of a seed."""
 
     seed: int
     broken: str
@@ -42,7 +42,7 @@ class Backup:
 
 
 class Witness:
-    """Sees every write of the remediators: takes a backup after each, and judges each release."""
+    """Observes every write of the remediators: takes a backup after each, and judges each release."""
 
     def __init__(self, story: Story) -> None:
         self._story = story
@@ -55,7 +55,7 @@ class Witness:
     def back_up(self) -> None:
         self.backups.append(Backup(self._story.phase, self._story.world.server.snapshot()))
 
-    def _saw(self, _user: str, request: Request, answer: Answer) -> None:
+    def _saw(self, _user: str, request: Request, answer: ApiResponse) -> None:
         if _releases(request, answer):
             self.releases += 1
             now = self._story.world.scheduler.now
@@ -67,7 +67,7 @@ class Witness:
             self.back_up()
 
     def _count_forgotten(self, request: Request) -> None:
-        """Evidence that is gathered and forgotten all the time would never release anybody."""
+        """Evidence that is gathered and forgotten again and again would never lead to a release."""
         if request.method is Method.PATCH and request.path.endswith("/status"):
             status = msgspec.json.decode(request.body).get("status") or {}
             self._forgotten += status.get("evidence", ...) is None
@@ -75,14 +75,14 @@ class Witness:
                 self.broken.append(f"evidence is forgotten for the {MOST_FORGOTTEN}th time")
 
 
-def _releases(request: Request, answer: Answer) -> bool:
+def _releases(request: Request, answer: ApiResponse) -> bool:
     if not request.path.startswith(NODES):
         return False
     if request.method is Method.DELETE:
         return True
     asked = msgspec.json.decode(request.body).get("spec") or {}
     taints: list[dict[str, Any]] = asked.get("taints") or []
-    return answer.status < 300 and any(taint["key"] == keys.OUT_OF_SERVICE for taint in taints)
+    return answer.status < 300 and any(taint["key"] == well_known.OUT_OF_SERVICE for taint in taints)
 
 
 def play(seed: int, *, keep_trace: bool = False) -> Run:
@@ -105,26 +105,26 @@ def play(seed: int, *, keep_trace: bool = False) -> Run:
 
 
 def _fall_sick_and_heal(story: Story, witness: Witness, chance: Random, counts: Counter[str]) -> None:
-    """To the end of its remediation, or to somewhere in the midst of it."""
+    """Run to the end of its remediation, or to some moment during it."""
     world = story.world
     world.run(BEGINS)
     witness.back_up()
     story.fall_sick()
     if story.fenced is not None and chance.random() < 0.3:
-        # It hears of its marker, and its new boot tells of the end of the old one.
+        # It receives its marker, and its new boot reports the end of the old one.
         world.run(BEGINS + chance.uniform(0.1, 2.0))
         story.join()
     ends = BEGINS + OVER_AFTER * (1.0 if chance.random() < 0.7 else chance.random())
-    # Its Node is Unknown by then, and a boot that ended itself is proven over by time, or not yet.
+    # Its Node is Unknown by then, and a boot that ended itself may or may not be proven over by time yet.
     joins = BEGINS + chance.choice((chance.uniform(45.0, 70.0), chance.uniform(100.0, 260.0)))
     while world.scheduler.now < ends:
         world.run(min(ends, world.scheduler.now + 15.0))
         if world.scheduler.now >= joins:
-            # It stays cut off until it is off, or has ended itself; its next boot is in reach again.
+            # It stays cut off until it is off, or has ended itself; its next boot is connected again.
             story.join()
         witness.back_up()
         if chance.random() < 0.1:
-            # One after the other, so that the one that starts anew has to learn from the other.
+            # One at a time, so that the restarted one has to learn from the other.
             _crash([chance.choice(_remediators(story))], counts)
 
 
@@ -138,12 +138,12 @@ def _restore(story: Story, witness: Witness, chance: Random, counts: Counter[str
         story.hang_kubelet()
         counts["kubelet hung before"] += 1
     elif chance.random() < 0.7:
-        # What runs there runs on, and nobody hears of it.
+        # Its workloads keep running, and it cannot report.
         story.cut_off()
         counts["cut off before"] += 1
         world.run(world.scheduler.now + chance.choice((0.0, 2.0, 30.0, 60.0)))
     phases = sorted({backup.phase for backup in witness.backups}, key=str)
-    # Every other time one of those that stand just before a release, where there are any.
+    # Every other time, a phase directly before a release, if there is one.
     close = [phase for phase in phases if phase[0] or "power-off" in phase or phase[5]]
     phase = chance.choice(close if close and chance.random() < 0.5 else phases)
     backup = chance.choice([one for one in witness.backups if one.phase == phase])
@@ -155,7 +155,7 @@ def _restore(story: Story, witness: Witness, chance: Random, counts: Counter[str
     remediators = _remediators(story)
     _crash(chance.choice(([], [], remediators[:1], remediators[1:], remediators)), counts)
     if story.kind in ("power", "deletion") and chance.random() < 0.5:
-        # The operator of hosts comes back late: what etcd shows of the hosts is from the backup.
+        # The operator of hosts comes back late: the hosts' status in etcd is from the backup.
         _forbid(story.accounts[-1:], chance.uniform(30.0, 200.0), story)
         counts["operator away"] += 1
 

@@ -1,13 +1,13 @@
-"""The worlds in which etcd is restored: one sick node, healed by each kind of remediation."""
+"""The worlds in which etcd is restored: one unhealthy node, healed by each kind of remediation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
-from nodemend.agent.certificate import NotHeld
-from nodemend.api import keys
-from nodemend.api.group_versions import (
+from nodemend.agent.certificates import NoCertificate
+from nodemend.api import well_known
+from nodemend.api.resources import (
     LEASE,
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
@@ -15,18 +15,18 @@ from nodemend.api.group_versions import (
     SELF_REMEDIATION,
     Resource,
 )
-from nodemend.testing.api_server.admission import User
-from nodemend.testing.cluster import fenced_machine
-from nodemend.testing.cluster.fenced_machine import FencedMachine
-from nodemend.testing.cluster.machines import Machine
-from nodemend.testing.cluster.world import Account, Shape, World
-from nodemend.testing.metal3.furnishing import BY_DELETION, OPERATOR, SPEC, furnish, shaped
+from simulation.api_server.admission import User
+from simulation.cluster import fenced_machine
+from simulation.cluster.fenced_machine import FencedMachine
+from simulation.cluster.machines import Machine
+from simulation.cluster.world import Account, Shape, World
+from simulation.metal3.furnishing import BY_DELETION, OPERATOR, SPEC, furnish, shaped
 
 SICK: Final = "node-1"
 BEGINS: Final = 90.0
-"""By then everybody is at work, and agents have their peers."""
+"""By then all components run, and agents have their peers."""
 OVER_AFTER: Final = 500.0
-"""Seconds after the node fell sick its remediation is over, whichever it is."""
+"""Seconds after the node's failure until its remediation is over, for every kind."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,10 @@ class Story:
     world: World
     close: Callable[[], None]
     accounts: list[Account]
-    """Whose requests fail while the API server is away. Kubelets go on, and what they write is lost."""
+    """The accounts whose requests fail while the API server is down.
+
+    Kubelets continue, and their writes are lost.
+    """
     fenced: FencedMachine | None = None
 
     @property
@@ -51,18 +54,18 @@ class Story:
             self.ask()
 
     def ask(self) -> None:
-        """As a NodeHealthCheck does. The other kinds are asked for by the shipped checker."""
+        """Create it as a NodeHealthCheck does. The shipped checker creates the other kinds."""
         body: dict[str, Any] = {"metadata": {"name": SICK}, "spec": {}}
-        self.world.admin_api.create(SELF_REMEDIATION, body, keys.SYSTEM_NAMESPACE)
+        self.world.admin_api.create(SELF_REMEDIATION, body, well_known.SYSTEM_NAMESPACE)
 
     def cut_off(self) -> None:
-        """From everybody: what runs there goes on."""
+        """Cut it off from the API server and its peers; its workloads continue."""
         self.sick.connected = False
         if self.fenced is not None:
             self.fenced.deaf = True
 
     def hang_kubelet(self) -> None:
-        """Its pods and its agent go on."""
+        """Its pods and its agent continue."""
         self.sick.hung = True
 
     def join(self) -> None:
@@ -71,36 +74,36 @@ class Story:
             self.fenced.deaf = False
 
     def give_peers_up(self) -> None:
-        """Nobody believes its certificate: it lives on alone, once it has published that."""
+        """Its certificate becomes invalid: it continues without peers, once it has published that."""
         if self.fenced is not None:
-            self.fenced.holding = NotHeld()
+            self.fenced.holding = NoCertificate()
 
     @property
     def runs(self) -> bool:
-        """Whether the sick machine runs its pods, or would soon."""
+        """True if the unhealthy machine runs its pods, or would soon."""
         if self.fenced is not None:
             return self.sick.booted and not self.sick.gated
         return self.sick.powered
 
     @property
     def phase(self) -> tuple[object, ...]:
-        """Where its remediation stands, as a backup would show it."""
+        """The state of its remediation, as a backup would contain it."""
         found = self.world.admin_api.list(self.resource)
         status: dict[str, Any] = (found[0].get("status") or {}) if found else {}
         node = [one for one in self.world.admin_api.list(NODE) if one["metadata"]["name"] == SICK]
         taints = node[0]["spec"].get("taints", ()) if node else ()
-        tainted = any(taint["key"] == keys.OUT_OF_SERVICE for taint in taints)
-        told = (status.get(name) for name in ("phase", "released", "seenOff", "marked"))
+        tainted = any(taint["key"] == well_known.OUT_OF_SERVICE for taint in taints)
+        reported = (status.get(name) for name in ("phase", "released", "seenOff", "marked"))
         confirmed = bool(found and found[0]["spec"].get("confirmation"))
         waits = "evidence" in status and not tainted and not status.get("released")
-        return (waits, bool(found), bool(node), tainted, confirmed, self._at_gate, *map(str, told))
+        return (waits, bool(found), bool(node), tainted, confirmed, self._at_gate, *map(str, reported))
 
     @property
     def _at_gate(self) -> bool:
-        """Whether its Lease says that a boot gate holds a new boot back."""
-        lease = self.world.admin_api.get(LEASE, SICK, keys.AGENT_NAMESPACE) if self.fenced else None
-        told = lease["metadata"].get("annotations", {}).get(keys.AGENT_REPORT, "") if lease else ""
-        return '"answers"' in told
+        """True if its Lease says that a boot gate holds a new boot back."""
+        lease = self.world.admin_api.get(LEASE, SICK, well_known.AGENT_NAMESPACE) if self.fenced else None
+        reported = lease["metadata"].get("annotations", {}).get(well_known.AGENT_REPORT, "") if lease else ""
+        return '"answers"' in reported
 
 
 def _by_hand(seed: str, *, keep_trace: bool) -> Story:
@@ -121,8 +124,8 @@ def _by_power(seed: str, *, keep_trace: bool, deletion: bool = False) -> Story:
 
 
 def _by_itself(seed: str, *, keep_trace: bool) -> Story:
-    nobody = {"selector": {"matchLabels": {"nobody": "checks"}}}
-    shape = Shape(people=False, self_fencing=True, machines=5, check=nobody)
+    selects_none = {"selector": {"matchLabels": {"nobody": "checks"}}}
+    shape = Shape(people=False, self_fencing=True, machines=5, check=selects_none)
     world = World(seed, shape, keep_trace=keep_trace)
     agents = Account(world.server, User("agents"))
     rack = fenced_machine.Rack(world.admin_api, agents, world.scheduler)

@@ -1,17 +1,17 @@
-"""Tells a scenario's story. Where power is switched, the invariants of the simulation are held to it, too."""
+"""Plays a scenario. If it has hosts, the simulation's power invariants are checked, too."""
 
 from pathlib import Path
 
-from nodemend.testing.scenario.play import play
-from nodemend.testing.scenario.reader import Scenario
-from nodemend.testing.scenario.stage import Stage
+from simulation.scenario.play import play
+from simulation.scenario.reader import Scenario
+from simulation.scenario.stage import Stage
 from tests.simulation.power.invariants import PowerInvariants
 
 FOLDER = Path(__file__).parent
 
 
 def tell(scenario: Scenario) -> tuple[str, ...]:
-    """Raises InvariantBrokenError."""
+    """Play a scenario and return its output. Raises InvariantBrokenError."""
     return play(scenario, attend if scenario.hosts else lambda stage: None)
 
 

@@ -1,6 +1,6 @@
-"""Every scenario tells the same story as it did when somebody last read it.
+"""Every scenario has the output that its file records.
 
-`python -m tests.scenarios.test_scenarios` writes the stories anew; the reviewer reads the difference.
+`python -m tests.scenarios.test_scenarios` rewrites the recorded outputs; the reviewer reads the difference.
 """
 
 import re
@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
-from nodemend.testing.scenario.reader import read, with_told
+from simulation.scenario.reader import read, with_log_lines
 from tests.scenarios.telling import FOLDER, tell
 
 FILES = sorted(FOLDER.glob("*/*.txt"))
 
 
 def a_case(path: Path) -> Any:
-    """`# conforms N16 W4` names the rows that the story holds, `# attack S2` the findings that it plays."""
+    """Return the test parameter of a scenario, with the marks that its comments name.
+
+    `# conforms N16 W4` names conformance rows that it tests, `# attack S2` findings that it plays.
+    """
     found = re.findall(r"^# (conforms|attack) ([A-Z]\d.*)$", path.read_text(), re.MULTILINE)
     marks = [getattr(pytest.mark, kind)(*said.split()) for kind, said in found]
     return pytest.param(path, marks=marks, id=str(path.relative_to(FOLDER)))
@@ -25,7 +28,7 @@ def a_case(path: Path) -> Any:
 @pytest.mark.parametrize("path", [a_case(path) for path in FILES])
 def test_the_story_is_the_same(path: Path) -> None:
     scenario = read(path.read_text())
-    assert tell(scenario) == scenario.told
+    assert tell(scenario) == scenario.log_lines
 
 
 def test_there_are_scenarios() -> None:
@@ -35,7 +38,7 @@ def test_there_are_scenarios() -> None:
 def rewrite() -> None:
     for path in FILES:
         text = path.read_text()
-        path.write_text(with_told(text, tell(read(text))))
+        path.write_text(with_log_lines(text, tell(read(text))))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from tests.integration.played_machines import CLUSTER_API, OPENSHIFT
 from tests.seeds import external_remediation, owner_remediation, thresholds
 from tests.seeds.examples import PRINTED
-from tests.seeds.worlds import Tally, World, a_world
+from tests.seeds.worlds import Counts, World, a_world
 
 Story = Callable[[World], None]
 
@@ -31,9 +31,9 @@ STORIES: dict[str, dict[str, Story]] = {
 
 
 def main() -> int:
-    tally = Tally()
+    counts = Counts()
     for project, stories in STORIES.items():
-        with a_world(project, tally) as world:
+        with a_world(project, counts) as world:
             for title, tell in stories.items():
                 print(f"{title}:", flush=True)
                 try:
@@ -42,10 +42,10 @@ def main() -> int:
                     print(f"MISS {error}")
     examples = len(list(PRINTED.iterdir()))
     print(
-        f"seeds: {examples} printed examples of 3 designs, {tally.held} of their statements hold,"
-        f" {len(tally.misses)} do not"
+        f"seeds: {examples} printed examples of 3 designs, {counts.held} of their statements hold,"
+        f" {len(counts.misses)} do not"
     )
-    return 1 if tally.misses else 0
+    return 1 if counts.misses else 0
 
 
 if __name__ == "__main__":

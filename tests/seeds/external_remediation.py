@@ -1,4 +1,4 @@
-"""A check with a template: the printed remediation is made, and goes when the Machine is well."""
+"""A check with a template: the printed remediation is created, and deleted when the Machine is healthy."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,14 +18,17 @@ AddMachine = Callable[[str], Object]
 
 
 def tell(world: World, design: str, machines: str) -> None:
-    """`machines` is their version; one of a node that is gone is unhealthy, as the examples name no more."""
+    """`machines` is their version.
+
+    Machines whose node is gone are unhealthy, as the examples name no other reason.
+    """
     add = _cluster_api(world.api) if machines == played.CLUSTER_API else _openshift(world.api)
     for node in NODES:
         played.add_node(world.api, node)
     (uid, *_) = [str(add(node)["metadata"]["uid"]) for node in NODES]
     world.apply(examples.template(design))
     world.apply(examples.external_check(design))
-    story = _Story(world, f"/apis/{machines}/namespaces/{examples.METAL}/machines/{examples.MACHINE}")
+    story = _SeedStory(world, f"/apis/{machines}/namespaces/{examples.METAL}/machines/{examples.MACHINE}")
     world.holds("all Machines are counted", story.counted, within=90.0)
 
     world.api.delete(f"/api/v1/nodes/{examples.MACHINE}")
@@ -50,8 +53,11 @@ def _openshift(api: Api) -> AddMachine:
     return lambda node: played.add_openshift_machine(api, examples.METAL, node, {"role": "metal"})
 
 
-class _Story:
-    """The remediation. The shipped remediator does not run: its writes are played, as they are printed."""
+class _SeedStory:
+    """The remediation.
+
+    The shipped remediator does not run: the test writes its statuses as the designs print them.
+    """
 
     def __init__(self, world: World, machine: str) -> None:
         self._world = world
@@ -75,7 +81,7 @@ class _Story:
     def is_as(self, printed: Object) -> bool:
         found = self._api.get(self._path)
         metadata = {key: found["metadata"].get(key) for key in _ITS_OWN}
-        # What the designs do not print has its usual value, written out by the API server.
+        # Fields that the designs do not print have their defaults, which the API server adds.
         spec = {key: value for key, value in found["spec"].items() if key not in _UNPRINTED}
         return {**{key: found.get(key) for key in printed}, "metadata": metadata, "spec": spec} == printed
 

@@ -1,4 +1,4 @@
-"""Machine health checking, without a template: unhealthy Machines are marked for their owner."""
+"""Machine health checking without a template: unhealthy Machines get conditions for their owner."""
 
 from functools import partial
 from typing import Final
@@ -15,7 +15,7 @@ ASKED: Final = {"HealthCheckSucceeded": "False", "OwnerRemediated": "False"}
 
 def tell(world: World) -> None:
     check = examples.owner_check()
-    story = _Story(world, check["metadata"]["namespace"], check["metadata"]["name"])
+    story = _SeedStory(world, check["metadata"]["namespace"], check["metadata"]["name"])
     owner = played.add_cluster(world.api, story.space)
     for node in NODES:
         played.add_node(world.api, node)
@@ -46,7 +46,7 @@ def tell(world: World) -> None:
     world.holds("its status is the printed one again", partial(story.counts, check["status"]))
 
 
-class _Story:
+class _SeedStory:
     def __init__(self, world: World, space: str, name: str) -> None:
         self.space = space
         self._api = world.api
@@ -62,7 +62,7 @@ class _Story:
         return [(one["status"], one["reason"]) for one in said] == [("False", "TooManyUnhealthy")]
 
     def marked(self, wanted: dict[str, dict[str, str]]) -> bool:
-        """Whether these Machines, and only these, fail their check, each with these marks."""
+        """True if exactly these Machines fail their check, each with these conditions."""
         found = {}
         for machine in self._api.list(f"/apis/{played.CLUSTER_API}/namespaces/{self.space}/machines"):
             conditions = machine.get("status", {}).get("conditions") or ()

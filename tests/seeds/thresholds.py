@@ -26,12 +26,12 @@ STORAGE: Final = tuple(f"storage-{number}" for number in range(4))
 
 
 def blocks() -> list[str]:
-    """What the page shows, in its order: theirs, ours, theirs, ours."""
+    """The blocks of the page in order: the design's, Nodemend's, the design's, Nodemend's."""
     return re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
 def as_printed() -> bool:
-    """Whether the page shows the design's own words."""
+    """True if the page shows the design's exact text."""
     printed = (PRINTED / "node-remedy.yaml").read_text()
     return all(block in printed for block in blocks()[::2])
 
@@ -91,7 +91,7 @@ def _are(api: Api, kind: str, *names: str) -> bool:
 
 
 def _recovering(api: Api, *phases: str) -> bool:
-    """Whether each check has recoveries in just these phases."""
+    """True if each check has recoveries in exactly these phases."""
     checks = api.list("/apis/nodemend.io/v1alpha1/nodehealthchecks")
     found = [[one["phase"] for one in check["status"].get("recoveries", ())] for check in checks]
     return found == [list(phases)] * len(checks)

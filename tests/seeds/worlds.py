@@ -1,4 +1,4 @@
-"""A real API server with our own MachineHealthCheck, the kinds that the designs print, and the checker."""
+"""A real API server with Nodemend's MachineHealthCheck, the kinds that the designs print, and the checker."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,14 +17,14 @@ from foreign_kinds.install import install_definitions
 from generate.outputs import FLAT
 from installed.manifests import bind, install
 from installed.programs import start
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from tests.integration.played_machines import machine_definitions
 
 METAL3: Final = "remediation.metal3.io"
 REMEDIES: Final = "remedies.example.com"
 SPACES: Final = ("machine-api", "metal", "node-remedy")
 _KINDS: Final = {REMEDIES: ("v1", ("Repair", "Terminate", "StorageFence", "Recovery"))}
-"""Beside our own, which the designs print too."""
+"""Beside Nodemend's, which the designs print too."""
 # Fast, and leaving the guarding to the checks.
 _POLICY: Final = {
     "mode": "Act",
@@ -36,7 +36,7 @@ _POLICY: Final = {
 
 
 @dataclass
-class Tally:
+class Counts:
     """Statements of the designs: how many held, and which did not."""
 
     held: int = 0
@@ -47,14 +47,14 @@ class Tally:
 class World:
     plane: ControlPlane
     checker: Process
-    tally: Tally
+    counts: Counts
 
     @property
     def api(self) -> Api:
         return self.plane.api
 
     def apply(self, document: Object) -> None:
-        """As a person does."""
+        """As a user does."""
         self.plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(document))
 
     @property
@@ -68,7 +68,7 @@ class World:
         try:
             wait_until(statement, is_so, within=within, processes=[self.checker])
         except TimeoutError:
-            self.tally.misses.append(statement)
+            self.counts.misses.append(statement)
             raise
         self._held(statement)
 
@@ -77,18 +77,18 @@ class World:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if not is_so():
-                self.tally.misses.append(statement)
+                self.counts.misses.append(statement)
                 raise TimeoutError(f"no more: {statement}")
             time.sleep(0.1)
         self._held(statement)
 
     def _held(self, statement: str) -> None:
-        self.tally.held += 1
+        self.counts.held += 1
         print(f"  {statement}", flush=True)
 
 
 @contextmanager
-def a_world(machines_of: str, tally: Tally) -> Iterator[World]:
+def a_world(machines_of: str, counts: Counts) -> Iterator[World]:
     """With the Machines of a project. Ready when the checker would act."""
     with ControlPlane(API_SERVER_ALONE) as plane:
         install(plane, "machineHealthChecks.enabled=true")
@@ -100,7 +100,7 @@ def a_world(machines_of: str, tally: Tally) -> Iterator[World]:
         header = {"apiVersion": "nodemend.io/v1alpha1", "kind": "RemediationPolicy"}
         plane.api.create({**header, "metadata": {"name": "cluster"}, "spec": _POLICY})
         checker = start(plane, "nodemend-checker", "--machine-health-checks=on")
-        yield World(plane, checker, tally)
+        yield World(plane, checker, counts)
 
 
 def _give_rights(plane: ControlPlane) -> None:

@@ -1,4 +1,4 @@
-"""What another campaign adds to a world: its own judge, other wishes for the shape, and more faults."""
+"""Extension of a campaign's world by another campaign: its invariants, shape options and further faults."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ J_co = TypeVar("J_co", covariant=True)
 W = TypeVar("W")
 
 SettleBy = Callable[[float], None]
-"""Wait until all is well, at most until then."""
+"""Wait until the invariants hold, at most until this simulated time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside(Generic[J_co, W]):
-    """By default nothing but the judge."""
+    """An extension. By default it adds only its invariants."""
 
-    judge: J_co
-    wishes: Mapping[str, Any] = field(default_factory=dict)
-    """For the shape of the world, beside what the campaign itself wants."""
+    evaluate: J_co
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the world's shape, in addition to those of the campaign."""
     join: Callable[[W], None] = lambda _world: None
-    """Called when the world is made and nothing has gone wrong yet."""
+    """Called when the world exists, before the first fault."""
     afterwards: Callable[[SettleBy], None] = lambda _settle: None
-    """Called when all faults have ceased and all was well."""
+    """Called when all faults have ended and the invariants hold."""

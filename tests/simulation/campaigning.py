@@ -1,6 +1,7 @@
-"""Plays many seeds side by side, and tells at once what is broken: a campaign takes long."""
+"""Runs many seeds in parallel and reports violations immediately, because a campaign takes long."""
 
 import argparse
+import gc
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Generic, Protocol, TypeVar
 
-TOLD_EVERY = 250
+REPORT_INTERVAL = 250
 
 
 class Run(Protocol):
@@ -35,14 +36,17 @@ class Play(Protocol[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Campaign(Generic[T]):
-    """What differs between campaigns. `report` gets the runs and the seconds they took, and exits with it."""
+    """Parameters of one campaign.
+
+    `report` receives the runs and their duration in seconds, and returns the exit status.
+    """
 
     about: str
     module: str
     play: Play[T]
     report: Callable[[list[T], float], int]
     reached: Callable[[T], str] = lambda _: ""
-    """What a replay tells beside whether the invariants hold."""
+    """Text that a replay prints in addition to the verdict."""
     seeds: int = 100
 
     def main(self) -> int:
@@ -70,14 +74,17 @@ class Campaign(Generic[T]):
 def play_all(
     play: Callable[[int], R], seeds: Sequence[int], *, workers: int, replay: str, minutes: float = inf
 ) -> list[R]:
-    """Begin no more seeds after so many minutes. `replay` is a command with a place for {seed}."""
+    """Run the seeds and return the runs.
+
+    No seed starts after `minutes`. `replay` is a command with the placeholder {seed}.
+    """
     began, runs = time.monotonic(), []
-    with ProcessPoolExecutor(workers, initializer=_ignore_what_crashes_leave) as pool:
+    with ProcessPoolExecutor(workers, initializer=prepare_worker) as pool:
         for run in pool.map(_Noted(play), seeds, chunksize=4):
             runs.append(run)
             if run.broken:
                 print(f"seed {run.seed}: {run.broken}\n  replay: {replay.format(seed=run.seed)}", flush=True)
-            if len(runs) % TOLD_EVERY == 0:
+            if len(runs) % REPORT_INTERVAL == 0:
                 print(f"... {len(runs)} of {len(seeds)} seeds", flush=True)
             if time.monotonic() - began > minutes * 60.0:
                 pool.shutdown(cancel_futures=True)
@@ -86,7 +93,7 @@ def play_all(
 
 
 class _Noted(Generic[R]):
-    """A seed that ends in an exception is named by it. In another process."""
+    """Adds the seed to the notes of an exception. It runs in a worker process."""
 
     def __init__(self, play: Callable[[int], R]) -> None:
         self._play = play
@@ -99,6 +106,13 @@ class _Noted(Generic[R]):
             raise
 
 
-def _ignore_what_crashes_leave() -> None:
-    """A process that dies leaves work that it had not begun, and Python tells of each."""
+def prepare_worker() -> None:
+    """Configure a process that runs many worlds.
+
+    A simulated process that dies leaves coroutines that were never awaited; Python warns about each. A world
+    exists for seconds and is dropped as a whole, so frequent garbage collections find little: fewer of them
+    save a tenth of the time.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)

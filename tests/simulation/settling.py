@@ -1,18 +1,18 @@
-"""How a simulated run ends: all is well some time after the faults have ceased, and stays so."""
+"""The end of a simulated run: the world settles some time after the faults, and stays so."""
 
 from collections.abc import Iterable
 from typing import Protocol
 
-from nodemend.testing.processes import SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from simulation.processes import SimulatedProcess
+from simulation.scheduler import Scheduler
 
 
 class InvariantBrokenError(AssertionError):
-    """The one thing that must never happen."""
+    """An invariant does not hold."""
 
 
 class Watched(Protocol):
-    """A world, and who stands beside it."""
+    """A world with invariants."""
 
     @property
     def scheduler(self) -> Scheduler: ...
@@ -22,7 +22,7 @@ class Watched(Protocol):
 
 class Judge(Protocol):
     def settled(self) -> None:
-        """Raises InvariantBrokenError while something is not well."""
+        """Raise InvariantBrokenError if the world has not settled."""
         ...
 
 
@@ -31,17 +31,17 @@ class _Runs(Protocol):
     def process(self) -> SimulatedProcess: ...
 
 
-def settle(world: Watched, judge: Judge, *, by: float, every: float = 150.0, stays: float = 150.0) -> None:
-    """Wait until all is well, at most until `by`, and then a while longer: well must also stay well."""
+def settle(world: Watched, evaluate: Judge, *, by: float, every: float = 150.0, stays: float = 150.0) -> None:
+    """Wait until the world has settled, at most until `by`; then check that it stays so."""
     while world.scheduler.now < by:
         world.run(world.scheduler.now + every)
         try:
-            judge.settled()
+            evaluate.settled()
         except InvariantBrokenError:
             continue
         break
     world.run(world.scheduler.now + stays)
-    judge.settled()
+    evaluate.settled()
 
 
 def nothing_failed_unseen(replicas: Iterable[_Runs]) -> None:

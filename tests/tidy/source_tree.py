@@ -1,4 +1,4 @@
-"""The source files, for tests about the repository."""
+"""Access to source files, for tests about the repository."""
 
 import ast
 from pathlib import Path

@@ -1,12 +1,12 @@
-"""What self-fencing asks of a cluster: nothing until it is asked for, and then no right too many."""
+"""Manifests of self-fencing: off by default, and least privilege when it is enabled."""
 
 from typing import Any
 
 import pytest
 
 from generate.outputs import install_documents
-from nodemend.api import keys
-from nodemend.decide.shipped_policies import SHIPPED
+from nodemend.api import well_known
+from nodemend.guard.shipped_policies import SHIPPED
 
 DEFAULT = install_documents()
 DOCUMENTS = install_documents("selfFencing.enabled=true")
@@ -14,7 +14,10 @@ ADDED = [one for one in DOCUMENTS if one not in DEFAULT]
 
 
 def rights(name: str) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...], frozenset[str]]]]:
-    """By role and where it counts: resource, names, verbs."""
+    """Return the rules of roles with this name: resource, resource names and verbs, by kind and namespace.
+
+    The namespace of a ClusterRole is empty.
+    """
     found = {}
     for one in ADDED:
         if one["kind"] in ("Role", "ClusterRole") and one["metadata"]["name"] == name:
@@ -28,21 +31,23 @@ def rights(name: str) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...], 
 
 
 READ_POLICIES = tuple(sorted(SHIPPED.keys() - {"nodemend-out-of-service"}))
-"""All that there are, but for the one that nothing of ours rests on."""
+"""All shipped policies except the one that Nodemend does not rely on."""
 
 
 def test_it_is_off_by_default_and_leaves_no_trace() -> None:
-    """But for the policy that holds its accounts, whoever makes them, and who may look at its policies."""
+    """Exceptions: the policy that restricts its accounts regardless of their creator, and the right to read
+    its policies.
+    """
     places = {(one["metadata"]["name"], one["metadata"].get("namespace", "")) for one in DEFAULT}
     subjects = {one["name"] for document in DEFAULT for one in document.get("subjects", ())}
-    for word in (keys.AGENT_NAMESPACE, keys.AGENT_SIGNER, "nodemend-signer", "nodemend-agent"):
+    for word in (well_known.AGENT_NAMESPACE, well_known.AGENT_SIGNER, "nodemend-signer", "nodemend-agent"):
         assert not any(word in name for place in places for name in place)
         assert word not in subjects
 
 
 def test_an_agent_has_these_rights_and_no_others() -> None:
     assert rights("nodemend-agent") == {
-        ("Role", keys.AGENT_NAMESPACE): [("leases", (), frozenset({"get", "create", "patch"}))],
+        ("Role", well_known.AGENT_NAMESPACE): [("leases", (), frozenset({"get", "create", "patch"}))],
         ("ClusterRole", ""): [("certificatesigningrequests", (), frozenset({"get", "create"}))],
     }
 
@@ -55,20 +60,20 @@ def test_the_signer_has_these_rights_and_no_others() -> None:
             ("certificatesigningrequests", (), read),
             ("certificatesigningrequests/approval", (), patch),
             ("certificatesigningrequests/status", (), patch),
-            ("signers", (keys.AGENT_SIGNER,), frozenset({"approve", "sign"})),
+            ("signers", (well_known.AGENT_SIGNER,), frozenset({"approve", "sign"})),
             ("events", (), frozenset({"create", "patch"})),
             ("validatingadmissionpolicies", READ_POLICIES, frozenset({"get"})),
             ("validatingadmissionpolicybindings", READ_POLICIES, frozenset({"get"})),
         ],
-        ("Role", keys.SYSTEM_NAMESPACE): [
+        ("Role", well_known.SYSTEM_NAMESPACE): [
             ("leases", (), create),
             ("leases", ("nodemend-signer",), kept),
             ("secrets", (), create),
-            ("secrets", (keys.AGENT_AUTHORITY,), kept),
+            ("secrets", (well_known.AGENT_AUTHORITY,), kept),
         ],
-        ("Role", keys.AGENT_NAMESPACE): [
+        ("Role", well_known.AGENT_NAMESPACE): [
             ("configmaps", (), create),
-            ("configmaps", (keys.AGENT_TRUST,), kept),
+            ("configmaps", (well_known.AGENT_TRUST,), kept),
         ],
     }
 
@@ -117,18 +122,23 @@ def test_the_names_in_the_chart_are_those_in_the_code() -> None:
         for one in ADDED
         if one["kind"] == "ServiceAccount"
     }
-    assert keys.AGENT_USER in accounts
+    assert well_known.AGENT_USER in accounts
     text = str([one for one in ADDED if one["kind"] == "ValidatingAdmissionPolicy"])
-    for word in (keys.AGENT_USER, keys.NODE_OF_CALLER, keys.AGENT_AUTHORITY, keys.AGENT_TRUST):
+    for word in (
+        well_known.AGENT_USER,
+        well_known.NODE_OF_CALLER,
+        well_known.AGENT_AUTHORITY,
+        well_known.AGENT_TRUST,
+    ):
         assert word in text
 
 
 @pytest.mark.attack("V8")
 def test_what_agents_and_feeders_live_by_is_left_by_whoever_prunes_the_rest() -> None:
-    """Namespace, account and rights: without them no agent stands down, and no feeder looks for itself."""
+    """Namespace, account and RBAC. Without them agents cannot stop gracefully, and feeders cannot read."""
     needed = {(one, "nodemend-agent") for one in ("ServiceAccount", "Role", "RoleBinding")}
     needed |= {
-        ("Namespace", keys.AGENT_NAMESPACE),
+        ("Namespace", well_known.AGENT_NAMESPACE),
         ("Role", "nodemend-host"),
         ("RoleBinding", "nodemend-host"),
     }
@@ -147,4 +157,4 @@ def test_what_agents_and_feeders_live_by_is_left_by_whoever_prunes_the_rest() ->
 @pytest.mark.attack("V8")
 def test_the_plain_manifests_have_nothing_that_a_node_with_an_armed_watchdog_lives_by() -> None:
     assert not [one for one in DEFAULT if one["kind"] == "DaemonSet"]
-    assert keys.AGENT_NAMESPACE not in {one["metadata"].get("namespace") for one in DEFAULT}
+    assert well_known.AGENT_NAMESPACE not in {one["metadata"].get("namespace") for one in DEFAULT}

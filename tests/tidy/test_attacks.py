@@ -1,4 +1,4 @@
-"""The findings of the review: every mark names one, and what cannot be played says what replaces it."""
+"""The findings of the review: every mark names one, and one that cannot be played names its replacement."""
 
 import pytest
 

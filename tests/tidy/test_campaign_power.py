@@ -1,4 +1,4 @@
-"""The semantic mutants: every one changes one place, and a violation is what names an invariant."""
+"""The semantic mutants: each changes one place, and only a named invariant is a violation."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from campaign_power.hunting import ROUNDS, of_round
 from campaign_power.mutants import FURTHER, ROOT, SERVER, CampaignName, Mutant, read_mutants
 from campaign_power.playing import campaigns
 from campaign_power.relevance import Monitor
-from nodemend.decide.peer_sampling import Peer, first_round
+from nodemend.protocol.peers import Peer, first_round
 
 FEWEST, OF_SERVER = 80, 12
 AREAS = {
@@ -112,7 +112,7 @@ def test_what_is_no_function_matters_everywhere() -> None:
 
 def test_a_call_is_relevant_where_the_changed_function_answers_otherwise() -> None:
     old, new = "begin = int(chance * len(peers))", "begin = 0"
-    mutant = Mutant("a", "b", "src/nodemend/decide/peer_sampling.py", old, new, ())
+    mutant = Mutant("a", "b", "src/nodemend/protocol/peers.py", old, new, ())
     monitor = Monitor([mutant])
     found = []
     try:

@@ -1,4 +1,4 @@
-"""The map of CAPM3's tests: every name has tests that there are, or a reason, and the page is as fresh."""
+"""The map of CAPM3's tests: every name has existing tests or a reason, and the page is up to date."""
 
 from conformance.capm3_map import collect
 from conformance.name_map import (
@@ -6,10 +6,10 @@ from conformance.name_map import (
     NameMap,
     Names,
     cases_of,
-    figures_of,
     missing_tests,
     named_tests,
     read_map,
+    summary_of,
 )
 from conformance.name_map_page import PAGE, page
 
@@ -31,18 +31,18 @@ def test_no_name_is_unmapped_and_no_file_is_idle() -> None:
     names = read_map()
     used = {test.partition("::")[0] for test in named_tests(names)}
 
-    assert figures_of(names).unmapped == []
+    assert summary_of(names).unmapped == []
     assert used == set(names.files.values())
 
 
 def test_the_page_is_that_of_the_map() -> None:
-    """`just capm3-map --table` mends it."""
+    """`just capm3-map --table` regenerates the page."""
     assert PAGE.read_text() == page(read_map())
 
 
 def test_a_test_is_counted_once_and_a_name_without_anything_is_told() -> None:
-    assert str(figures_of(SMALL)) == "4 names: 2 tested by 2 tests, 1 by reason, 1 unmapped"
-    assert figures_of(SMALL).unmapped == ["S: three"]
+    assert str(summary_of(SMALL)) == "4 names: 2 tested by 2 tests, 1 by reason, 1 unmapped"
+    assert summary_of(SMALL).unmapped == ["S: three"]
 
 
 def test_a_case_is_missing_when_it_is_not_there_and_a_test_when_it_has_none() -> None:

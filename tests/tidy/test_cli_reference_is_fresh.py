@@ -1,4 +1,4 @@
-"""The reference pages are what the code would make now. `python -m generate` mends them."""
+"""The reference pages are up to date with the code. `python -m generate` regenerates them."""
 
 from pathlib import Path
 

@@ -1,13 +1,13 @@
-"""The conformance table: marks name rows that exist, and the page is what the marks would make now."""
+"""The conformance table: marks name existing rows, and the page is up to date."""
 
 import pytest
 
 from conformance.judgement import (
     MOST_DECISIONS,
+    coverage_of,
     failing_rows,
     last_line,
     missing_decisions,
-    standing_of,
     too_many_decisions,
     unknown_ids,
 )
@@ -35,18 +35,18 @@ def test_every_decision_that_a_row_names_is_written() -> None:
 
 
 def test_the_page_is_that_of_the_marks(tests: dict[str, MarkedTest]) -> None:
-    """`just conformance --table` mends it."""
-    assert PAGE.read_text() == page(TABLES, standing_of(ROWS, tests), written_decisions())
+    """`just conformance --table` regenerates the page."""
+    assert PAGE.read_text() == page(TABLES, coverage_of(ROWS, tests), written_decisions())
 
 
 def test_a_row_is_tested_or_decided_or_pending() -> None:
-    standing = standing_of(KNOWN, {"a": HOLDS})
-    assert (standing.tested, standing.decided, standing.pending) == (["N1"], ["N2"], ["N3"])
+    coverage = coverage_of(KNOWN, {"a": HOLDS})
+    assert (coverage.tested, coverage.decided, coverage.pending) == (["N1"], ["N2"], ["N3"])
 
 
 def test_a_row_with_a_decision_counts_as_decided_though_its_difference_is_tested() -> None:
-    standing = standing_of(KNOWN, {"a": MarkedTest(["N2"], "tests/a.py::test_two", real=False)})
-    assert (standing.tested, standing.decided, len(standing.tests)) == ([], ["N2"], 1)
+    coverage = coverage_of(KNOWN, {"a": MarkedTest(["N2"], "tests/a.py::test_two", real=False)})
+    assert (coverage.tested, coverage.decided, len(coverage.tests)) == ([], ["N2"], 1)
 
 
 def test_a_mark_without_a_row_and_a_row_without_its_decision_are_faults() -> None:
@@ -57,9 +57,9 @@ def test_a_mark_without_a_row_and_a_row_without_its_decision_are_faults() -> Non
 
 def test_there_are_not_too_many_decisions() -> None:
     many = {f"A{number}": Row("x", 1, "y") for number in range(MOST_DECISIONS + 1)}
-    assert list(too_many_decisions(standing_of(many, {})))
+    assert list(too_many_decisions(coverage_of(many, {})))
     many.popitem()
-    assert not list(too_many_decisions(standing_of(many, {})))
+    assert not list(too_many_decisions(coverage_of(many, {})))
 
 
 @pytest.mark.parametrize("ending", ["failed", "skipped", "not run"])
@@ -70,7 +70,7 @@ def test_a_row_fails_with_any_of_its_cases_unless_it_passed(ending: str) -> None
 
 
 def test_the_figure_says_it_all() -> None:
-    standing = standing_of(KNOWN, {"a": HOLDS})
+    coverage = coverage_of(KNOWN, {"a": HOLDS})
     line = "conformance: 3 rows: 1 tested (1 tests), 1 by decision (at most 45), 1 pending, 0 failing"
-    assert last_line(standing, 0, 0) == line
-    assert last_line(standing, 0, 1) == f"{line}; 1 test did not run"
+    assert last_line(coverage, 0, 0) == line
+    assert last_line(coverage, 0, 1) == f"{line}; 1 test did not run"

@@ -1,4 +1,4 @@
-"""What is made from the code is what the code would make now. `python -m generate` mends it."""
+"""Generated files are up to date with the code. `python -m generate` regenerates them."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def test_the_plain_manifests_are_the_rendered_chart() -> None:
 
 
 def test_the_plain_manifests_have_every_definition() -> None:
-    """Holds without Helm, too."""
+    """Also true if Helm is not installed."""
     installed = [d for d in install_documents() if d["kind"] == "CustomResourceDefinition"]
     checked_in = [yaml.safe_load(file.read_text()) for file in CRDS.iterdir()]
 

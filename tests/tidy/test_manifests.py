@@ -1,4 +1,4 @@
-"""What we ask of a cluster: no right too many, no container too strong, no key misspelt."""
+"""Manifests: least privilege, restricted containers, and the same keys as in the code."""
 
 import re
 from itertools import chain
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from generate.outputs import CHART, install_documents
-from nodemend.api import keys
-from nodemend.controllers.admission_duties import PROBE
+from nodemend.api import well_known
+from nodemend.guard.policy_proof import PROBE
 
 DOCUMENTS = install_documents()
 ROLES = [document for document in DOCUMENTS if document["kind"] in ("ClusterRole", "Role")]
@@ -18,7 +18,7 @@ RULES = [(role["metadata"]["name"], rule) for role in ROLES for rule in role["ru
 
 
 def rights_of(account: str) -> dict[str, set[str]]:
-    """The verbs of an account by resource, from every role that bears its name."""
+    """Return the verbs of an account by resource, from every role with the account's name."""
     rights: dict[str, set[str]] = {}
     for name, rule in RULES:
         if name == account:
@@ -84,7 +84,7 @@ def test_only_where_an_annotation_may_ask_the_checker_may_take_it_off() -> None:
         {
             "apiGroups": ["coordination.k8s.io"],
             "resources": ["leases"],
-            "resourceNames": [keys.LEASE_OF_THE_ACTUATOR],
+            "resourceNames": [well_known.LEASE_OF_THE_ACTUATOR],
             "verbs": ["get"],
         },
     ]
@@ -178,12 +178,12 @@ def test_only_where_nodes_may_be_deleted_the_remediator_has_the_right_and_knows(
     documents = install_documents("powerCycle.enabled=true", "powerCycle.mayDeleteNodes=true")
     [role] = [one for one in documents if one["metadata"]["name"] == "nodemend-remediator-power-cycle"][:1]
     assert [rule["verbs"] for rule in role["rules"] if rule["resources"] == ["nodes"]] == [["delete"]]
-    told = [
+    reported = [
         one["metadata"]["name"]
         for one in documents
         if one["kind"] == "Deployment" and "NODEMEND_NODE_DELETION" in str(one["spec"])
     ]
-    assert told == ["nodemend-remediator"]
+    assert reported == ["nodemend-remediator"]
     assert "delete" not in rights_of("nodemend-remediator")["nodes"]
     assert "NODEMEND_NODE_DELETION" not in str(DEPLOYMENTS)
 
@@ -195,8 +195,8 @@ def test_only_where_capm3_s_kinds_are_served_the_remediator_may_touch_them() -> 
     assert ("infrastructure.cluster.x-k8s.io", "metal3remediations", ["get", "list", "patch"]) in rules
     assert ("remediation.metal3.io", "metal3remediations", ["create", "delete", "request"]) in rules
     [leases] = [rule for rule in role["rules"] if rule["resources"] == ["leases"]]
-    assert leases["resourceNames"] == [keys.CAPM3_LEASE]
-    assert keys.CAPM3_LEASE not in str(DOCUMENTS)
+    assert leases["resourceNames"] == [well_known.CAPM3_LEASE]
+    assert well_known.CAPM3_LEASE not in str(DOCUMENTS)
     assert "NODEMEND_CAPM3_KINDS" not in str(DEPLOYMENTS)
 
 
@@ -265,7 +265,8 @@ def test_one_role_each_may_confirm_override_and_drill_and_none_may_configure_req
 
 
 FAILS_OPEN = {"nodemend-node-exclusion"}
-"""It speaks to kubelets, who must be able to report whatever becomes of it; an exclusion releases nothing."""
+"""This policy applies to kubelets, which must be able to report even if it fails. An exclusion releases
+nothing."""
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy["metadata"]["name"])
@@ -282,17 +283,35 @@ def test_a_policy_fails_closed_is_bound_and_says_why(policy: dict[str, Any]) -> 
 
 def test_the_policies_speak_of_the_keys_that_the_code_uses() -> None:
     text = "".join(file.read_text() for file in (CHART / "templates").glob("policy-*.yaml"))
-    of_orders = {keys.ORDER, keys.ORDERED_BY, keys.ORDERED_BECAUSE, keys.PAST_GUARD, keys.DRILL}
-    of_agents = {keys.AGENT_REPORT, keys.PEER_PROPOSAL, keys.MARKER, keys.AGENT_SIGNER}
-    ours = {keys.SAFE_END, keys.CHECK, keys.CHECK_UID, keys.RELEASE_VOIDED, keys.HOLD_VOIDED, keys.EXCLUDE}
-    tried = {keys.POLICY_PROBE, keys.REPLACE_AUTHORITY}
+    of_orders = {
+        well_known.ORDER,
+        well_known.ORDERED_BY,
+        well_known.ORDERED_BECAUSE,
+        well_known.PAST_GUARD,
+        well_known.DRILL,
+    }
+    of_agents = {
+        well_known.AGENT_REPORT,
+        well_known.PEER_PROPOSAL,
+        well_known.MARKER,
+        well_known.AGENT_SIGNER,
+    }
+    ours = {
+        well_known.SAFE_END,
+        well_known.CHECK,
+        well_known.CHECK_UID,
+        well_known.RELEASE_REVOKED,
+        well_known.POWER_OFF_REVOKED,
+        well_known.EXCLUDE,
+    }
+    tried = {well_known.POLICY_PROBE, well_known.REPLACE_AUTHORITY}
 
     assert set(re.findall(r"nodemend\.io/[a-z-]+", text)) == ours | of_orders | of_agents | tried
-    assert f"'{keys.OUT_OF_SERVICE}'" in text
-    assert f"'{keys.EXTERNAL_REMEDIATION}'" in text
-    assert f"'{keys.MEDIK8S_EXCLUDE}'" in text
-    assert f"orValue('') == '{keys.OUR_TAINT_VALUE}'" in text
-    assert f"== '{keys.NO_EXECUTE}'" in text
+    assert f"'{well_known.OUT_OF_SERVICE}'" in text
+    assert f"'{well_known.EXTERNAL_REMEDIATION}'" in text
+    assert f"'{well_known.MEDIK8S_EXCLUDE}'" in text
+    assert f"orValue('') == '{well_known.OUR_TAINT_VALUE}'" in text
+    assert f"== '{well_known.NO_EXECUTE}'" in text
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment["metadata"]["name"])

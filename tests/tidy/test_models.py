@@ -1,4 +1,4 @@
-"""The models' runs are named once, use only what the models know, and are those of the page."""
+"""The runs of the models: unique names, only defines that the models know, and an up-to-date page."""
 
 import re
 
@@ -35,17 +35,17 @@ def test_every_define_of_a_run_is_known_to_its_model_and_every_switch_of_a_model
 
 
 def test_the_page_has_the_runs() -> None:
-    """`python -m tests.model.page` mends it."""
+    """`python -m tests.model.page` regenerates the page."""
     assert README.read_text() == page(README.read_text())
 
 
 def test_a_trace_has_a_word_for_every_event_that_its_model_tells_of() -> None:
     text = (MODELS / "self_fencing.pml").read_text()
-    told = {words.replace("peer %d", "peer") for words in re.findall(r'printf\("([^"]+)\\n"', text)}
+    reported = {words.replace("peer %d", "peer") for words in re.findall(r'printf\("([^"]+)\\n"', text)}
     mutants = {"disarmed", "second feeder checked", "lock freed, second feeder checked"}
-    # Traces are made without OWN_LOOKS and LIARS: see FEATURES there.
-    untraced = {words for words in told if words.startswith(("look ", "peer lies "))}
-    assert told - mutants - untraced - {"tick"} == set(EVENTS)
+    # Traces are generated without OWN_LOOKS and LIARS: see FEATURES in tests/model/traces.py.
+    untraced = {words for words in reported if words.startswith(("look ", "peer lies "))}
+    assert reported - mutants - untraced - {"tick"} == set(EVENTS)
 
 
 def test_a_trace_is_cut_at_ticks_and_loses_no_event() -> None:

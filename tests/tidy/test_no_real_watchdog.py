@@ -1,4 +1,4 @@
-"""No test can open this machine's own watchdog: no code knows where it is, but for what runs in a guest."""
+"""No test can open the watchdog of the machine it runs on: only code for test guests names the device."""
 
 from tests.tidy.source_tree import name_of, python_files
 
@@ -16,7 +16,7 @@ def test_the_device_is_named_only_in_what_runs_in_a_guest() -> None:
 
 
 def test_what_runs_in_a_guest_is_started_by_nothing_else() -> None:
-    """It is copied into the guest's image, and imported by nobody."""
+    """Guest code is copied into the image of the guest, and no other module imports it."""
     modules = [folder.replace("/", ".").rstrip(".") for folder in IN_A_GUEST]
     importing = [
         name_of(path)

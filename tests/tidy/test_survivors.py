@@ -1,4 +1,4 @@
-"""A mutant that is said to decide the same is one that there is: a reason must not outlive its place."""
+"""Every mutant that is listed as equivalent exists: a listed reason must not outlive its code."""
 
 from functools import cache
 from pathlib import Path
@@ -28,10 +28,10 @@ def test_every_survivor_is_a_mutant(path: Path) -> None:
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one.name)
 def test_every_mistake_by_hand_can_be_made(mistake: Mistake) -> None:
-    """Raises ValueError where the code that it changes has moved on."""
+    """`mutant` raises ValueError if the code that the bug replaces has changed."""
     assert mistake.mutant.name
 
 
 def module_in(name: str) -> str:
-    """Before the place, where one is named, and before what was done there."""
+    """Return the module of a mutant's name. After it come the place, if there is one, and the change."""
     return name.partition(" ")[0].partition(":")[0]

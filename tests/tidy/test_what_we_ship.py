@@ -1,5 +1,6 @@
-"""Every input of the image is pinned, and the image is what it is said to be."""
+"""Every input of the image is pinned, and the image contains what its bill of materials lists."""
 
+import importlib
 import json
 import re
 import tomllib
@@ -84,3 +85,11 @@ def test_packages_of_an_image_are_in_it(tmp_path: Path) -> None:
     found = [one["purl"] for one in bill(tmp_path)["components"] if one["name"] == "libc6"]
 
     assert found == ["pkg:deb/debian/libc6@2%3A2.36-9%2Bdeb12u10?arch=amd64"]
+
+
+def test_every_command_that_is_installed_can_be_imported() -> None:
+    commands = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert len(commands) >= 5
+    for target in commands.values():
+        module, _, name = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), name))

@@ -1,1 +1,1 @@
-"""What an attack on the product found, and the tests that play each finding."""
+"""Findings of attacks on the product, and the tests that replay each of them."""

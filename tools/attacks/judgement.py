@@ -1,4 +1,4 @@
-"""Which findings are played by which tests, and what is missing. Pure."""
+"""Maps findings to the tests that replay them, and finds what is missing. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -11,7 +11,7 @@ FEWEST_ATTACKS: Final = 60
 
 
 class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One finding: what goes wrong when it succeeds, and how it is played."""
+    """One finding: the harm if it succeeds, and how it is replayed."""
 
     what: str
     real: bool = False
@@ -20,16 +20,16 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def attacks_of(tests: Mapping[str, MarkedTest]) -> set[str]:
-    """Names of the tests that play a finding: a test of many cases is one attack, unless a case is marked."""
+    """Tests that replay a finding, by name: a parametrized test is one attack, unless a case is marked."""
     return {test.name for test in tests.values()}
 
 
 def faults_of(
     findings: Mapping[str, Finding], tests: Mapping[str, MarkedTest], *, no_worse: bool = False
 ) -> Iterator[str]:
-    """What is wrong with the list itself, before any attack is played.
+    """Errors in the list itself, before any attack is replayed.
 
-    `no_worse` lets those findings be open that say so.
+    With `no_worse`, findings that say so may be open.
     """
     for test in sorted(tests.values(), key=lambda test: test.name):
         yield from (

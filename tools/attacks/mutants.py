@@ -1,7 +1,7 @@
-"""Fixes taken away, one at a time, and whether the attacks of that finding notice.
+"""Fixes removed, one at a time: the attacks of that finding must notice.
 
-A mutant is a text of the source tree that is replaced by another, in a copy of the tree. Those who must
-notice are the tests that play the finding, and no others: first those that need no real control plane.
+A mutant replaces a text of the source tree by another, in a copy of the tree. Only the tests that replay the
+finding count: those without a real control plane run first.
 """
 
 import os
@@ -22,11 +22,11 @@ MUTANTS: Final = Path(__file__).with_name("mutants.yaml")
 _LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "dist")
 _WITHIN: Final = 900.0
 _FAILED: Final = 1
-"""How pytest ends where a test failed. Any other end is no test that noticed."""
+"""pytest's exit status if a test failed. With any other status no test has noticed."""
 
 
 class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`old` stands once in `file`, and becomes `new`."""
+    """`old` occurs once in `file`, and is replaced by `new`."""
 
     finding: str
     name: str
@@ -37,7 +37,7 @@ class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Hunted:
-    """`caught_by` is the first test that failed; empty where none did."""
+    """`caught_by` is the first test that failed; empty if none did."""
 
     mutant: Mutant
     caught_by: str
@@ -96,5 +96,5 @@ def _first_failure(tree: Path, nodes: Sequence[str]) -> str:
     if done.returncode != _FAILED:
         return ""
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED ")]
-    # An error before the test's own words, as of an import, is no attack that was noticed.
+    # An error before the test itself, for example in an import, does not count as noticing the attack.
     return failed[0].split()[1] if failed else ""

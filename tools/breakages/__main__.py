@@ -31,16 +31,16 @@ class Breakage:
 BREAKAGES: Final = (
     Breakage(
         "a type error",
-        SOURCE / "decide/storm_guard.py",
+        SOURCE / "safety/guard.py",
         'return Hold(CannotRead("the RemediationPolicy", why))',
         'return Hold(CannotRead("the RemediationPolicy", len(why)))',
         "error: Argument 2",
     ),
     Breakage(
         "a layer violation",
-        SOURCE / "decide/workloads.py",
-        "from nodemend.decide.facts import Taint",
-        "from nodemend.decide.facts import Taint\nfrom nodemend.kube.ports import Runtime  # noqa: F401",
+        SOURCE / "safety/facts.py",
+        "from nodemend.safety.facts import Taint",
+        "from nodemend.safety.facts import Taint\nfrom nodemend.kube.ports import Runtime  # noqa: F401",
         "Layers: each may import only what stands below it BROKEN",
     ),
     Breakage(
@@ -59,7 +59,7 @@ BREAKAGES: Final = (
     ),
     Breakage(
         "a simulated server that is dishonest",
-        SOURCE / "testing/api_server/updating.py",
+        SOURCE / "simulation/api_server/updating.py",
         "        _require_version(call, old, new)\n",
         "",
         "FAILED tests/unit/testing/api_server",

@@ -1,4 +1,4 @@
-"""`python -m campaign_power`: takes rules away, one at a time, and says which campaigns notice alone.
+"""`python -m campaign_power`: removes rules, one at a time, and reports which campaigns notice.
 
 A mutant is caught when a named invariant is violated at a seed that passes without the mutant. Exceptions,
 time-outs and missed shares do not count. First each seed is played once without mutants, to learn which
@@ -57,7 +57,7 @@ def _play(hunt: Hunt, mutants: list[Mutant], options: argparse.Namespace) -> dic
         left = [one for one in mutants if not any(result.caught for result in results[one.name])]
         known = options.known or (options.enough and _enough(mutants, results))
         for campaign in sorted({name for one in left for name in one.campaigns}):
-            hunt.look(campaign, number, known=known)
+            hunt.poll(campaign, number, known=known)
             print(f"looked at the seeds of {campaign} for round {number + 1}", flush=True)
         for mutant in sorted(left, key=lambda one: sum(len(hunt.seeds(one, name)) for name in one.campaigns)):
             known = options.known or (options.enough and _enough(mutants, results))

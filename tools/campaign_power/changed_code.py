@@ -1,4 +1,4 @@
-"""Which functions of a module a mutant changes, and in which lines."""
+"""The functions of a module that a mutant changes, and their changed lines."""
 
 import ast
 import inspect
@@ -13,7 +13,7 @@ from campaign_power.mutants import Mutant
 
 @dataclass(frozen=True, slots=True)
 class ChangedFunction:
-    """A function or method with all that is nested in it. `lines` are those of the source before the change.
+    """A function or method with everything nested in it. `lines` are those of the source before the change.
 
     Without lines, running any of it may make a difference.
     """
@@ -25,7 +25,7 @@ class ChangedFunction:
 
 
 def changed_functions(mutant: Mutant, source: str) -> tuple[ChangedFunction, ...] | None:
-    """None where the change is not in functions alone: then it may show anywhere."""
+    """None if the change is not in functions alone: then it may have an effect anywhere."""
     mutated = source.replace(mutant.old, mutant.new)
     before, after = compile(source, mutant.file, "exec"), compile(mutated, mutant.file, "exec")
     if _outline(before) != _outline(after):
@@ -48,7 +48,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _functions(code: CodeType) -> Iterator[CodeType]:
-    """Those of a module and of its classes, in order."""
+    """The functions of a module and of its classes, in order."""
     for one in _nested(code):
         if _is_function(one):
             yield one
@@ -57,10 +57,10 @@ def _functions(code: CodeType) -> Iterator[CodeType]:
 
 
 def _outline(code: CodeType) -> Hashable:
-    """A module or a class without what its functions do."""
+    """A module or a class without the contents of its functions."""
     nested = tuple(one.co_qualname if _is_function(one) else _outline(one) for one in _nested(code))
     plain = [one for one in code.co_consts if not isinstance(one, CodeType)]
-    # A class keeps the line in which it begins.
+    # The code object of a class contains the line in which it begins.
     constants = tuple("line" if one == code.co_firstlineno else (type(one), one) for one in plain)
     return code.co_qualname, code.co_code, constants, code.co_names, nested
 
@@ -79,7 +79,7 @@ def _lines_of(code: CodeType) -> frozenset[int]:
 
 
 def _lines(mutant: Mutant, source: str) -> frozenset[int]:
-    """Those that are replaced. Of conditions that are taken away: the lines that they guard."""
+    """The replaced lines. For removed conditions: the lines that they guard."""
     first = source[: source.index(mutant.old)].count("\n") + 1
     if not mutant.new.strip() and (guarded := _guarded(mutant.old)):
         return frozenset(first + line - 1 for line in guarded)

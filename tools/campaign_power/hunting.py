@@ -1,4 +1,4 @@
-"""Plays the campaigns that could notice a mutant, until one does."""
+"""Runs the campaigns that could notice a mutant, until one does."""
 
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ from campaign_power.results import LookedAt, Result, Results, digest_of, key_of
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """`share` of a campaign's seeds are looked at; the first `most` that a mutant can change are played."""
+    """`share` of a campaign's seeds are examined; the first `most` that a mutant can change are played."""
 
     share: float
     most: int
@@ -41,7 +41,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "dist")
 
 
 def of_round(seeds: Sequence[int], number: int, size: int) -> tuple[int, ...]:
-    """Those that no round before had. `seeds` ascend, and are those that the mutant can change."""
+    """The seeds that are new in this round. `seeds` ascend, and are those that the mutant can change."""
     played = len(_first(seeds, ROUNDS[number - 1], size)) if number else 0
     return tuple(_first(seeds, ROUNDS[number], size)[played:])
 
@@ -51,14 +51,14 @@ def _first(seeds: Sequence[int], one: Round, size: int) -> Sequence[int]:
 
 
 def looked_at(one: Round, size: int) -> int:
-    """How many of a campaign's seeds."""
+    """The number of a campaign's seeds that the round examines."""
     return ceil(one.share * size)
 
 
 class Hunt:
-    """Plays in two copies of the project: one in which mutants are applied, and one that stays sound.
+    """Plays in two copies of the project: one in which mutants are applied, and one without changes.
 
-    `mutants` is the whole list: the seeds that can be changed are looked for once for all of them.
+    `mutants` is the whole list: the seeds that can be changed are determined once for all of them.
     """
 
     def __init__(self, state: Path, mutants: Path, folder: Path, *, workers: int, scale: float) -> None:
@@ -72,11 +72,11 @@ class Hunt:
         self._list = mutants
         self._broken, self._sound = folder / "broken", folder / "sound"
         for tree in (self._broken, self._sound):
-            # Also the sound one: somebody may go on working on the project meanwhile.
+            # Also the unchanged one, since a developer may edit the project meanwhile.
             shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
 
-    def look(self, name: CampaignName, number: int, *, known: bool = False) -> None:
-        """Find out which seeds of a round each mutant can change. With `known` nothing is played."""
+    def poll(self, name: CampaignName, number: int, *, known: bool = False) -> None:
+        """Determine which seeds of a round each mutant can change. With `known` nothing is played."""
         campaign, found = self._campaigns[name], dict[str, list[int]]()
         if campaign.world:
             asked = [one.digest for one in read_mutants(self._list)]
@@ -94,7 +94,7 @@ class Hunt:
         self._relevant[name] = found
 
     def seeds(self, mutant: Mutant, name: CampaignName) -> Sequence[int]:
-        """Those that it can change, of the seeds that were looked at."""
+        """The examined seeds that it can change."""
         if not self._campaigns[name].world:
             return range(self._sizes[name])
         return self._relevant[name].get(mutant.digest, ())
@@ -119,7 +119,7 @@ class Hunt:
             began = time.monotonic()
             with applied(mutant, self._broken):
                 outcome = play(self._campaigns[name], self._broken, seeds)
-            seed, why, caught = self._judge(name, outcome)
+            seed, why, caught = self._evaluate(name, outcome)
             took = round(time.monotonic() - began, 1)
             result = Result(key, mutant.name, name, len(seeds), caught, seed, why, took)
             self._results.keep(result)
@@ -131,7 +131,7 @@ class Hunt:
             self._digests[name] = digest_of(self._sound, modules)
         return self._digests[name]
 
-    def _judge(self, name: CampaignName, outcome: Outcome) -> tuple[int, str, bool]:
+    def _evaluate(self, name: CampaignName, outcome: Outcome) -> tuple[int, str, bool]:
         """The seed, what it violates, and whether that counts."""
         match outcome:
             case Violated(seed, why):
@@ -144,7 +144,7 @@ class Hunt:
                 return -1, "", False
 
     def fails(self, mutant: Mutant) -> str:
-        """The first of its tests that fails with it; empty where none does."""
+        """The first of its tests that fails with it; empty if none does."""
         if not mutant.tests:
             return ""
         with applied(mutant, self._broken):

@@ -12,7 +12,7 @@ import msgspec
 ROOT: Final = Path(__file__).resolve().parents[2]
 MUTANTS: Final = Path(__file__).with_name("mutants.yaml")
 FURTHER: Final = Path(__file__).with_name("further_mutants.yaml")
-"""Written by somebody who had not read the campaigns, when those were final. Reported apart."""
+"""Written by an author who had not read the campaigns, after those were final. Reported separately."""
 SERVER: Final = "server"
 """The area of the simulated API server, whose mutants the differential has to catch."""
 
@@ -26,7 +26,7 @@ class CampaignName(StrEnum):
 
 
 class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`old` stands once in `file`, and becomes `new`."""
+    """`old` occurs once in `file`, and is replaced by `new`."""
 
     name: str
     area: str
@@ -34,15 +34,15 @@ class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     old: str
     new: str
     campaigns: tuple[CampaignName, ...]
-    """Those that could notice."""
+    """Campaigns that could notice it."""
     instead: str = ""
-    """Why no campaign could."""
+    """The reason why no campaign could."""
     tests: tuple[str, ...] = ()
-    """Tests that fail with it: what campaigns do not notice, these do."""
+    """Tests that fail with it if no campaign notices it."""
 
     @property
     def digest(self) -> str:
-        """Of what it does, whatever it is called."""
+        """The digest of its effect, independent of its name."""
         return sha256(msgspec.json.encode((self.file, self.old, self.new))).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Plays one campaign in a tree, and tells the first violation of a named invariant that it prints."""
+"""Plays one campaign in a tree, and returns the first violation of a named invariant that it prints."""
 
 import os
 import re
@@ -21,9 +21,9 @@ from campaign_power.relevance import Relevant
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """`slowest` is how many seconds one seed may take in the mean before the mutant is given up on.
+    """`slowest` is the mean number of seconds per seed after which the mutant is given up.
 
-    One with a `world` can play any seeds; the other plays those that follow one another.
+    A campaign with a `world` can play any seeds; the others play consecutive ones.
     """
 
     module: str
@@ -118,7 +118,7 @@ def play(campaign: Campaign, tree: Path, seeds: Sequence[int]) -> Outcome:
 
 
 def replay(campaign: Campaign, tree: Path, seed: int) -> bool:
-    """Whether this seed passes."""
+    """True if this seed passes."""
     with _started(campaign.replay(seed), tree, 600.0) as running:
         for _ in running.stdout or ():
             pass
@@ -128,7 +128,7 @@ def replay(campaign: Campaign, tree: Path, seed: int) -> bool:
 def relevant_seeds(
     campaign: Campaign, tree: Path, seeds: range, mutants: Path, workers: int
 ) -> list[Relevant]:
-    """Raises RuntimeError where a seed cannot be played to its end."""
+    """Raises RuntimeError if a seed cannot be played to its end."""
     module, first, count = "campaign_power.relevance", str(seeds.start), str(len(seeds))
     command = [module, campaign.world, first, count, str(mutants), "--workers", str(workers)]
     with _started(command, tree, 120.0 + campaign.slowest * len(seeds)) as running:
@@ -165,7 +165,7 @@ def environment(tree: Path) -> dict[str, str]:
 
 @contextmanager
 def _started(arguments: list[str], tree: Path, within: float) -> Iterator[subprocess.Popen[str]]:
-    """With all the processes that it starts itself: none of them outlives this."""
+    """With all the processes that it starts: none of them outlives the context."""
     running = subprocess.Popen(
         [sys.executable, "-m", *arguments],
         cwd=tree,
@@ -189,7 +189,7 @@ def _started(arguments: list[str], tree: Path, within: float) -> Iterator[subpro
 def _end(running: "subprocess.Popen[str]") -> None:
     if running.poll() is not None:
         return
-    # Asked first: a differential has servers to stop.
+    # SIGINT first: a differential has servers to stop.
     os.killpg(running.pid, signal.SIGINT)
     try:
         running.wait(_ENDS_WITHIN)

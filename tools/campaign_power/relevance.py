@@ -1,9 +1,9 @@
 """`python -m campaign_power.relevance WORLD FIRST COUNT LIST`: which seeds each mutant can change at all.
 
-A simulated run is deterministic: until a changed function answers otherwise, or a changed line runs, it goes
-as it would without the mutant. So each seed is played once without any, and beside every call of a changed
-pure function the changed one is called with the same arguments. A seed in which nothing differs need not be
-played with the mutant. One JSON object a seed is printed.
+A simulated run is deterministic: until a changed function returns something else, or a changed line runs, it
+equals the run without the mutant. So each seed is played once without any, and beside every call of a changed
+pure function the changed one is called with the same arguments. A seed without a difference need not be
+played with the mutant. One JSON object per seed is printed.
 """
 
 import argparse
@@ -26,15 +26,29 @@ import msgspec
 
 from campaign_power.changed_code import ChangedFunction, changed_functions
 from campaign_power.mutants import ROOT, Mutant, read_mutants
+from tests.simulation.campaigning import prepare_worker
 
 _PURE: Final = (
     "nodemend.api.",
-    "nodemend.decide.",
-    "nodemend.kube.agent_lease",
-    "nodemend.kube.api_request",
-    "nodemend.kube.leader_memory",
+    "nodemend.protocol.",
+    "nodemend.safety.",
+    "nodemend.health.machine.annotation",
+    "nodemend.health.machine.request",
+    "nodemend.rules.",
+    "nodemend.remediation.capm3.decide",
+    "nodemend.remediation.manual.decide",
+    "nodemend.remediation.metal3.decide",
+    "nodemend.remediation.metal3.model",
+    "nodemend.remediation.metal3.power_table",
+    "nodemend.remediation.metal3.status",
+    "nodemend.remediation.self_fencing.decide",
+    "nodemend.remediation.self_fencing.status",
+    "nodemend.signer.decide",
+    "nodemend.records.agent_lease",
+    "nodemend.kube.request",
+    "nodemend.kube.leader_election",
 )
-"""Modules whose functions may be called once more: they change nothing and draw no chance."""
+"""Modules whose functions may be called a second time: they have no side effects and use no randomness."""
 _MONITORING: Final[Any] = vars(sys).get("monitoring")
 """Since Python 3.12, while types are checked for the oldest that the project supports."""
 _TOOL: Final = 2
@@ -52,7 +66,7 @@ class Relevant(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Watched:
-    """What is looked for in one code object."""
+    """The mutants to evaluate in one code object."""
 
     changed: list[tuple[str, FunctionType]] = field(default_factory=list)
     entered: list[str] = field(default_factory=list)
@@ -90,7 +104,7 @@ class Monitor:
         _MONITORING.restart_events()
 
     def end(self) -> set[str]:
-        """With those whose function was left by an exception: what it would have returned is not known."""
+        """Includes those whose function was left by an exception, since its result is unknown."""
         return self.seen | {digest for expected in self._expected.values() for digest, _ in expected}
 
     def close(self) -> None:
@@ -174,7 +188,7 @@ def _with_nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _is_value(name: str, value: object) -> bool:
-    """Whether a call leaves it as it was. The methods of an object that can change may change it."""
+    """True if a call leaves it unchanged. The methods of a mutable object may change it."""
     if name == "self":
         return _is_frozen(type(value))
     return isinstance(value, type) or not (callable(value) or isinstance(value, Iterator | random.Random))
@@ -204,9 +218,11 @@ _monitors: list[Monitor] = []
 
 def _begin(mutants: list[Mutant]) -> None:
     _monitors[:] = [Monitor(mutants)]
+    # After the monitor was made: it finds functions among the objects that the collector has not frozen.
+    prepare_worker()
 
 
-def _look(seed: int, world: str) -> Relevant:
+def _poll(seed: int, world: str) -> Relevant:
     play = importlib.import_module("tests.simulation.hostile.run").play_mixed
     monitor = _monitors[0]
     monitor.begin()
@@ -226,7 +242,7 @@ def main() -> int:
     mutants = [one for one in read_mutants(options.list) if one.file.startswith("src/nodemend/")]
     seeds = range(options.first, options.first + options.count)
     with ProcessPoolExecutor(options.workers, initializer=_begin, initargs=(mutants,)) as pool:
-        for found in pool.map(partial(_look, world=options.world), seeds, chunksize=4):
+        for found in pool.map(partial(_poll, world=options.world), seeds, chunksize=4):
             print(msgspec.json.encode(found).decode(), flush=True)
     return 0
 

@@ -1,5 +1,8 @@
-"""What is known already: a line for each mutant, campaign and round of seeds, and one for each seed that was
-looked at without mutants. Each has the digest of all that it depends on."""
+"""Stored results: a line for each mutant, campaign and round of seeds, and one for each seed that was
+examined without mutants.
+
+Each has the digest of everything that it depends on.
+"""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -11,7 +14,7 @@ import msgspec
 from campaign_power.mutants import CampaignName
 
 _READ: Final = ("src", "deploy/crds", "deploy/manifests")
-"""What every campaign plays with, beside its own modules. A change of any of it makes every result void."""
+"""Inputs of every campaign beside its own modules. A change of any of them invalidates every result."""
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -19,11 +22,11 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     mutant: str
     campaign: CampaignName
     seeds: int
-    """How many were played, or would have been without a violation."""
+    """The number of seeds played, or planned before a violation."""
     caught: bool
     seed: int = -1
     why: str = ""
-    """The violation; or, where it is not caught, how it was noticed otherwise."""
+    """The violation; or, if no campaign caught it, how it was noticed otherwise."""
     seconds: float = 0.0
 
 
@@ -73,7 +76,7 @@ def key_of(*parts: str) -> str:
 
 
 def digest_of(root: Path, modules: Iterable[Path]) -> str:
-    """Of all that a campaign plays with; `modules` are those of tests that it imports."""
+    """The digest of a campaign's inputs; `modules` are the modules of tests that it imports."""
     found = sha256()
     shared = (path for folder in _READ for path in (root / folder).rglob("*") if path.is_file())
     for path in sorted({*shared, *modules}):

@@ -1,1 +1,1 @@
-"""Cluster API's own manager, on a real control plane, beside which ours can be held. See README.md."""
+"""Cluster API's own manager on a real control plane, to compare Nodemend's checker with. See README.md."""

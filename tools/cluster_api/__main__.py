@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print("ended")
-        return 0 if options.do is up else 130  # Nothing was shown.
+        return 0 if options.do is up else 130  # The defect was not reproduced.
     return done
 
 
@@ -64,7 +64,7 @@ def build(_options: argparse.Namespace) -> int:
 
 def x2(_options: argparse.Namespace) -> int:
     program = prepare(upstream_x2.SETTINGS)
-    private_network.enter()
+    private_network.enter_network()
     outcome = upstream_x2.show(program)
     print(f"upstream-x2: {outcome}")
     return 0 if outcome.shown else 1
@@ -72,7 +72,7 @@ def x2(_options: argparse.Namespace) -> int:
 
 def convert(_options: argparse.Namespace) -> int:
     program = prepare(conversion.SETTINGS)
-    private_network.enter()
+    private_network.enter_network()
     outcome = conversion.compare(program)
     for name in outcome.differ:
         print(f"DIFFERS {name}")
@@ -81,7 +81,7 @@ def convert(_options: argparse.Namespace) -> int:
 
 
 def up(options: argparse.Namespace) -> int:
-    """Start all, say how to use it, and hold it until a signal ends us."""
+    """Start all parts, print how to use them, and run until a signal."""
     settings = Settings(
         kubernetes=options.kubernetes,
         audit=True,
@@ -89,7 +89,7 @@ def up(options: argparse.Namespace) -> int:
         node_monitor_grace_period=options.grace,
     )
     program = prepare(settings)
-    way_in = private_network.enter()
+    way_in = private_network.enter_network()
     with ControlPlane(settings, directory=options.directory) as plane:
         manager = ClusterApi(plane, program)
         names = [

@@ -1,7 +1,8 @@
-"""Whether Cluster API's own manager converts MachineHealthChecks as `foreign_kinds.check_conversion` does.
+"""Compares the conversion of MachineHealthChecks by Cluster API's manager with
+`foreign_kinds.check_conversion`.
 
-Tests of ours rest on the latter. Beside it, what becomes of checks of our flat definition when Cluster API's
-takes its place: what is said in docs/how-to/machine_health_checks.md was seen here.
+Tests rely on the latter. It also shows the result for checks of Nodemend's flat definition when Cluster API's
+definition replaces it: docs/how-to/machine_health_checks.md documents that result.
 """
 
 import base64
@@ -23,7 +24,7 @@ from generate.outputs import FLAT
 
 SETTINGS: Final[Settings] = API_SERVER_ALONE
 NAME: Final = "machinehealthchecks.cluster.x-k8s.io"
-# The manager's own. In a private network nobody else has taken it.
+# The manager's own. In a private network no other process uses it.
 WEBHOOK_PORT: Final = 9443
 OLD, NEW = "cluster.x-k8s.io/v1beta1", "cluster.x-k8s.io/v1beta2"
 _TEMPLATE: Final = {"apiVersion": "fix.example.com/v1", "kind": "FixTemplate", "name": "reboot"}
@@ -47,7 +48,7 @@ SPECS: Final[dict[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Checks that were converted, and those of which the two conversions say something else."""
+    """Converted checks, and those for which the two conversions differ."""
 
     compared: int
     differ: tuple[str, ...]
@@ -57,7 +58,9 @@ class Outcome:
 
 
 def compare(program: Path) -> Outcome:
-    """Make checks under our definition, put Cluster API's over it, and read them in its newer version."""
+    """Create checks under Nodemend's definition, apply Cluster API's over it, and read them in its newer
+    version.
+    """
     with ControlPlane(SETTINGS) as plane:
         others = [one for one in crds("cluster-api-all") if one["metadata"]["name"] != NAME]
         install_definitions(plane, [*others, yaml.safe_load(FLAT.read_text())])
@@ -101,11 +104,11 @@ def _path(version: str, name: str) -> str:
 
 
 def _parts(plane: ControlPlane, name: str) -> Object:
-    """What we are told in both versions."""
+    """The read results in both versions."""
     return {version: plane.api.get(_path(version, name))["spec"] for version in (NEW, OLD)}
 
 
 def _played(before: Object) -> Object:
-    # Nothing has been written since: the older version is what it was, but for what is not known any more.
+    # The check was not written since: the older version is unchanged, except unknown fields.
     known = {key: value for key, value in before["spec"].items() if key != "externalRemediationTemplate"}
     return {NEW: convert(before, NEW)["spec"], OLD: known}

@@ -1,4 +1,4 @@
-"""A Cluster, its Machines and a check of them, as Cluster API wants them where no webhook fills in."""
+"""A Cluster, its Machines and a check of them, with the fields that Cluster API's webhooks would set."""
 
 import base64
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ TEMPLATE: Final = "reboot"
 
 
 def kubeconfig_secret(kubeconfig: Path) -> Object:
-    """How the manager reaches the Cluster's own API server. It reads Secrets that have the label only."""
+    """The manager's access to the Cluster's own API server. It only reads Secrets with the label."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -42,15 +42,15 @@ def cluster(host: str, port: int) -> Object:
 
 
 def pool() -> Object:
-    """An owner for Machines that no controller minds.
+    """An owner for Machines that no controller reconciles.
 
-    A Machine without a controlling owner has its Node patched, to no effect, at every reconcile.
+    A Machine without a controlling owner has its Node patched, without effect, at every reconcile.
     """
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": POOL, "namespace": NAMESPACE}}
 
 
 def machine(name: str, labels: Mapping[str, str], owner: str, infrastructure: str) -> Object:
-    """`owner` is the uid of the pool, `infrastructure` the kind of what it runs on."""
+    """`owner` is the uid of the pool, `infrastructure` the kind of its infrastructure object."""
     controller = {"apiVersion": "v1", "kind": "ConfigMap", "name": POOL, "uid": owner, "controller": True}
     return {
         "apiVersion": VERSION,
@@ -63,14 +63,14 @@ def machine(name: str, labels: Mapping[str, str], owner: str, infrastructure: st
         },
         "spec": {
             "clusterName": CLUSTER,
-            "bootstrap": {"dataSecretName": "none"},  # Must be named; is never read.
+            "bootstrap": {"dataSecretName": "none"},  # Required; never read.
             "infrastructureRef": reference(INFRASTRUCTURE, infrastructure, name),
         },
     }
 
 
 def template() -> Object:
-    """metal3's, of which requests are made."""
+    """metal3's template, from which requests are created."""
     reboot = {"strategy": {"type": "Reboot", "retryLimit": 1, "timeout": "5m0s"}}
     return {
         "apiVersion": REMEDIATION,
@@ -83,9 +83,9 @@ def template() -> Object:
 def check(
     name: str, labels: Mapping[str, str], *, timeout: int, most: int, template: str = REMEDIATION
 ) -> Object:
-    """Machines of these labels: unhealthy after `timeout` seconds, left alone when more than `most` are.
+    """Machines of these labels: unhealthy after `timeout` seconds, left alone if more than `most` are.
 
-    `template` is the apiVersion of the template, which is of metal3's kind.
+    `template` is the apiVersion of the template, which has metal3's kind.
     """
     return {
         "apiVersion": VERSION,

@@ -1,4 +1,4 @@
-"""A network of this process's own, with nothing in it but loopback.
+"""A separate network for this process, with only loopback.
 
 Cluster API's manager opens its webhook server on every interface and has no flag against that.
 """
@@ -23,11 +23,11 @@ IFF_UP: Final = 0x1
 IFREQ: Final = "16sH22x"
 
 
-def enter() -> str:
-    """Move this process, and all that it starts from now on, into a network of its own.
+def enter_network() -> str:
+    """Move this process, and all processes that it starts from now on, into a separate network.
 
-    Returns the command that takes a person there. Call it before there are threads, as each has a network,
-    and after all downloads. Raises PermissionError where neither root nor the kernel's settings allow it.
+    Returns the command that enters it. Call it before there are threads, as each has a network, and after all
+    downloads. Raises PermissionError if neither root nor the kernel's settings allow it.
     """
     if threading.active_count() > 1:
         raise RuntimeError("the other threads would stay behind")
@@ -35,7 +35,7 @@ def enter() -> str:
     if user == 0:
         unshare(CLONE_NEWNET)
     else:
-        # Root in a namespace of users that has nobody but us: enough to set up our own network.
+        # Root in a user namespace with only this user: enough to configure the network.
         unshare(CLONE_NEWUSER | CLONE_NEWNET)
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"0 {user} 1")
@@ -46,7 +46,7 @@ def enter() -> str:
 
 
 def is_private() -> bool:
-    """Whether nobody outside of this machine could reach what listens on every interface."""
+    """True if other machines cannot reach a server that listens on every interface."""
     return not any(_flags(name) & IFF_UP for _, name in socket.if_nameindex() if name != "lo")
 
 

@@ -21,7 +21,7 @@ from foreign_kinds.install import install, install_definitions
 
 PROGRAM: Final = "cluster-api-manager"
 KINDS: Final = ("cluster-api-all", "metal3")
-# The manager's own. In a private network nobody else has taken them.
+# The manager's own. In a private network no other process uses them.
 HEALTH_PORT: Final = 9440
 DIAGNOSTICS_PORT: Final = 8443
 CONNECTED: Final = ("InfrastructureReady", "ControlPlaneInitialized", "RemoteConnectionProbe")
@@ -42,7 +42,7 @@ def prepare(settings: Settings) -> Path:
 class ClusterApi:
     """The running manager. It is a process of the control plane's, and ends with it.
 
-    Raises RuntimeError outside of a private network, which has to be the control plane's, too.
+    Raises RuntimeError outside a private network, which must also be the control plane's.
     """
 
     def __init__(self, plane: ControlPlane, program: Path, *, kubeconfig: Path | None = None) -> None:
@@ -82,11 +82,11 @@ class ClusterApi:
         wait_until("Machines have Nodes", all_found, within=within, processes=[self.process])
 
     def add_check(self, name: str, labels: Mapping[str, str], *, timeout: int, most: int) -> None:
-        """A MachineHealthCheck, which asks for metal3's remediation."""
+        """A MachineHealthCheck that creates metal3's remediations."""
         self._api.create(manifests.check(name, labels, timeout=timeout, most=most))
 
     def wait_healthy(self, check: str, machines: int, *, within: float = 120) -> None:
-        """Until the check counts so many healthy Machines."""
+        """Wait until the check counts this many healthy Machines."""
         path = f"{CHECKS}/{check}"
 
         def counted() -> bool:
@@ -102,14 +102,14 @@ class ClusterApi:
         return _by_name(self._api.list(MACHINES))
 
     def requests(self) -> dict[str, Object]:
-        """The remediations that are asked for, by the name of their Machine."""
+        """The created remediations, by the name of their Machine."""
         return _by_name(self._api.list(REQUESTS))
 
     def _connect(self) -> None:
         """Make the Cluster, and wait until the manager is connected to it."""
         self._api.create(manifests.kubeconfig_secret(self._plane.kubeconfig))
-        for stand_in in stand_ins.cluster(manifests.CLUSTER, manifests.NAMESPACE):
-            self._api.create(stand_in)
+        for fake in stand_ins.cluster(manifests.CLUSTER, manifests.NAMESPACE):
+            self._api.create(fake)
         self._pool: str = self._api.create(manifests.pool())["metadata"]["uid"]
         self._api.create(manifests.template())
         self._api.create(manifests.cluster(LOOPBACK, self._plane.port))
@@ -128,7 +128,7 @@ def flags(plane: ControlPlane, kubeconfig: Path) -> list[str]:
         f"--health-addr={LOOPBACK}:{HEALTH_PORT}",
         f"--diagnostics-address={LOOPBACK}:{DIAGNOSTICS_PORT}",
         "--insecure-diagnostics",
-        # It wants a certificate for its webhooks: the API server's verifies itself, and is for loopback.
+        # It needs a certificate for its webhooks: the API server's is its own CA, and is for loopback.
         f"--webhook-cert-dir={plane.ca.parent}",
         f"--webhook-cert-name={plane.ca.name}",
         f"--webhook-key-name={plane.ca.with_suffix('.key').name}",

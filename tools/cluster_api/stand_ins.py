@@ -1,6 +1,6 @@
-"""What a provider would bring: kinds for a cluster, its control plane and its machines, all of them ready.
+"""Fake provider objects: kinds for a cluster, its control plane and its machines, all of them ready.
 
-Nobody reconciles these objects: they say from the beginning what a provider's controllers would say at last.
+No controller reconciles these objects: they have the final status of a provider's objects from the start.
 """
 
 from typing import Final
@@ -16,16 +16,16 @@ def definitions() -> list[Object]:
     return [
         _definition(INFRASTRUCTURE, "StandInCluster"),
         _definition(INFRASTRUCTURE, "StandInMachine"),
-        # metal3's own name for it, by which others find the host of a Machine.
+        # metal3's own name for it, by which Nodemend and others find the host of a Machine.
         _definition(INFRASTRUCTURE, "Metal3Machine"),
         _definition(CONTROL_PLANE, "StandInControlPlane"),
     ]
 
 
 def cluster(name: str, namespace: str) -> list[Object]:
-    """Becomes the Cluster's InfrastructureReady and ControlPlaneInitialized.
+    """Makes the Cluster InfrastructureReady and ControlPlaneInitialized.
 
-    Without either the check judges nobody, and counts every Machine as healthy.
+    Without either the check evaluates no Machine, and counts every Machine as healthy.
     """
     provisioned = {"initialization": {"provisioned": True}}
     initialized = {"initialization": {"controlPlaneInitialized": True}}
@@ -66,7 +66,7 @@ def _definition(group: str, kind: str) -> Object:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        # The contract: which version of ours goes with which of Cluster API's.
+        # The contract: which version of these kinds belongs to which of Cluster API's.
         "metadata": {"name": f"{plural}.{group}", "labels": {f"cluster.x-k8s.io/{VERSION}": VERSION}},
         "spec": {
             "group": group,

@@ -1,9 +1,9 @@
-"""A defect of Cluster API v1.13.6, shown: a second failing Machine may be left without a remediation.
+"""Reproduces a defect of Cluster API v1.13.6: a second failing Machine may stay without a remediation.
 
 With a remediation template, its loop over the unhealthy Machines of a check ends at the first that has a
-request already (patchUnhealthyTargets); the order of the list varies. So pairs of Machines under one check
-each: the first fails and gets its request, then the second fails. Beside them pairs that fail together, which
-must all be served: what is seen is not an effect of the set-up.
+request already (patchUnhealthyTargets); the order of the list varies. So there are pairs of Machines under
+one check each: the first fails and gets its request, then the second fails. Control pairs fail together, and
+must all be served, so that the result is not an effect of the setup.
 """
 
 import time
@@ -31,9 +31,9 @@ class Outcome:
 
     second: tuple[str, ...]
     left_out: tuple[str, ...]
-    """Second Machines that fail, under a check that allows remediation, and have no request."""
+    """Second Machines that fail, under a check that allows remediation, without a request."""
     unmarked: tuple[str, ...]
-    """Those of the left out that are not even said to be unhealthy."""
+    """Names in `left_out` of Machines without even an unhealthy condition."""
     together: tuple[str, ...]
     together_left_out: tuple[str, ...]
 
@@ -99,7 +99,7 @@ def _wait_for_requests(manager: ClusterApi, machines: list[str]) -> None:
 
 
 def _watch(manager: ClusterApi, second: list[str], together: list[str]) -> None:
-    """Let the time pass, and say when a request comes."""
+    """Let the time pass, and print when a request appears."""
     deadline = time.monotonic() + UNHEALTHY_AFTER
     seen = 0
     while (late := time.monotonic() - deadline) < WATCHED:

@@ -1,5 +1,5 @@
-"""What users of the neighbours rely on, row by row, with the tests of ours that hold each row.
+"""Behaviors that users of related projects rely on, row by row, with the tests that check each row.
 
-The rows are data (`tables/`). A test names those that it holds by `@pytest.mark.conforms("N7")`, a scenario
-by a line `# conforms N16`. `python -m conformance` runs these tests and writes docs/reference/conformance.md.
+The rows are data (`tables/`). A test names its rows with `@pytest.mark.conforms("N7")`, a scenario with a
+line `# conforms N16`. `python -m conformance` runs these tests and writes docs/reference/conformance.md.
 """

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Mapping
 
 from conformance.judgement import (
+    coverage_of,
     failing_rows,
     last_line,
     missing_decisions,
-    standing_of,
     too_many_decisions,
     unknown_ids,
 )
@@ -36,23 +36,23 @@ def main() -> int:
     except PytestError as error:
         print(error)
         return 1
-    standing, failing = standing_of(rows, tests), failing_rows(tests, endings)
-    stale = renew(PAGE, page(tables, standing, decisions))
+    coverage, failing = coverage_of(rows, tests), failing_rows(tests, endings)
+    stale = renew(PAGE, page(tables, coverage, decisions))
     faults = [
         *unknown_ids(rows, tests),
         *missing_decisions(rows, decisions),
-        *too_many_decisions(standing),
+        *too_many_decisions(coverage),
         *(f"{id_} is not held: {', '.join(why)}" for id_, why in sorted(failing.items())),
     ]
     if stale and not options.table:
         faults.append(f"{PAGE.name} was stale; it is written anew")
     for fault in faults:
         print(fault)
-    if standing.pending and not options.so_far:
-        print(f"pending: {' '.join(standing.pending)}")
+    if coverage.pending and not options.so_far:
+        print(f"pending: {' '.join(coverage.pending)}")
     not_run = {test.name for node, test in tests.items() if node not in endings}
-    print(last_line(standing, len(failing), len(not_run)))
-    return 1 if faults or (standing.pending and not (options.so_far or options.table)) else 0
+    print(last_line(coverage, len(failing), len(not_run)))
+    return 1 if faults or (coverage.pending and not (options.so_far or options.table)) else 0
 
 
 def _run(tests: Mapping[str, MarkedTest]) -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""`python -m conformance.capm3_map`: CAPM3's tests of its remediation, each with ours that hold the same.
+"""`python -m conformance.capm3_map`: CAPM3's tests of its remediation, each with equivalent tests of
+Nodemend.
 
-Fails when a name has neither tests nor a reason, a test is not there or does not pass, or the page was stale.
+Fails if a name has neither tests nor a reason, a test is missing or does not pass, or the page was stale.
 """
 
 import argparse
@@ -8,7 +9,7 @@ import sys
 from collections.abc import Mapping
 
 from conformance.marked_tests import FOUND_WITHIN, PASSED, ROOT, RUN_WITHIN, PytestError, call_pytest
-from conformance.name_map import NameMap, cases_of, figures_of, missing_tests, named_tests, read_map
+from conformance.name_map import NameMap, cases_of, missing_tests, named_tests, read_map, summary_of
 from conformance.name_map_page import PAGE, page
 from conformance.page import renew
 from controlplane.build import is_built
@@ -31,15 +32,18 @@ def main() -> int:
         return 1
     if renew(PAGE, page(names)) and not options.table:
         faults.append(f"{PAGE.name} was stale; it is written anew")
-    figures = figures_of(names)
-    for fault in (*faults, *(f"unmapped: {name}" for name in figures.unmapped)):
+    summary = summary_of(names)
+    for fault in (*faults, *(f"unmapped: {name}" for name in summary.unmapped)):
         print(fault)
-    print(f"capm3-map: {figures}")
-    return 1 if faults or figures.unmapped else 0
+    print(f"capm3-map: {summary}")
+    return 1 if faults or summary.unmapped else 0
 
 
 def collect(names: NameMap) -> dict[str, bool]:
-    """Every test of the files that the map names, and whether it is real. A file that is missing has none."""
+    """Every test of the files that the map names; True for those that need the real control plane.
+
+    A missing file has none.
+    """
     files = sorted(file for file in set(names.files.values()) if (ROOT / file).is_file())
     done, notes = call_pytest(FOUND_WITHIN, "--collect-only", "-q", *files)
     if done.returncode != PASSED:
@@ -48,7 +52,7 @@ def collect(names: NameMap) -> dict[str, bool]:
 
 
 def _run(cases: Mapping[str, bool]) -> list[str]:
-    """What did not pass. The real ones run where the control plane is built."""
+    """The tests that did not pass. Tests with a real control plane run only if it is built."""
     faults: list[str] = []
     for real in (False, True) if is_built(USUAL_KUBERNETES) else (False,):
         chosen = [node for node, needs in cases.items() if needs == real]

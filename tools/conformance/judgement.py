@@ -1,4 +1,4 @@
-"""How many rows stand, and what is wrong. Pure."""
+"""The number of rows that hold, and the faults. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from typing import Final
 
 from conformance.marked_tests import MarkedTest
 from conformance.rows import Row
-from nodemend.decide.explanation import spell_count
+from nodemend.safety.holds import spell_count
 
 MOST_DECISIONS: Final = 45
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Coverage:
     """Every row, with the names of the tests that hold it."""
 
     rows: Mapping[str, Row]
@@ -20,7 +20,7 @@ class Standing:
 
     @property
     def decided(self) -> list[str]:
-        """Rows with a decision, also those whose difference is tested: it is a difference all the same."""
+        """Rows with a decision, including those whose difference is tested."""
         return [id_ for id_, row in self.rows.items() if row.decision]
 
     @property
@@ -36,16 +36,16 @@ class Standing:
         return {name for names in self.held_by.values() for name in names}
 
 
-def standing_of(rows: Mapping[str, Row], tests: Mapping[str, MarkedTest]) -> Standing:
+def coverage_of(rows: Mapping[str, Row], tests: Mapping[str, MarkedTest]) -> Coverage:
     held_by: dict[str, list[str]] = {id_: [] for id_ in rows}
     for name, id_ in sorted({(test.name, id_) for test in tests.values() for id_ in test.rows}):
         if id_ in held_by:
             held_by[id_].append(name)
-    return Standing(rows, held_by)
+    return Coverage(rows, held_by)
 
 
 def unknown_ids(rows: Mapping[str, Row], tests: Mapping[str, MarkedTest]) -> Iterator[str]:
-    """A mark that names no row holds nothing."""
+    """Marks that name no row."""
     for name, id_ in sorted({(test.name, id_) for test in tests.values() for id_ in test.rows}):
         if id_ not in rows:
             yield f"{name} is marked {id_}, and there is no such row"
@@ -57,9 +57,9 @@ def missing_decisions(rows: Mapping[str, Row], written: Mapping[int, str]) -> It
             yield f"{id_} names decision {row.decision}, which is not written"
 
 
-def too_many_decisions(standing: Standing) -> Iterator[str]:
-    if len(standing.decided) > MOST_DECISIONS:
-        yield f"{len(standing.decided)} rows are not taken by decision, and {MOST_DECISIONS} is the most"
+def too_many_decisions(coverage: Coverage) -> Iterator[str]:
+    if len(coverage.decided) > MOST_DECISIONS:
+        yield f"{len(coverage.decided)} rows are not taken by decision, and {MOST_DECISIONS} is the most"
 
 
 def failing_rows(tests: Mapping[str, MarkedTest], endings: Mapping[str, str]) -> dict[str, list[str]]:
@@ -72,10 +72,10 @@ def failing_rows(tests: Mapping[str, MarkedTest], endings: Mapping[str, str]) ->
     return failing
 
 
-def last_line(standing: Standing, failing: int, not_run: int) -> str:
+def last_line(coverage: Coverage, failing: int, not_run: int) -> str:
     line = (
-        f"conformance: {len(standing.rows)} rows: {len(standing.tested)} tested"
-        f" ({len(standing.tests)} tests), {len(standing.decided)} by decision (at most {MOST_DECISIONS}),"
-        f" {len(standing.pending)} pending, {failing} failing"
+        f"conformance: {len(coverage.rows)} rows: {len(coverage.tested)} tested"
+        f" ({len(coverage.tests)} tests), {len(coverage.decided)} by decision (at most {MOST_DECISIONS}),"
+        f" {len(coverage.pending)} pending, {failing} failing"
     )
     return f"{line}; {spell_count(not_run, 'test')} did not run" if not_run else line

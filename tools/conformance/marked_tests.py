@@ -1,4 +1,4 @@
-"""The tests that bear the mark: found, and run, by pytest in a process of its own."""
+"""The tests with the mark: found, and run, by pytest in a separate process."""
 
 import subprocess
 import sys
@@ -26,7 +26,10 @@ class MarkedTest(msgspec.Struct, frozen=True):
 
 
 class Notes(msgspec.Struct, frozen=True):
-    """What the plugin wrote down. `collected` says of every test whether it is a real one."""
+    """The notes of the pytest plugin.
+
+    `collected` has for every test whether it needs a real control plane.
+    """
 
     tests: dict[str, MarkedTest]
     collected: dict[str, bool]
@@ -34,7 +37,7 @@ class Notes(msgspec.Struct, frozen=True):
 
 
 class PytestError(Exception):
-    """pytest could not even collect. Carries the end of what it said."""
+    """pytest could not even collect. Carries the end of its output."""
 
 
 def find_tests(folders: Iterable[str] = FOLDERS, mark: str = MARK) -> dict[str, MarkedTest]:
@@ -54,7 +57,7 @@ def find_tests(folders: Iterable[str] = FOLDERS, mark: str = MARK) -> dict[str, 
 
 
 def run_tests(tests: Mapping[str, MarkedTest], *, real: bool, mark: str = MARK) -> dict[str, str]:
-    """How each case ended, by node id; one that pytest does not speak of did not run."""
+    """The outcome of each case, by node id; a case that pytest does not report did not run."""
     chosen = {node: test for node, test in tests.items() if test.real == real}
     if not chosen:
         return {}
@@ -69,7 +72,7 @@ def run_tests(tests: Mapping[str, MarkedTest], *, real: bool, mark: str = MARK) 
 def call_pytest(
     within: float, *arguments: str, mark: str = MARK
 ) -> tuple[subprocess.CompletedProcess[str], Notes]:
-    """In a process of its own. Raises PytestError when it came to nothing."""
+    """Run pytest in a separate process. Raises PytestError if it produced no notes."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "notes.json"
         plugin = (

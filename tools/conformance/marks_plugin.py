@@ -31,7 +31,7 @@ class _Notes:
         self._tests: dict[str, dict[str, Any]] = {}
         self._collected: dict[str, bool] = {}
         """Every test that there is, and whether it needs the real control plane."""
-        self._endings: dict[str, str] = {}
+        self._results: dict[str, str] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
@@ -44,12 +44,12 @@ class _Notes:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test passed when its call did and nothing around it failed. Skipped is not passed."""
         if report.outcome != "passed" or hasattr(report, "wasxfail"):
-            self._endings[report.nodeid] = report.outcome
+            self._results[report.nodeid] = report.outcome
         elif report.when == "call":
-            self._endings.setdefault(report.nodeid, "passed")
+            self._results.setdefault(report.nodeid, "passed")
 
     def pytest_sessionfinish(self) -> None:
-        notes = {"tests": self._tests, "collected": self._collected, "endings": self._endings}
+        notes = {"tests": self._tests, "collected": self._collected, "endings": self._results}
         self._file.write_text(json.dumps(notes))
 
 

@@ -1,4 +1,4 @@
-"""Names of tests of a neighbour, each with tests of ours that hold the same, or the reason why none does."""
+"""Names of tests of a related project, each with equivalent tests of Nodemend, or the reason for none."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,7 +12,10 @@ CAPM3: Final = Path(__file__).with_name("maps") / "capm3.yaml"
 
 
 class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`by` are tests: file::name or file::name[case], the file by its short name. `but`: how ours differs."""
+    """`by` are tests: file::name or file::name[case], the file by its short name.
+
+    `but`: Nodemend's difference.
+    """
 
     by: list[str]
     but: str = ""
@@ -23,7 +26,7 @@ class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One file of theirs. A name that has only a text has a reason; one that has nothing is unmapped."""
+    """One file of the other project. A name with only a text has a reason; an empty one is unmapped."""
 
     title: str
     names: dict[str, Held | str | None]
@@ -33,11 +36,11 @@ class NameMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     about: str
     files: dict[str, str]
-    """Ours, by a short name."""
+    """Nodemend's test files, by a short name."""
     sections: list[Names]
 
     def __iter__(self) -> Iterator[tuple[str, str, Held | str | None]]:
-        """Section, name, and what became of it."""
+        """Section, name, and its tests or reason."""
         for section in self.sections:
             for name, fate in section.names.items():
                 yield section.title, name, fate
@@ -68,11 +71,11 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 def read_map(file: Path = CAPM3) -> NameMap:
-    """Raises ValueError for what is no map."""
+    """Raises ValueError for an invalid map."""
     return msgspec.convert(read_yaml(file), NameMap)
 
 
-def figures_of(names: NameMap) -> Figures:
+def summary_of(names: NameMap) -> Figures:
     fates = [fate for _, _, fate in names]
     held = [fate for fate in fates if isinstance(fate, Held)]
     return Figures(
@@ -89,13 +92,13 @@ def named_tests(names: NameMap) -> set[str]:
 
 
 def missing_tests(named: set[str], collected: Mapping[str, bool]) -> list[str]:
-    """Tests that are named and are not there. One without a case stands for all its cases."""
+    """Tests that are named and do not exist. One without a case includes all its cases."""
     there = {*collected, *(node.partition("[")[0] for node in collected)}
     return sorted(named - there)
 
 
 def cases_of(named: set[str], collected: Mapping[str, bool]) -> dict[str, bool]:
-    """Every case of what is named, and whether it needs the real control plane."""
+    """Every case of the named tests, and whether it needs the real control plane."""
     return {
         node: real for node, real in collected.items() if node in named or node.partition("[")[0] in named
     }

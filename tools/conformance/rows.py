@@ -1,4 +1,4 @@
-"""The rows: behaviours that users of the neighbours rely on, in our own words."""
+"""The rows: behaviors that users of related projects rely on, in Nodemend's terms."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +11,13 @@ TABLES: Final = Path(__file__).with_name("tables")
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One behaviour. With a `decision` it is not taken, or not as it stands, `because` of one sentence."""
+    """One behavior. With a `decision` it is not adopted, or not unchanged, `because` of one sentence."""
 
     behaviour: str
     decision: int = 0
     because: str = ""
     note: str = ""
-    """Where ours keeps to the row but not to its letter."""
+    """A note if Nodemend follows the row in substance but not literally."""
 
     def __post_init__(self) -> None:
         if bool(self.decision) != bool(self.because):
@@ -40,7 +40,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_tables(folder: Path = TABLES) -> list[Table]:
-    """Every table, by file name. Raises ValueError for what is no table, or an id that stands twice."""
+    """Every table, by file name. Raises ValueError for an invalid table, or a duplicate id."""
     tables = [msgspec.convert(read_yaml(file), Table) for file in sorted(folder.glob("*.yaml"))]
     ids = [id_ for table in tables for section in table.sections for id_, _ in section]
     if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
@@ -49,7 +49,7 @@ def read_tables(folder: Path = TABLES) -> list[Table]:
 
 
 def read_yaml(file: Path) -> object:
-    """Raises ValueError for a key that stands twice."""
+    """Raises ValueError for a duplicate key."""
     found: object = yaml.load(file.read_text(), _Loader)  # noqa: S506 - a SafeLoader, stricter
     return found
 
@@ -59,7 +59,7 @@ def rows_of(tables: list[Table]) -> dict[str, Row]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML itself keeps the last."""
+    """Refuses duplicate keys, of which YAML itself keeps the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
         keys = [self.construct_object(key) for key, _ in node.value]

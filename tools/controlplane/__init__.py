@@ -1,1 +1,1 @@
-"""A real Kubernetes control plane on loopback, for tests and for people. See README.md."""
+"""A real Kubernetes control plane on loopback, for tests and for interactive use. See README.md."""

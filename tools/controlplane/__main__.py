@@ -1,4 +1,7 @@
-"""`python -m controlplane up`: a real control plane for a person, until Ctrl-C. Also build, pin, versions."""
+"""`python -m controlplane up`: a real control plane for interactive use, until Ctrl-C.
+
+Also build, pin, versions.
+"""
 
 import argparse
 import signal
@@ -68,7 +71,7 @@ def show_versions(_options: argparse.Namespace) -> None:
 
 
 def up(options: argparse.Namespace) -> None:
-    """Start a cluster, say how to use it, and hold it until a signal ends us."""
+    """Start a cluster, print how to use it, and run until a signal."""
     signal.signal(signal.SIGTERM, interrupt)
     settings = Settings(
         kubernetes=options.kubernetes,

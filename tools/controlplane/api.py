@@ -41,7 +41,7 @@ class Api:
         return self.request("GET", path, query=query)
 
     def find(self, path: str) -> Object | None:
-        """The object, or None where there is none."""
+        """The object, or None if it does not exist."""
         try:
             found: Object = self.get(path)
         except ApiError as error:
@@ -65,7 +65,7 @@ class Api:
         return patched
 
     def delete(self, path: str, **options: Any) -> None:
-        """Delete one object, or a collection; `options` are DeleteOptions. Harmless where there is none."""
+        """Delete one object, or a collection; `options` are DeleteOptions. No error if it does not exist."""
         try:
             self.request("DELETE", path, options or None)
         except ApiError as error:
@@ -81,9 +81,9 @@ class Api:
         content_type: str = "application/json",
         query: dict[str, str] | None = None,
     ) -> Any:
-        """The decoded answer, or its text where it is not JSON.
+        """The decoded answer, or its text if it is not JSON.
 
-        Raises ApiError when the server refuses, OSError or http.client.HTTPException when it does not answer.
+        Raises ApiError if the server refuses, OSError or http.client.HTTPException if it does not answer.
         """
         target = f"{path}?{urlencode(query)}" if query else path
         content = None if body is None else json.dumps(body)
@@ -112,7 +112,7 @@ class Api:
             answer = connection.getresponse()
             return answer, answer.read().decode()
         except (OSError, http.client.HTTPException):
-            connection.close()  # Half an exchange may be on it.
+            connection.close()  # It may have half an exchange on it.
             raise
 
     def _connection(self) -> http.client.HTTPSConnection:
@@ -129,7 +129,7 @@ class Api:
 
 
 def _hung_up(idle: socket.socket) -> bool:
-    """Whether the other side of an idle connection has closed it: nothing else is there to be read."""
+    """True if the other side has closed an idle connection: it is readable, and no data is expected."""
     poll = select.poll()
     poll.register(idle, select.POLLIN)
     return bool(poll.poll(0))

@@ -1,6 +1,6 @@
-"""The storage of the test clusters: attaches and detaches what the real attach-detach controller asks for.
+"""The storage of the test clusters: attaches and detaches as the real attach-detach controller requests.
 
-It plays Kubernetes' external-attacher with a driver behind it that always succeeds, after a delay, or never.
+It plays Kubernetes' external-attacher with a driver that always succeeds, after a delay, or never.
 """
 
 import threading
@@ -15,7 +15,7 @@ FINALIZER = f"external-attacher/{DRIVER.replace('.', '-')}"
 
 
 class Attacher:
-    """Answers the VolumeAttachments of our driver. Call `serve` in rounds, the rest from any thread."""
+    """Processes the VolumeAttachments of this driver. Call `serve` in rounds, the rest from any thread."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Attacher:
         self.attach_delay = self.detach_delay = 0.0
 
     def serve(self) -> None:
-        """Answer every request that has waited for long enough."""
+        """Process every due request: one that has been pending for the delay."""
         seen = set()
         for attachment in self._api.list(ATTACHMENTS):
             request = _request(attachment)
@@ -62,7 +62,7 @@ class Attacher:
         self._asked = {request: since for request, since in self._asked.items() if request in seen}
 
     def _due(self, attachment: Object, request: tuple[str, bool]) -> bool:
-        """Whether this request, first seen now or earlier, has waited for long enough and is not held."""
+        """True if this request, first seen now or earlier, has been pending for the delay and is not held."""
         _, to_detach = request
         delay = self.detach_delay if to_detach else self.attach_delay
         now = self._clock()
@@ -85,7 +85,7 @@ class Attacher:
 
 
 def _request(attachment: Object) -> tuple[str, bool] | None:
-    """What is asked, by the object's uid: whether to detach; None when there is nothing to do."""
+    """The request, by the object's uid: whether to detach; None if there is nothing to do."""
     meta = attachment["metadata"]
     if "deletionTimestamp" in meta:
         return (meta["uid"], True) if FINALIZER in meta.get("finalizers", []) else None

@@ -1,4 +1,4 @@
-"""Builds the pinned programs into a cache outside the checkout; what is there already is not built again."""
+"""Builds the pinned programs into a cache outside the checkout; existing ones are not built again."""
 
 import fcntl
 import hashlib
@@ -16,12 +16,12 @@ from controlplane.pins import ETCD, KWOK, Family, kubernetes
 
 
 class BuildError(Exception):
-    """Go is missing, or could not build a program. Carries the end of what it said."""
+    """Go is missing, or could not build a program. Carries the end of its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Where the built programs are. `folders` is in the order of a PATH."""
+    """The folders of the built programs. `folders` is in the order of a PATH."""
 
     folders: tuple[Path, ...]
 
@@ -37,12 +37,15 @@ class Programs:
 
 
 def build(version: str) -> Programs:
-    """All programs of a control plane of that Kubernetes version, built first where they are missing."""
+    """All programs of a control plane of that Kubernetes version, built first if they are missing."""
     return Programs(tuple(build_family(family) for family in (kubernetes(version), ETCD, KWOK)))
 
 
 def is_built(version: str) -> bool:
-    """Whether `build` would find everything in the cache. Without Go nobody can tell, so it is not."""
+    """True if `build` would find everything in the cache.
+
+    False without Go, since its version is part of the key.
+    """
     try:
         return all(cached(family).exists() for family in (kubernetes(version), ETCD, KWOK))
     except BuildError:
@@ -68,7 +71,7 @@ def build_family(family: Family) -> Path:
 def build_into(done: Path, family: Family) -> None:
     """Build beside `done` and rename, so that a folder with the final name is always complete."""
     for abandoned in done.parent.glob(f"{done.name}.part-*"):
-        shutil.rmtree(abandoned)  # We hold the lock: its builder was killed.
+        shutil.rmtree(abandoned)  # This process holds the lock, so its builder was killed.
     part = Path(tempfile.mkdtemp(prefix=f"{done.name}.part-", dir=done.parent))
     with ExitStack() as on_failure:
         on_failure.callback(shutil.rmtree, part)
@@ -96,7 +99,7 @@ def digest(family: Family) -> str:
 
 
 def run_go(folder: Path, *arguments: str) -> str:
-    """What `go` printed, run in `folder`. Raises BuildError."""
+    """The output of `go`, run in `folder`. Raises BuildError."""
     # The caller's flags and workspace would change the build without changing its digest.
     env = {**os.environ, "GOFLAGS": "", "GOWORK": "off", "CGO_ENABLED": "0"}
     command = ["go", *arguments]

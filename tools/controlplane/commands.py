@@ -48,8 +48,8 @@ def kube_apiserver(settings: Settings, folder: Path, *, port: int, etcd_port: in
         f"--bind-address={LOOPBACK}",
         f"--secure-port={port}",
         f"--cert-dir={folder / 'certs'}",
-        # A documentation address: asked for nothing else, the server looks for a default route and refuses to
-        # start without one, and loopback may not stand in an Endpoints object.
+        # A documentation address: without one the server looks for a default route and refuses to start
+        # without it, and an Endpoints object may not contain a loopback address.
         "--advertise-address=192.0.2.1",
         "--endpoint-reconciler-type=none",
         f"--token-auth-file={folder / 'tokens.csv'}",
@@ -62,7 +62,7 @@ def kube_apiserver(settings: Settings, folder: Path, *, port: int, etcd_port: in
     if settings.admission_plugins:
         flags.append(f"--enable-admission-plugins={','.join(settings.admission_plugins)}")
     if not settings.controller_manager:
-        # Nobody makes the `default` service accounts that this plugin demands of every pod.
+        # No controller creates the `default` service accounts that this plugin requires for every pod.
         flags.append("--disable-admission-plugins=ServiceAccount")
     if settings.audit:
         flags.append(f"--audit-policy-file={folder / 'audit-policy.yaml'}")
@@ -103,7 +103,7 @@ def kwok(settings: Settings, stages: list[Path], kubeconfig: Path, *, nodes: str
 
 
 def _controller(kubeconfig: Path) -> list[str]:
-    # One of each, so nothing to elect; port 0: they serve nobody.
+    # One of each, so leader election is not needed; port 0: they serve no clients.
     return [
         f"--kubeconfig={kubeconfig}",
         "--secure-port=0",

@@ -1,4 +1,4 @@
-"""Who may call the API server: static tokens, the key that signs service account tokens, kubeconfigs."""
+"""Credentials for the API server: static tokens, the key that signs service account tokens, kubeconfigs."""
 
 import base64
 import json
@@ -53,7 +53,7 @@ def kubeconfig(server: str, ca: Path, token: str) -> str:
 
 
 def write_secret(file: Path, content: str) -> Path:
-    """Write a file that only we can read."""
+    """Write a file that only the current user can read."""
     file.touch(mode=0o600)
     file.write_text(content)
     return file

@@ -27,7 +27,7 @@ class Stored:
 
 
 class Etcd:
-    """A running etcd of our own, spoken to by the JSON gateway on its client port."""
+    """A running etcd, used through the JSON gateway on its client port."""
 
     def __init__(self, process: Process, port: int, peer_port: int, data: Path) -> None:
         self.process = process
@@ -40,7 +40,7 @@ class Etcd:
         """Start it on free ports and wait until it answers. Raises ProcessEndedError or TimeoutError."""
 
         def start_on(port: int) -> Etcd:
-            # A name of its own: on a port lost to somebody else's etcd, that one would answer us.
+            # A unique name: if another etcd takes the port, its reply has another name.
             data = folder / f"etcd-{secrets.token_hex(4)}"
             peer_port = free_port()
             flags = commands.etcd(settings, data, port=port, peer_port=peer_port)

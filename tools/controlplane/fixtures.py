@@ -1,7 +1,7 @@
 """pytest fixtures: `pytest_plugins = ["controlplane.fixtures"]`.
 
-Two control planes a test run (a worker, under xdist), each started when first asked for; every test that uses
-one finds it clean. Tests that break their control plane take one of their own from `start_control_plane`.
+Two control planes per test run (per worker, under xdist), each started at its first use; every test that uses
+one finds it clean. Tests that break their control plane start a separate one with `start_control_plane`.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Control
 
 @pytest.fixture
 def api_server(shared_api_server: ControlPlane) -> ControlPlane:
-    """A clean API server without controllers: nothing happens but what the test does."""
+    """A clean API server without controllers: only the test changes objects."""
     shared_api_server.wipe()
     return shared_api_server
 
@@ -44,7 +44,7 @@ def cluster(shared_cluster: ControlPlane) -> ControlPlane:
 
 @pytest.fixture
 def start_control_plane(tmp_path: Path) -> Iterator[StartControlPlane]:
-    """Starts a control plane for this test alone, which may do to it what it likes."""
+    """Starts a control plane for this test alone, which may break it."""
     with ExitStack() as owned:
 
         def start(settings: Settings = API_SERVER_ALONE) -> ControlPlane:

@@ -1,4 +1,4 @@
-"""What kubelets do about volumes and kwok does not: report what is in use, start no pod before its volumes.
+"""The volume handling of kubelets that kwok lacks: report volumes in use, start no pod before its volumes.
 
 A kubelet lists a volume in its Node's status.volumesInUse before it mounts it and until it has unmounted it.
 While it is listed the attach-detach controller does not detach it, short of the out-of-service taint or six
@@ -29,7 +29,7 @@ class Mounter:
             needed = {volumes.get(claim, "") for claim in _claims(pod)}
             needs[pod["spec"]["nodeName"]].append((pod, needed))
         for node in self._api.list("/api/v1/nodes"):
-            # Asked for every node anew: it may have fallen silent during this round.
+            # Checked again for every node: it may have fallen silent during this round.
             if node["metadata"]["name"] not in self._silent():
                 self._serve_node(node, needs[node["metadata"]["name"]])
 
@@ -40,7 +40,7 @@ class Mounter:
             self._api.patch(
                 path, {"metadata": {"uid": node["metadata"]["uid"]}, "status": {"volumesInUse": in_use}}
             )
-            return  # Mount in the next round: first the report must stand.
+            return  # Mount in the next round: the report must be written first.
         attached = {volume["name"] for volume in node["status"].get("volumesAttached", [])}
         for pod, needed in pods:
             if needed <= attached and MOUNTED not in pod["metadata"].get("annotations", {}):
@@ -56,7 +56,7 @@ class Mounter:
                 raise
 
     def _volumes(self) -> dict[tuple[str, str], str]:
-        """What Kubernetes calls the volume of each bound claim, by the claim's namespace and name."""
+        """Kubernetes' name for the volume of each bound claim, by the claim's namespace and name."""
         volumes = {}
         for volume in self._api.list("/api/v1/persistentvolumes"):
             spec = volume["spec"]

@@ -1,4 +1,4 @@
-"""What a played node looks like: its Node and CSINode, and the status of containers on it."""
+"""The objects of a fake node: its Node and CSINode, and the status of containers on it."""
 
 import uuid
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ DRIVER = "csi.test.nodemend.io"
 GROUP = "kwok.x-k8s.io/node"
 BOOT_ID = "controlplane.nodemend.io/boot-id"
 CAPACITY = {"cpu": "32", "memory": "128Gi", "ephemeral-storage": "200Gi", "pods": "110"}
-# 198.18.0.0/15 is set aside for benchmarks: nobody lives there.
+# 198.18.0.0/15 is reserved for benchmarks: no real host has such an address.
 FIRST_ADDRESS = IPv4Address("198.18.0.1")
 ADDRESSES = 2**17 - 2
 
@@ -81,7 +81,7 @@ def node_status(name: str, boot: str) -> Object:
 
 
 def csi_node(node: Object) -> Object:
-    """What the storage plugin of a registered Node says of it; gone when the Node is."""
+    """The storage plugin's object for a registered Node; deleted with the Node."""
     name, uid = node["metadata"]["name"], node["metadata"]["uid"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid}
     driver = {"name": DRIVER, "nodeID": name, "topologyKeys": [], "allocatable": {"count": 100}}
@@ -101,13 +101,13 @@ def is_ready(node: Object) -> bool:
 
 
 def condition(thing: Object, kind: str) -> str:
-    """The status of a condition; Unknown where it is not reported."""
+    """The status of a condition; Unknown if it is not reported."""
     conditions = thing.get("status", {}).get("conditions", ())
     return next((seen["status"] for seen in conditions if seen["type"] == kind), "Unknown")
 
 
 def restarted(container: Object) -> Object:
-    """The status of a running container after its node was booted anew."""
+    """The status of a running container after its node rebooted."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     began = container.get("state", {}).get("running", {}).get("startedAt", now)
     ended = {"exitCode": 255, "reason": "Unknown", "startedAt": began, "finishedAt": now}

@@ -1,4 +1,4 @@
-"""Nodes with kubelets played by kwok, one process a group, so that a group can fall silent and come back."""
+"""Nodes with kubelets played by kwok, one process per group: a group can fall silent and come back."""
 
 import time
 import uuid
@@ -15,7 +15,7 @@ from controlplane.waiting import wait_until
 
 STAGES = Path(__file__).parent / "stages"
 WOKEN = "controlplane.nodemend.io/woken"
-# Of no node becoming ready, until those that are missing are woken.
+# Seconds without any node becoming ready, until the missing ones are woken.
 SECONDS_OF_QUIET = 2.0
 
 Run = Callable[[str, list[str]], Process]
@@ -65,14 +65,14 @@ class Nodes:
         self._kubelets[group].pause()
 
     def resume(self, group: str) -> None:
-        """Let the kubelets of a group go on where they were; harmless when they run."""
+        """Let the kubelets of a group continue where they were; no effect if they run."""
         self._kubelets[group].resume()
 
     def reboot(self, target: str, *, within: float = 30.0) -> dict[str, str]:
-        """Boot all nodes of a group, or one node, anew, and wait for their report. Returns the new boot IDs.
+        """Reboot all nodes of a group, or one node, and wait for their report. Returns the new boot IDs.
 
-        If their group is silent it comes back. Pods that were to be deleted end; the others have their
-        containers restarted; a Node that was deleted meanwhile is registered again.
+        A silent group comes back. Pods that were to be deleted end; the others have their containers
+        restarted; a Node that was deleted meanwhile is registered again.
         """
         boots = self.begin_boot(target)
         self.wait_ready(boots, within=within)
@@ -81,7 +81,7 @@ class Nodes:
         return boots
 
     def begin_boot(self, target: str) -> dict[str, str]:
-        """As `reboot`, up to the moment at which their kubelets begin to report."""
+        """As `reboot`, up to the moment at which their kubelets start to report."""
         group = target if target in self._members else self._group_of(target)
         names = self.names(group) if group == target else [target]
         boots = {name: str(uuid.uuid4()) for name in names}
@@ -111,18 +111,19 @@ class Nodes:
         wait_until(f"ready: {', '.join(sorted(waiting)[:5])}", all_ready, within=within)
 
     def wake(self, names: Iterable[str]) -> None:
-        """Change these Nodes, so that their kubelets look at them again.
+        """Change these Nodes, so that their kubelets process them again.
 
-        Where a Node changes just as kwok takes it over, kwok may report onto the older version, meet a
-        conflict, and not try again before the Node changes once more.
+        If a Node changes just as kwok takes it over, kwok may report onto the older version, get a conflict,
+        and not retry before the Node changes once more.
         """
         for name in names:
             change = {"metadata": {"annotations": {WOKEN: str(uuid.uuid4())}}}
             self._api.patch(f"/api/v1/nodes/{name}", change)
 
     def reset(self) -> None:
-        """Forget all nodes, which somebody else deletes, and end their kubelets."""
-        # Not kept for the next test: a kwok whose Node goes while it takes the lease renews that for ever.
+        """Forget all nodes, which the caller deletes, and end their kubelets."""
+        # Not kept for the next test: a kwok whose Node is deleted while it takes the lease renews that
+        # forever.
         for kubelets in self._kubelets.values():
             kubelets.kill()
         self._kubelets.clear()
@@ -151,7 +152,7 @@ class Nodes:
             self._api.patch(path, {"metadata": {"annotations": {BOOT_ID: boot}}})
 
     def restart_containers(self, node: str) -> None:
-        """Its pods that were running, and are not to be deleted, run anew."""
+        """Restart its pods that were running, and are not to be deleted."""
         for pod in self._api.list("/api/v1/pods", fieldSelector=f"spec.nodeName={node},status.phase=Running"):
             meta = pod["metadata"]
             if "deletionTimestamp" not in meta:

@@ -23,7 +23,7 @@ require k8s.io/kubernetes {version}
 def pin_kubernetes(version: str) -> Path:
     """Resolve everything that the programs of that version are built from. Returns the folder of the pins.
 
-    Raises BuildError, also where one of the modules is not to be had.
+    Raises BuildError, also if one of the modules is unavailable.
     """
     folder = PINS / "kubernetes" / version
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def pin_kubernetes(version: str) -> Path:
 
 
 def go_mod(version: str, theirs: str) -> str:
-    """Ours from `theirs`, the go.mod of k8s.io/kubernetes.
+    """Build this project's go.mod from the argument, the go.mod of k8s.io/kubernetes.
 
     That one replaces its staging modules by folders which its module zip leaves out: each is replaced by its
     published twin (v1.36.3 by v0.36.3). The samples are named, too, but never built, and not all published.
@@ -47,7 +47,8 @@ def go_mod(version: str, theirs: str) -> str:
     replaces = [f"\t{name} => {name} {twin}\n" for name in staging if "/sample-" not in name]
     [go] = re.findall(r"^go (\S+)$", theirs, re.MULTILINE)
     rest = f"{''.join(excludes)}\nreplace (\n{''.join(replaces)})"
-    # Their language version and its defaults, not our compiler's: the programs are to behave as released.
+    # The language version and defaults of Kubernetes, not the local compiler's: programs must behave as
+    # released.
     return GO_MOD.format(go=go, minor=".".join(go.split(".")[:2]), version=version, rest=rest)
 
 

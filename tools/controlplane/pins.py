@@ -1,4 +1,4 @@
-"""What is built, and from which pinned sources: one folder under `go/` a program family and version."""
+"""The programs to build, and their pinned sources: one folder under `go/` per program family and version."""
 
 import os
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ def _newest_first(versions: Iterable[str]) -> tuple[str, ...]:
 
 
 KUBERNETES_VERSIONS = _newest_first(folder.name for folder in (PINS / "kubernetes").iterdir())
-# The newest, unless whoever runs the tests wants them on another.
+# The newest, unless the environment variable selects another.
 USUAL_KUBERNETES = os.environ.get("CONTROLPLANE_KUBERNETES") or KUBERNETES_VERSIONS[0]
 KUBERNETES_PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 
@@ -58,8 +58,8 @@ ETCD = Family(
     stamps={},
 )
 KWOK = Family(name="kwok", version="v0.8.0", programs={"kwok": "sigs.k8s.io/kwok/cmd/kwok"}, stamps={})
-# Not part of a control plane: built where a test or a person asks for it (controlplane.backups). With pins of
-# its own, so that etcd is not built again.
+# Not part of a control plane: built if a test or a user requests it (controlplane.backups). It has separate
+# pins, so that etcd is not built again.
 ETCDUTL = Family(
     name="etcdutl",
     version=ETCD.version,

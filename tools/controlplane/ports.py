@@ -1,4 +1,4 @@
-"""Free ports on loopback, and what to do when somebody else is faster."""
+"""Free ports on loopback, and retries if another process takes them first."""
 
 import random
 import socket
@@ -9,8 +9,8 @@ from controlplane.process import PortTakenError
 
 LOOPBACK = "127.0.0.1"
 
-# Below what Linux gives to outgoing connections (32768 and up), so that none of those takes the port of a
-# server while it restarts.
+# Below the range that Linux uses for outgoing connections (32768 and up), so that none of those takes the
+# port of a server while it restarts.
 CANDIDATES = range(20_000, 32_000)
 ATTEMPTS = 5
 
@@ -18,7 +18,7 @@ Started = TypeVar("Started")
 
 
 def free_port() -> int:
-    """A port that nobody listens on now. Somebody may take it before you do: see `on_free_port`."""
+    """A port without a listener. Another process may take it before its use: see `on_free_port`."""
     while True:
         port = random.choice(CANDIDATES)
         with socket.socket() as probe:
@@ -30,7 +30,7 @@ def free_port() -> int:
 
 
 def on_free_port(start: Callable[[int], Started]) -> Started:
-    """What `start` returns for a free port; it is called with another one when it raises PortTakenError."""
+    """The result of `start` for a free port; another one is tried if it raises PortTakenError."""
     for _ in range(ATTEMPTS - 1):
         try:
             return start(free_port())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 LEASH = Path(__file__).with_name("leash.py")
 
-# The kernel's "parent" is the thread that forked: a child forked by a thread that ends is killed with it.
-# So one thread, which lives as long as we do, makes all the forks.
+# The kernel's "parent" is the thread that forked: a child forked by a thread that ends is killed with it. So
+# one thread, which lives as long as this process, makes all the forks.
 _forker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forker")
 
 
@@ -20,11 +20,11 @@ class ProcessEndedError(Exception):
 
 
 class PortTakenError(ProcessEndedError):
-    """It ended because somebody else listens on its port."""
+    """It ended because another process listens on its port."""
 
 
 class Process:
-    """A running program. It ends with `end`, or when this Python process dies in whatever way."""
+    """A running program. It ends with `end`, or when this Python process dies for any reason."""
 
     def __init__(self, command: Sequence[str | Path], *, log: Path) -> None:
         self.name = log.stem
@@ -49,16 +49,17 @@ class Process:
 
     @property
     def paused(self) -> bool:
-        """As the kernel says: a person with `kill -STOP` counts as well."""
+        """The kernel's state: `kill -STOP` by a user counts as well."""
         try:
             stat = Path(f"/proc/{self.pid}/stat").read_text()
         except FileNotFoundError:
             return False
-        return stat.rpartition(")")[2].split()[0] == "T"  # The name, in parentheses, may hold anything.
+        # The name, in parentheses, may contain any character.
+        return stat.rpartition(")")[2].split()[0] == "T"
 
     @property
     def gave_up(self) -> bool:
-        """It ended, and nobody asked it to."""
+        """True if it ended without being stopped."""
         return not self.running and not self._to_end
 
     def pause(self) -> None:
@@ -88,11 +89,11 @@ class Process:
     def check(self) -> None:
         """Raise ProcessEndedError, or PortTakenError, if it does not run."""
         if not self.running:
-            said = self.last_words()
+            said = self.last_output()
             kind = PortTakenError if "address already in use" in said else ProcessEndedError
             raise kind(f"{self.name} ended with {self._child.returncode}; {said}")
 
-    def last_words(self, lines: int = 15) -> str:
+    def last_output(self, lines: int = 15) -> str:
         """The end of its log, for an error message."""
         said = self.log.read_text(errors="replace").splitlines()[-lines:]
         return "\n  ".join([f"the end of {self.log}:", *said])
@@ -100,7 +101,7 @@ class Process:
 
 def _start(command: Sequence[str | Path], output: int) -> subprocess.Popen[bytes]:
     leashed = [sys.executable, "-I", "-S", str(LEASH), str(os.getpid()), *map(str, command)]
-    # A session of its own: Ctrl-C is for us, who then end the programs in order.
+    # A separate session: Ctrl-C goes to this process only, which then ends the programs in order.
     return subprocess.Popen(
         leashed, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
     )

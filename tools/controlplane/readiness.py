@@ -1,4 +1,4 @@
-"""When a control plane may be called ready."""
+"""Readiness checks of a control plane."""
 
 import http.client
 from pathlib import Path
@@ -9,8 +9,8 @@ ROLES_FOR_PEOPLE = ("admin", "edit", "view")
 
 
 def serves(port: int, ca: Path, token: str) -> bool:
-    """Whether our API server, told by its certificate and our token, answers on the port and is ready."""
-    # The server writes its certificate while we look: a file that is there may still be empty, or half.
+    """True if this API server, identified by its certificate and token, answers on the port and is ready."""
+    # The server writes its certificate meanwhile: an existing file may still be empty, or incomplete.
     if not ca.exists() or "-----END CERTIFICATE-----" not in ca.read_text():
         return False
     api = Api(port, ca, token)
@@ -23,9 +23,10 @@ def serves(port: int, ca: Path, token: str) -> bool:
 
 
 def furnished(api: Api) -> bool:
-    """Whether the controller manager has made what pods and people need.
+    """True if the controller manager has created the objects that pods and users need.
 
-    Every namespace gets a service account, without which no pod is admitted; the roles for people get rules.
+    Every namespace gets a service account, without which no pod is admitted; the default user roles get
+    rules.
     """
     namespaces = len(api.list("/api/v1/namespaces"))
     accounts = api.list("/api/v1/serviceaccounts", fieldSelector="metadata.name=default")

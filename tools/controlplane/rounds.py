@@ -1,4 +1,4 @@
-"""A thread that does one thing over and over, and has an owner who ends it."""
+"""A thread that repeats one action until its owner closes it."""
 
 import http.client
 import threading
@@ -10,10 +10,10 @@ SECONDS_BETWEEN_ROUNDS = 0.1
 
 
 class Rounds:
-    """Calls `once` in rounds, in a thread of its own, until closed.
+    """Calls `once` in rounds, in a separate thread, until closed.
 
-    A round that the API server cuts short (it restarts, an object changed or went meanwhile) is done again;
-    any other exception is a fault of ours: it ends the thread, and Python reports it.
+    A round that the API server cuts short (it restarts, an object changed or went meanwhile) is repeated; any
+    other exception is a bug: it ends the thread, and Python reports it.
     """
 
     def __init__(self, name: str, once: Callable[[], None]) -> None:
@@ -23,7 +23,7 @@ class Rounds:
         self._thread.start()
 
     def close(self, within: float = 20.0) -> None:
-        """Return when no round is under way any more."""
+        """Return when no round is running any longer."""
         self._ended.set()
         self._thread.join(within)
         if self._thread.is_alive():

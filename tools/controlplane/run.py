@@ -27,7 +27,7 @@ from controlplane.slate import Slate, detach_everything
 from controlplane.waiting import wait_until
 
 ADMIN = "admin"
-# Accounts of the parts that we play, to be told from the tests' own in an audit log.
+# Accounts of the fake parts, to distinguish them from the tests' own in an audit log.
 KUBELETS = "controlplane:kubelets"
 STORAGE = commands.NOT_AUDITED
 SECONDS_TO_START = 60.0
@@ -74,7 +74,7 @@ class ControlPlane:
         self._start_controllers()
         self._slate = Slate(self.etcd)
 
-    # What callers need to reach it.
+    # Properties that callers need to reach it.
 
     @property
     def url(self) -> str:
@@ -105,22 +105,22 @@ class ControlPlane:
         return str(minted["status"]["token"])
 
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
-        """With a token that outlives every campaign: nobody renews it."""
+        """A kubeconfig with a token that outlives every campaign, since it is never renewed."""
         token = self.service_account_token(namespace, name, seconds=SECONDS_OF_KUBECONFIG)
         return self._write_kubeconfig(f"{namespace}-{name}", token)
 
     def kubectl(self, *arguments: str, stdin: str | None = None, within: float = 60.0) -> str:
-        """What kubectl printed. Raises subprocess.CalledProcessError, whose `stderr` says why."""
+        """kubectl's output. Raises subprocess.CalledProcessError, whose `stderr` has the reason."""
         command = [str(self.programs["kubectl"]), *arguments]
         env = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
         return subprocess.run(
             command, env=env, input=stdin, timeout=within, check=True, capture_output=True, text=True
         ).stdout
 
-    # What callers may do to it.
+    # Actions for callers.
 
     def run(self, name: str, flags: list[str], *, program: Path | None = None) -> Process:
-        """Run one of the programs, or another, as a process of ours; it ends before those started earlier."""
+        """Run one of the programs, or another, as a child process; it ends before those started earlier."""
         command: list[str | Path] = [program or self.programs[name], *flags]
         return self._own(name, Process(command, log=self.directory / f"{name}.log"))
 
@@ -133,7 +133,7 @@ class ControlPlane:
 
     def stop_api_server(self) -> None:
         """An outage: every connection breaks, new ones are refused until `start_api_server`."""
-        # Asked politely, it waits a minute for its clients to go.
+        # On SIGTERM it would wait a minute for its clients to disconnect.
         self.processes["kube-apiserver"].kill()
 
     def start_api_server(self) -> None:
@@ -153,7 +153,7 @@ class ControlPlane:
         return self.etcd.compact()
 
     def mark(self) -> None:
-        """From now on `wipe` leaves what is there now, such as CRDs that all tests share."""
+        """From now on `wipe` keeps the present objects, such as CRDs that all tests share."""
         self._slate.mark()
 
     def wipe(self) -> None:
@@ -165,7 +165,7 @@ class ControlPlane:
             detach_everything(self.api, self._slate)
         self._slate.wipe(quiet=0.1 if controllers else 0.02)
 
-    # How.
+    # Implementation.
 
     def _prepare_directory(self) -> Path:
         if self._directory is None:
@@ -210,7 +210,7 @@ class ControlPlane:
         return self.run(name, flags, program=self.programs["kwok"])
 
     def _own(self, name: str, process: Process) -> Process:
-        """Take charge of a process; it is ended before those that were started before it."""
+        """Add a process; it is ended before those that were started before it."""
         if name not in self.processes:
             self._owned.callback(self._end, name)
         self.processes[name] = process

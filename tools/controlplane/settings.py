@@ -1,4 +1,4 @@
-"""What a control plane is made of, as its caller chooses."""
+"""The configuration of a control plane."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""A clean slate between tests, without a restart: etcd's keys are put back to what they were.
+"""A clean slate between tests, without a restart: etcd's keys are restored to their earlier state.
 
-Done in etcd because that is quick, complete and needs nobody's help: finalizers, namespaces that only a
-controller could end, kinds nobody thought of. The API server and every watcher see ordinary deletions.
+Done in etcd because that is quick, complete and independent of finalizers, of namespaces that only a
+controller could end, and of unexpected kinds. The API server and every watcher see ordinary deletions.
 """
 
 import time
@@ -12,7 +12,7 @@ from controlplane.etcd import Etcd, Stored
 from controlplane.waiting import wait_until
 
 ROOT = "/registry/"
-# The control plane's own, made and changed whenever it likes: left alone.
+# Objects of the control plane itself, created and changed at any time: left alone.
 OWN = (
     "/registry/apiregistration.k8s.io/",
     "/registry/flowschemas/",
@@ -22,7 +22,7 @@ OWN = (
     "/registry/serviceaccounts/kube-system/",
     "/registry/services/specs/default/kubernetes",
 )
-# A lease from before the mark is alive, and its older value would be a lie; one made since is a leftover.
+# A lease from before the mark is in use, and its older value would be wrong; one created since is a leftover.
 LEASES = "/registry/leases/"
 MAKERS_OF_PODS = (
     "/registry/cronjobs/",
@@ -32,11 +32,11 @@ MAKERS_OF_PODS = (
     "/registry/replicasets/",
     "/registry/statefulsets/",
 )
-LOOKS = 50
+POLLS = 50
 
 
 class Slate:
-    """What the store held at the mark, and the way back to it."""
+    """The contents of the store at the mark, and the way back to it."""
 
     def __init__(self, etcd: Etcd) -> None:
         self._etcd = etcd
@@ -44,19 +44,21 @@ class Slate:
         self.mark()
 
     def mark(self) -> None:
-        """From now on a wipe leaves what is there now: call it after installing what all tests share."""
+        """From now on a wipe keeps the present objects: call it after installing the objects that all tests
+        share.
+        """
         self._marked = self._etcd.snapshot(ROOT)
 
     def wipe(self, *, quiet: float) -> None:
-        """Delete what was added since the mark, put back what was changed or deleted.
+        """Delete what was added since the mark, restore what was changed or deleted.
 
-        Until nothing comes back for `quiet` seconds: to what controllers have not yet seen gone they answer
-        with new objects. Raises TimeoutError if somebody never stops.
+        Repeats until nothing comes back for `quiet` seconds: controllers that have not yet observed the
+        deletions create new objects. Raises TimeoutError if that never stops.
         """
-        # Put back once: a controller that changes its own object again knows better than we.
+        # Restored once: if a controller changes its own object again, that value is right.
         added = self._added()
         self._etcd.change(put=self._lost(), delete=added)
-        for _ in range(LOOKS):
+        for _ in range(POLLS):
             time.sleep(quiet)
             if not (added := self._added()):
                 return
@@ -64,14 +66,14 @@ class Slate:
         raise TimeoutError(f"these come back for ever: {', '.join(sorted(added)[:5])}")
 
     def stop_workloads(self) -> None:
-        """Delete what makes pods, by the same shortcut."""
+        """Delete the objects that create pods, directly in etcd."""
         self._etcd.change(put={}, delete={key for key in self._added() if key.startswith(MAKERS_OF_PODS)})
 
     def _added(self) -> set[str]:
         return {key for key in self._etcd.keys(ROOT) - self._marked.keys() if not key.startswith(OWN)}
 
     def _lost(self) -> dict[str, bytes]:
-        """What was changed or deleted since the mark, as it was."""
+        """The objects that were changed or deleted since the mark, with their old values."""
         now = self._etcd.snapshot(ROOT)
         return {
             key: was.value
@@ -87,8 +89,8 @@ def _lost(key: str, was: Stored, now: Stored | None) -> bool:
 def detach_everything(api: Api, slate: Slate) -> None:
     """End all pods and let the controllers detach their volumes.
 
-    The attach-detach controller remembers what it attached: a VolumeAttachment that vanishes behind its back
-    keeps it busy for a minute.
+    The attach-detach controller remembers what it attached: a VolumeAttachment that is deleted directly in
+    etcd keeps it busy for a minute.
     """
     if not api.list(ATTACHMENTS):
         return
@@ -99,4 +101,4 @@ def detach_everything(api: Api, slate: Slate) -> None:
     try:
         wait_until("everything is detached", lambda: not api.list(ATTACHMENTS), within=5)
     except TimeoutError:
-        return  # A test has broken the detaching itself, and its volumes have names that nobody uses again.
+        return  # A test has broken the detaching itself, and its volumes have unique names.

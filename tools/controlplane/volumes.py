@@ -61,7 +61,7 @@ def stateful_set(
 
 
 def disk(name: str, namespace: str, claim: str) -> Object:
-    """A volume of our driver that can be on one node at a time, kept for one claim."""
+    """A volume of this driver that can be on one node at a time, reserved for one claim."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",

@@ -1,4 +1,4 @@
-"""Every wait has an end, and says what it waited for."""
+"""Waits with a time limit, whose error names the condition."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ PAUSE = 0.02
 def wait_until(
     what: str, holds: Callable[[], bool], *, within: float = 30.0, processes: Sequence[Process] = ()
 ) -> None:
-    """Return once `holds()` is true, asked every few milliseconds.
+    """Return once `holds()` is true, polled every few milliseconds.
 
     Raises TimeoutError after `within` seconds, or ProcessEndedError as soon as one of `processes` has ended.
     """
@@ -20,6 +20,6 @@ def wait_until(
         for process in processes:
             process.check()
         if time.monotonic() > deadline:
-            logs = "".join(f"\n{process.last_words()}" for process in processes)
+            logs = "".join(f"\n{process.last_output()}" for process in processes)
             raise TimeoutError(f"not within {within:g} s: {what}{logs}")
         time.sleep(PAUSE)

@@ -1,4 +1,6 @@
-"""`just demo`: a node goes silent; its workload moves only on a person's word; the node returns."""
+"""`just demo`: a node goes silent; its workload moves only after an operator's confirmation; the node
+returns.
+"""
 
 import sys
 import textwrap
@@ -62,7 +64,7 @@ def _show(stage: Stage, *arguments: str) -> int:
 
 
 def _still_there(stage: Stage, node: str) -> None:
-    """What must not have happened: without a word nothing moves."""
+    """Check that nothing moves without a confirmation."""
     pod = stage.pod()
     if pod is None or pod["spec"]["nodeName"] != node or stage.attached_to() != [node]:
         raise SystemExit("db-0 moved before anybody vouched")

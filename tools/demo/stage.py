@@ -1,4 +1,4 @@
-"""A real cluster with Nodemend in it: three nodes, a StatefulSet with a disk, and somebody who is on call."""
+"""A real cluster with Nodemend: three nodes, a StatefulSet with a disk, and an operator on call."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from controlplane.volumes import stateful_set, storage
 from controlplane.waiting import wait_until
 from installed.manifests import bind, install
 from installed.programs import PROGRAMS, start
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 
 GROUPS: Final = ("edge-a", "edge-b", "edge-c")
 PEOPLE: Final = "people"
@@ -28,7 +28,7 @@ LEADS_SOON: Final = ("--lease-duration=7s", "--renew-deadline=4s", "--request-ti
 
 @dataclass(slots=True)
 class Stage:
-    """The cluster, and a clock that started with the story."""
+    """The cluster, and a clock that started with the demo."""
 
     plane: ControlPlane
     on_call: Path
@@ -43,7 +43,7 @@ class Stage:
         return self.plane.api.find(POD)
 
     def node_of_pod(self) -> str:
-        """Where the pod runs; empty while it does not."""
+        """The node of the pod; empty if it does not run."""
         pod = self.pod()
         running = (
             pod and pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
@@ -83,7 +83,7 @@ def open_stage() -> Iterator[Stage]:
 
 
 def _person(plane: ControlPlane) -> Path:
-    """Somebody who may look, and may confirm, and nothing else."""
+    """The kubeconfig of a user with rights to read and to confirm, and no others."""
     plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PEOPLE}})
     account = {"name": ON_CALL, "namespace": PEOPLE}
     plane.api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
@@ -93,7 +93,7 @@ def _person(plane: ControlPlane) -> Path:
 
 
 def _policy() -> list[dict[str, Any]]:
-    """What an admin writes: act, not only tell; and which nodes are watched for what."""
+    """The objects that an admin writes: a policy that acts, and a check that selects nodes and conditions."""
     ours = "nodemend.io/v1alpha1"
     template = {"apiVersion": ours, "kind": "ManualRemediationTemplate", "name": "call-somebody"}
     unknown = {"type": "Ready", "status": "Unknown", "period": "3s", "acceptShortPeriod": True}

@@ -1,7 +1,7 @@
-"""Cluster API's conversion of MachineHealthChecks between v1beta1 and v1beta2, played.
+"""A fake of Cluster API's conversion of MachineHealthChecks between v1beta1 and v1beta2.
 
-Its definition sends objects of the one version to a webhook of its manager to have them in the other. Here a
-server on loopback answers in its place, for tests in which objects of both versions must stay whole.
+Its definition sends objects of one version to a webhook of its manager to convert them to the other. Here a
+loopback server answers instead, for tests in which objects of both versions must stay complete.
 """
 
 import base64
@@ -16,7 +16,7 @@ from typing import Any, Final
 from controlplane.api import Object
 from controlplane.ports import LOOPBACK
 from controlplane.run import ControlPlane
-from nodemend.kube.go_duration import parse_go_duration
+from nodemend.records.machine import parse_go_duration
 
 _NEW: Final = "v1beta2"
 _SAME: Final = ("clusterName", "selector")
@@ -24,10 +24,10 @@ _SAME: Final = ("clusterName", "selector")
 
 @contextmanager
 def playing_conversion(plane: ControlPlane) -> Iterator[Object]:
-    """What a definition says of its conversion, while somebody answers."""
+    """The `conversion` of a definition, with a server that runs meanwhile."""
     server = ThreadingHTTPServer((LOOPBACK, 0), _Webhook)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # The API server's own certificate: it is for loopback, and verifies itself.
+    # The API server's own certificate: it is for loopback, and is its own CA.
     tls.load_cert_chain(plane.ca, plane.ca.with_suffix(".key"))
     server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, name="conversion", daemon=True)
@@ -68,11 +68,14 @@ class _Webhook(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Discard the log."""
 
 
 def convert(check: Object, api_version: str) -> Object:
-    """A MachineHealthCheck in the other version. What that has no place for is lost, as it is there."""
+    """A MachineHealthCheck in the other version.
+
+    Fields that the other version lacks are lost, as in the real one.
+    """
     change = _grouped if api_version.endswith(f"/{_NEW}") else _flat
     parts = change(check.get("spec") or {}, check.get("status") or {})
     return {**check, "apiVersion": api_version, **parts}
@@ -149,5 +152,5 @@ def _seconds(written: str) -> int:
 
 
 def _given(parts: dict[str, Any]) -> Object:
-    """Without what is nothing; zero is something."""
+    """Without empty values; zero is kept."""
     return {key: value for key, value in parts.items() if value not in (None, [], {}, "")}

@@ -11,10 +11,10 @@ from foreign_kinds.projects import PROJECTS
 
 
 def crds(project: str, *, stored: str | None = None) -> list[Object]:
-    """The project's CustomResourceDefinitions, none of which asks a webhook. Raises KeyError, BuildError.
+    """The project's CustomResourceDefinitions, without conversion webhooks. Raises KeyError, BuildError.
 
-    Downloaded on first use, then read from the cache, where nothing is needed but the file. `stored` is the
-    version to store in place of the one that they were published with: objects are whole in that one alone.
+    Downloaded on first use, then read from the cache, which needs only the file. `stored` is the version to
+    store instead of the published one: only in that version are objects complete.
     """
     documents: list[Object] = json.loads(_cached(project).read_text())
     converted = [_without_conversion(document) for document in documents]
@@ -22,9 +22,9 @@ def crds(project: str, *, stored: str | None = None) -> list[Object]:
 
 
 def _without_conversion(definition: Object) -> Object:
-    # Installed by their own projects, these name a webhook that converts between versions. Nobody answers one
-    # here, and with it named no version could be read but the stored one. With None the API server changes
-    # apiVersion and nothing else, and drops whatever the stored version does not know.
+    # Installed by their own projects, these name a webhook that converts between versions. It does not
+    # run here, and only the stored version would be readable if they named it. With None the API server
+    # changes apiVersion and nothing else, and drops fields that the stored version does not know.
     return {**definition, "spec": {**definition["spec"], "conversion": {"strategy": "None"}}}
 
 
@@ -45,6 +45,6 @@ def _cached(project: str) -> Path:
         documents = json.dumps(source.read())
         with tempfile.NamedTemporaryFile("w", dir=done.parent, prefix=done.name, delete=False) as part:
             part.write(documents)
-        # Whoever comes second replaces the file by the same content.
+        # A second writer replaces the file by the same content.
         Path(part.name).rename(done)
     return done

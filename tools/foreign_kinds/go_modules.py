@@ -1,4 +1,4 @@
-"""Definitions that a Go module carries as YAML files: pinned by go.mod and go.sum, never copied."""
+"""Definitions that a Go module has as YAML files: pinned by go.mod and go.sum, never copied."""
 
 import json
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from controlplane.build import run_go
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoModule:
-    """Where a project's definitions are: `files` are patterns below the root of the module."""
+    """The source of a project's definitions: `files` are patterns below the root of the module."""
 
     module: str
     pins: Path
     files: tuple[str, ...]
 
     def identity(self) -> bytes:
-        """What decides which documents these are."""
+        """The key of these documents: everything that determines their contents."""
         pinned = [(self.pins / name).read_bytes() for name in ("go.mod", "go.sum")]
         return b"\n".join([*pinned, self.module.encode(), *(file.encode() for file in self.files)])
 
     def read(self) -> list[Object]:
-        """The documents, downloaded where the machine has not got them. Raises BuildError.
+        """The documents, downloaded if the machine does not have them. Raises BuildError.
 
-        Go compares what it downloads with go.sum.
+        Go compares its downloads with go.sum.
         """
         root = Path(json.loads(run_go(self.pins, "mod", "download", "-json", self.module))["Dir"])
         return [

@@ -1,4 +1,4 @@
-"""Which kinds of which projects we have, and where each comes from."""
+"""The available kinds of other projects, and the source of each."""
 
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,7 @@ PROJECTS: Final[dict[str, GoModule | ServedSchemas]] = {
     "cluster-api-all": GoModule(
         module="sigs.k8s.io/cluster-api", pins=CLUSTER_API.pins, files=(f"{_CLUSTER_API}*.yaml",)
     ),
-    # As a cluster has them that nobody asked for previews: the feature set Default.
+    # The definitions of a cluster without previews: the feature set Default.
     "openshift": GoModule(
         module="github.com/openshift/api",
         pins=HERE / "go" / "openshift-api",

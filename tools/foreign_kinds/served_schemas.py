@@ -1,4 +1,4 @@
-"""Definitions rebuilt from the schemas that a cluster serves: for kinds whose own module is not to be had."""
+"""Definitions rebuilt from the schemas that a cluster serves: for kinds whose own module is unavailable."""
 
 import gzip
 import json
@@ -23,10 +23,10 @@ class ServedSchemas:
 
     requirements: Path
     kinds: Mapping[str, str]
-    """With their plurals, which no schema tells."""
+    """With their plurals, which the schemas do not contain."""
 
     def identity(self) -> bytes:
-        """What decides which documents these are."""
+        """The key of these documents: everything that determines their contents."""
         return b"\n".join(
             [
                 self.requirements.read_bytes(),

@@ -1,4 +1,4 @@
-"""Writes what is made from the code: CRDs, and the plain manifests from the chart.
+"""Writes the files that are generated from the code: CRDs, and the plain manifests from the chart.
 
-`python -m generate` writes, `python -m generate --check` only tells what is stale.
+`python -m generate` writes, `python -m generate --check` only reports stale files.
 """

@@ -43,7 +43,7 @@ def _stale(files: Mapping[Path, str]) -> list[Path]:
 
 
 def _superfluous(files: Mapping[Path, str]) -> list[Path]:
-    """Definitions of kinds that are no more."""
+    """Definitions of kinds that no longer exist."""
     return [file for folder in (CRDS, CHART_CRDS) for file in folder.glob("*.yaml") if file not in files]
 
 

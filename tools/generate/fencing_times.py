@@ -5,8 +5,8 @@ from dataclasses import replace
 from math import ceil
 from typing import Final
 
-from nodemend.decide.reboot_deadline import FencingTimes, safe_time
-from nodemend.decide.renewal_pace import pace_for
+from nodemend.protocol.timing import pace_for
+from nodemend.safety.time_proof import FencingTimes, safe_time
 
 NODES: Final = (3, 1_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 WATCHDOGS: Final = (10, 30, 60)

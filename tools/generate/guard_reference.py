@@ -7,10 +7,10 @@ from msgspec.structs import fields
 
 from nodemend.api.node_health_check import NodeHealthCheckSpec
 from nodemend.api.remediation_policy import FailureDomains, RemediationPolicy
-from nodemend.controllers.checking.vanished import COUNTED_FOR
-from nodemend.controllers.fresh_reads import policy_facts
-from nodemend.decide.limits import Reading, parse_gate, room
-from nodemend.decide.storm_guard import closes_at, most_at_once
+from nodemend.guard.state import COUNTED_FOR
+from nodemend.records.live_reads import policy_facts
+from nodemend.safety.guard import closes_at, most_at_once
+from nodemend.safety.limits import LimitSemantics, max_allowed_unhealthy, parse_comparison
 
 _SIZES = (2, 3, 5, 10, 50, 1_000, 100_000)
 
@@ -22,7 +22,7 @@ def guard_page() -> Iterator[str]:
         " asked, in this order; the first that says no is shown by `kubectl mend explain NODE`."
     )
     yield ""
-    yield from (f"1. {question}" for question in _QUESTIONS)
+    yield from (f"1. {question}" for question in _CHECKS)
     yield ""
     yield (
         "The checker asks before it creates a remediation. The remediator asks again, in its own view, before"
@@ -56,7 +56,7 @@ def guard_page() -> Iterator[str]:
     )
 
 
-_QUESTIONS = (
+_CHECKS = (
     "Is our view of the cluster fresh?",
     "Does the policy say Act, and is nothing paused?",
     "Does the check say so too?",
@@ -75,7 +75,9 @@ _QUESTIONS = (
 
 def _row(nodes: int) -> str:
     facts = policy_facts(RemediationPolicy(), datetime(2026, 1, 1, tzinfo=UTC))
-    limit = parse_gate(next(f.default for f in fields(NodeHealthCheckSpec) if f.name == "max_unhealthy"))
+    limit = parse_comparison(
+        next(f.default for f in fields(NodeHealthCheckSpec) if f.name == "max_unhealthy")
+    )
     cluster = closes_at(facts, nodes)
-    check = room(limit, nodes, Reading.SPARES_ONE) + 1
+    check = max_allowed_unhealthy(limit, nodes, LimitSemantics.ALLOW_ONE) + 1
     return f"| {nodes:,} | {cluster:,} | {check:,} | {most_at_once(facts, nodes):,} |"

@@ -17,7 +17,7 @@ _WITHIN: Final = 300.0
 
 
 def run_helm(*arguments: str, env: Mapping[str, str] | None = None) -> str:
-    """What Helm printed. Raises subprocess.CalledProcessError, whose `stderr` says why."""
+    """Helm's output. Raises subprocess.CalledProcessError, whose `stderr` has the reason."""
     return subprocess.run(
         [helm(), *arguments],
         env={**os.environ, **(env or {})},
@@ -30,14 +30,14 @@ def run_helm(*arguments: str, env: Mapping[str, str] | None = None) -> str:
 
 @cache
 def helm() -> Path:
-    """The program, downloaded by uv where it is missing."""
+    """The program, downloaded by uv if it is missing."""
     folder = _cache_folder()
     program = folder / "bin" / "helm"
     if not program.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             _install_into(Path(scratch) / "helm")
-            # Whoever comes second finds the folder taken, by the same content.
+            # A second process finds the folder with the same content.
             if not folder.exists():
                 shutil.move(Path(scratch) / "helm", folder)
     return program

@@ -1,10 +1,10 @@
-"""The page of the power table: every row, how it differs from seed 001's, and the way through it."""
+"""The page of the power table: every row, how it differs from seed 001's, and the sequence of steps."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from nodemend.decide.host_power import Power
-from nodemend.decide.power_cycle import TABLE, Move, PowerState, Row, move_for
+from nodemend.remediation.metal3.power_table import TABLE, Move, PowerState, Row, move_for
+from nodemend.safety.host_power import Power
 
 MOST_STEPS: Final = 12
 
@@ -18,9 +18,9 @@ class SeedRow(NamedTuple):
     hold: bool
     says: str
     move: Move
-    """What ours says, for a host that was seen to go off after our hold and not cycled yet."""
+    """Nodemend's step, for a host that went off after its power-off request and was not cycled yet."""
     decision: str = ""
-    """Why it differs; empty where it does not."""
+    """The decision for the difference; empty without a difference."""
 
     @property
     def bits(self) -> str:
@@ -42,21 +42,21 @@ _WELL: Final = "0068-limits-at-the-switch"
 
 def _rows() -> Iterator[SeedRow]:
     said = {
-        "0110": ("Add reboot annotation", Move.PLACE_HOLD, _NOT_HERE),
-        "1110": ("Add reboot annotation", Move.PLACE_HOLD, _WELL),
+        "0110": ("Add reboot annotation", Move.REQUEST_POWER_OFF, _NOT_HERE),
+        "1110": ("Add reboot annotation", Move.REQUEST_POWER_OFF, _WELL),
         "1101": ("Delete node", Move.RELEASE, _TAINT),
         "0010": ("nothing", Move.NOTHING, ""),
-        "0011": ("nothing", Move.GIVE_BACK, _TAKEN_BACK),
+        "0011": ("nothing", Move.CLEAR_POWER_OFF, _TAKEN_BACK),
         "0100": ("nothing", Move.AWAIT_ON, _BEFORE),
         "0111": ("nothing", Move.AWAIT_OFF, ""),
         "1000": ("nothing", Move.NOTHING, ""),
         "1010": ("nothing", Move.NOTHING, ""),
-        "1011": ("nothing", Move.GIVE_BACK, _TAKEN_BACK),
+        "1011": ("nothing", Move.CLEAR_POWER_OFF, _TAKEN_BACK),
         "1100": ("nothing", Move.AWAIT_ON, _BEFORE),
         "1111": ("nothing", Move.AWAIT_OFF, ""),
         "0101": ("Remove needs-remediation annotation", Move.COUNT_CYCLED, _CYCLED),
-        "0001": ("Remove reboot annotation", Move.GIVE_BACK, ""),
-        "1001": ("Remove reboot annotation", Move.GIVE_BACK, ""),
+        "0001": ("Remove reboot annotation", Move.CLEAR_POWER_OFF, ""),
+        "1001": ("Remove reboot annotation", Move.CLEAR_POWER_OFF, ""),
         "0000": ("(not printed)", Move.NOTHING, ""),
     }
     for bits, (says, move, decision) in said.items():
@@ -71,7 +71,8 @@ SEED_ROWS: Final = tuple(_rows())
 def power_table_page() -> Iterator[str]:
     yield from ("# The power table", "")
     yield (
-        "What a power cycle does next with a host, from six facts. `decide/power_cycle` has it as data; this"
+        "What a power cycle does next with a host, from six facts. "
+        "`remediation/metal3/power_table` has it as data; this"
         " page is generated from it. When a move is due, and what has to come before it (a lock, the guard,"
         " the evidence, the end of a release), stands in"
         " [how a power cycle works](../explanation/power_cycle.md)."
@@ -110,7 +111,7 @@ def _bit(value: bool | None) -> str:
 
 
 def _diagram() -> Iterator[str]:
-    """From a sick node to its return, when every move has the effect that it is made for."""
+    """From an unhealthy node to its return, if every step succeeds."""
     state = PowerState(node=True, need=True, power=Power.ON, hold=False, cycled=False, dated=False)
     yield f"  [*] --> {_name(state)}"
     for _ in range(MOST_STEPS):
@@ -134,13 +135,13 @@ def _after(state: PowerState, move: Move) -> PowerState:
         state.dated,
     )
     match move:
-        case Move.PLACE_HOLD:
+        case Move.REQUEST_POWER_OFF:
             hold, dated = True, True
         case Move.AWAIT_OFF:
             power = Power.OFF
         case Move.RELEASE | Move.COUNT_CYCLED:
             cycled = True
-        case Move.GIVE_BACK:
+        case Move.CLEAR_POWER_OFF:
             hold = False
         case Move.AWAIT_ON:
             power = Power.ON

@@ -8,7 +8,7 @@ _END = "TRAILER!!!"
 
 
 def archive_of(root: Path, prefix: str = "") -> bytes:
-    """All of a folder, owned by root, in the order of its names. `prefix` is where it is to be unpacked."""
+    """All files of a folder, owned by root, sorted by name. `prefix` is the folder to unpack them into."""
     found = [*((name, None) for name in _parents(prefix)), *_below(root, prefix)]
     entries = [_entry(name, path, number) for number, (name, path) in enumerate(found, start=1)]
     return b"".join([*entries, _header(_END, 0, b"", 0)])

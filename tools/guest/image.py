@@ -1,4 +1,4 @@
-"""The guest's kernel and root, made of Debian packages into the cache; what is there is not made again."""
+"""The guest's kernel and root, made of Debian packages into the cache; existing ones are not made again."""
 
 import fcntl
 import hashlib
@@ -64,20 +64,20 @@ class GuestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A kernel that QEMU starts without a boot loader, and the root that every guest begins with."""
+    """A kernel that QEMU starts without a boot loader, and the root that every guest starts with."""
 
     kernel: Path
     root: Path
 
 
 def missing_packages() -> list[str]:
-    """Debian packages to be installed before a guest can be built and run."""
+    """Debian packages that must be installed before a guest can be built and run."""
     searched = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     return sorted({package for name, package in _PROGRAMS.items() if not shutil.which(name, path=searched)})
 
 
 def build() -> Image:
-    """The image, made first where it is missing. Raises GuestError."""
+    """The image, made first if it is missing. Raises GuestError."""
     if missing := missing_packages():
         raise GuestError(f"install these first: apt-get install --no-install-recommends {' '.join(missing)}")
     done = _folder()
@@ -90,7 +90,7 @@ def build() -> Image:
 
 
 def built() -> Image:
-    """The image from the cache. Raises GuestError when it is not there."""
+    """The image from the cache. Raises GuestError if it is missing."""
     if not _folder().exists():
         raise GuestError("the guest is not built: `just guest-build`")
     return _image_in(_folder())
@@ -101,7 +101,7 @@ def _image_in(folder: Path) -> Image:
 
 
 def _folder() -> Path:
-    """Named by everything that an image is made by, but for the versions of Debian's packages."""
+    """Named by all inputs of an image, except the versions of Debian's packages."""
     here = Path(__file__)
     seen = hashlib.sha256()
     for file in (here, here.with_name("cpio_archive.py"), here.with_name("init.sh")):
@@ -140,8 +140,8 @@ def _unpack_python(root: Path) -> None:
 
 def _unpack_kernel(folder: Path) -> str:
     """Unpack the kernel's package, and say which release it is."""
-    told = _run("apt-cache", "depends", _KERNEL)
-    package = next(word for word in told.split() if word.startswith("linux-image-") and word != _KERNEL)
+    reported = _run("apt-cache", "depends", _KERNEL)
+    package = next(word for word in reported.split() if word.startswith("linux-image-") and word != _KERNEL)
     folder.mkdir()
     (archive,) = _downloaded((package,))
     _run("dpkg-deb", "--extract", str(archive), str(folder))
@@ -158,7 +158,7 @@ def _unpack_vmlinux(compressed: Path, done: Path) -> None:
 
 
 def _copy_modules(kernel_root: Path, release: str, root: Path) -> None:
-    """Each driver's modules, in a folder of its own, numbered in the order in which they are loaded."""
+    """Each driver's modules, in a separate folder, numbered in the order in which they are loaded."""
     _run("/usr/sbin/depmod", "-b", str(kernel_root), release)
     for driver, modules in {**DRIVERS, **_NETWORK}.items():
         folder = root / "drivers" / driver
@@ -177,7 +177,7 @@ def _files_of(module: str, kernel_root: Path, release: str) -> list[str]:
 
 
 def _furnish(root: Path) -> None:
-    """Busybox for the first steps, and the program that takes them."""
+    """Busybox for the first steps, and the program that runs them."""
     shutil.copyfile(str(shutil.which("busybox")), root / "usr" / "bin" / "busybox")
     (root / "usr" / "bin" / "busybox").chmod(0o755)
     for applet in _APPLETS:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The guest's first process: file systems, the watchdog's driver, its address where it has one, then the program that
-# the command line names.
+# The guest's first process: file systems, the watchdog's driver, its address if it has one, then the program on
+# the command line.
 export PATH=/usr/bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys

@@ -1,4 +1,4 @@
-"""What programs inside a guest have in common: its clock, its first serial line, its processes."""
+"""Shared code of programs inside a guest: its clock, its first serial line, its processes."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def put_inside(stage: Path) -> None:
-    """Where a guest's programs find this, with `stage` for the first place that they look in."""
+    """Put this module where a guest's programs find it, with `stage` first on their import path."""
     (stage / "guest").mkdir()
     shutil.copy(__file__, stage / "guest")
 
@@ -18,17 +18,17 @@ def now() -> float:
 
 
 def tell(word: str, *rest: object) -> None:
-    """One line, whole: others write there, too."""
+    """Write one line atomically, since the kernel writes there, too."""
     os.write(1, f"{word} {now():.3f} {' '.join(map(str, rest))}\n".encode())
 
 
-def child(deed: Callable[[], None]) -> int:
-    """A process that does it; its process id."""
+def child(action: Callable[[], None]) -> int:
+    """A process that runs the function; returns its process ID."""
     pid = os.fork()
     if pid:
         return pid
     try:
-        deed()
+        action()
     finally:
         os._exit(1)
 

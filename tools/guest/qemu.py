@@ -1,9 +1,9 @@
-"""One guest under QEMU: its serial lines, its events, its pauses; saved once it has booted, quickly restored.
+"""One guest under QEMU: its serial lines, its events, its pauses; saved after booting, restored quickly.
 
-Always emulated (`-accel tcg`): what a nested KVM does to a guest's timers nobody here can tell. A guest is
-`warped` when its time is that of the instructions it runs and its idle time is skipped: a minute of waiting
-takes no time, the machine's load cannot delay anything, and times are those that the guest tells. Otherwise
-its clocks go with ours.
+Always emulated (`-accel tcg`): the effect of a nested KVM on a guest's timers is unknown. A guest is `warped`
+if its time is that of the instructions it runs and its idle time is skipped: a minute of waiting takes no
+time, the machine's load cannot delay anything, and times are those that the guest reports. Otherwise its
+clocks run with the host's.
 """
 
 import json
@@ -27,7 +27,7 @@ BOARDS: Final = {
     "iTCO_wdt": ("-M", "q35", "-global", "ICH9-LPC.noreboot=false"),
     "softdog": ("-M", "pc"),
 }
-"""What QEMU is to put in for each driver."""
+"""QEMU's device for each driver."""
 
 _COMMAND: Final = (
     *("/usr/bin/qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none"),
@@ -45,7 +45,7 @@ _DEAD: Final = "Kernel panic"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What the guest printed."""
+    """A line that the guest printed."""
 
     at: float
     text: str
@@ -72,7 +72,10 @@ Occurrence = Line | Happened | Gone
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """To a tap that exists. `address` is the guest's own, with the length of its net."""
+    """A connection to an existing tap device.
+
+    `address` is the guest's own, with the prefix length of its net.
+    """
 
     tap: str
     mac: str
@@ -87,7 +90,7 @@ class Cable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Everything that must be the same when a guest is saved and when it is restored."""
+    """Settings that must be the same when a guest is saved and when it is restored."""
 
     driver: str
     kernel: Path
@@ -102,9 +105,9 @@ class Setting:
     processors: int = 1
     cable: Cable | None = None
     owned_up: bool = True
-    """Whether it tells its guest that it is one."""
+    """True if it shows its guest that it is a virtual machine."""
     comes_back: bool = False
-    """After a reset; else it ends then."""
+    """True if it reboots after a reset; otherwise it ends then."""
 
     def command(self) -> list[str]:
         files = ("-kernel", str(self.kernel), "-initrd", str(self.root), "-append", self._line())
@@ -131,16 +134,16 @@ class Setting:
 
 
 class Guest:
-    """A running QEMU, ended by `end`. Times are seconds of our own monotonic clock.
+    """A running QEMU, ended by `end`. Times are seconds of the host's monotonic clock.
 
-    The guest prints on its first serial line and is told on its second. What it prints goes to a file: a
-    socket would be full when nobody reads it for a moment, and its last lines lost when the guest is reset.
+    The guest writes on its first serial line and reads its second. Its output goes to a file: a socket would
+    fill up without a reader, and its last lines would be lost when the guest is reset.
     """
 
     def __init__(self, setting: Setting, folder: Path, saved: Path | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         command = [
-            # Ends with us, in whatever way we end.
+            # Ends with this process, for any reason.
             *(sys.executable, "-I", "-S", str(LEASH), str(os.getpid())),
             *setting.command(),
             *(
@@ -160,7 +163,7 @@ class Guest:
         self._sockets: list[socket.socket] = []
         self._kept: list[Occurrence] = []
         self._answers: list[dict[str, Any]] = []
-        self._half_printed = self._half_told = b""
+        self._half_printed = self._half_reported = b""
         self._orders = self._connect(folder / "orders")
         self._monitor = self._connect(folder / "monitor")
         self.ask("qmp_capabilities")
@@ -197,7 +200,7 @@ class Guest:
         self._orders.sendall(line.encode() + b"\n")
 
     def ask(self, command: str, **arguments: object) -> dict[str, Any]:
-        """Tell QEMU to do something; what it answers. What happens meanwhile is kept for `watch`."""
+        """Send QEMU a command, and return its reply. Events meanwhile are kept for `watch`."""
         self._monitor.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         deadline = time.monotonic() + _WITHIN
         while not self._answers:
@@ -210,7 +213,7 @@ class Guest:
         return dict(answer["return"]) if isinstance(answer["return"], dict) else {}
 
     def watch(self, within: float) -> Iterator[Occurrence]:
-        """What happens, as it happens, until QEMU has ended. Raises TimeoutError after `within` seconds."""
+        """Yield events as they occur, until QEMU has ended. Raises TimeoutError after `within` seconds."""
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
             occurrences, self._kept = self._kept or self._receive(), []
@@ -221,7 +224,10 @@ class Guest:
         raise TimeoutError(f"the guest is still at it after {within:g} s")
 
     def wait_for(self, beginning: str, within: float = _WITHIN) -> Line:
-        """The first line that begins so. Raises TimeoutError, or GuestError when the guest ends before."""
+        """The first line that begins with this.
+
+        Raises TimeoutError, or GuestError if the guest ends before.
+        """
         said: list[str] = []
         for occurrence in self.watch(within):
             if not isinstance(occurrence, Line):
@@ -234,21 +240,21 @@ class Guest:
         raise GuestError("\n".join([f"the guest ended before it said {beginning!r}:", *said]))
 
     def _receive(self) -> list[Occurrence]:
-        """What there is after a moment; nothing, mostly."""
+        """Events within a moment; usually none."""
         ready, _, _ = select.select([self._monitor], [], [], _PAUSE)
-        told = self._monitor.recv(65536) if ready else None
+        reported = self._monitor.recv(65536) if ready else None
         now = time.monotonic()
-        happened = [] if told is None else list(self._told(told, now))
+        happened = [] if reported is None else list(self._reported(reported, now))
         printed = [*self._printed(now)]
-        return [*printed, *happened, *([Gone(now)] if told == b"" else [])]
+        return [*printed, *happened, *([Gone(now)] if reported == b"" else [])]
 
     def _printed(self, now: float) -> Iterator[Line]:
         *lines, self._half_printed = (self._half_printed + self._console.read()).split(b"\n")
         for line in lines:
             yield Line(now, line.decode("ascii", "replace").strip("\r"))
 
-    def _told(self, data: bytes, now: float) -> Iterator[Happened]:
-        *lines, self._half_told = (self._half_told + data).split(b"\n")
+    def _reported(self, data: bytes, now: float) -> Iterator[Happened]:
+        *lines, self._half_reported = (self._half_reported + data).split(b"\n")
         for message in map(json.loads, lines):
             if "event" in message:
                 stamp = message["timestamp"]
@@ -278,13 +284,13 @@ class Guest:
         self.ask("cont")
 
     def freeze(self, seconds: float) -> None:
-        """Stop QEMU itself, as a host does that has no time for it: the guest's clocks show the gap."""
+        """Stop QEMU itself, as a host that does not schedule it: the guest's clocks show the gap."""
         os.kill(self.pid, signal.SIGSTOP)
         time.sleep(seconds)
         os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """At once. Whoever watches sees it go."""
+        """Kill it at once. `watch` reports its end."""
         self._process.kill()
         self._process.wait()
 

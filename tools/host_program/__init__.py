@@ -1,1 +1,1 @@
-"""Packs what a node's host runs into one file, for any Python that we support."""
+"""Packs the program for a node's host into one file, for any supported Python."""

@@ -1,4 +1,4 @@
-"""`python -m host_program FOLDER`: packs the file, and says where it is."""
+"""`python -m host_program FOLDER`: packs the file, and prints its path."""
 
 import sys
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nodemend.agent.pack_shell import NAME, write_archive
+from nodemend.agent.host_bundle import NAME, write_archive
 
 
 def pack(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The whole root, from nothing."""
+"""Builds the whole root from scratch."""
 
 import shutil
 from pathlib import Path
@@ -18,7 +18,7 @@ _NSSWITCH: Final = "passwd: files\ngroup: files\nhosts: files dns\n"
 
 
 def build_root(root: Path, wheel: Path | None = None) -> list[str]:
-    """Make `root`, which must not exist yet; returns the names of our programs in it."""
+    """Make `root`, which must not exist yet; returns the names of Nodemend's programs in it."""
     root.mkdir(parents=True)
     archives = debian_packages.download(PACKAGES, build_cache() / "debian")
     debian_packages.prepare(root)
@@ -33,7 +33,7 @@ def build_root(root: Path, wheel: Path | None = None) -> list[str]:
 
 
 def _configure(root: Path) -> None:
-    """What the packages' install scripts would have done, as far as we need it."""
+    """The effects of the packages' install scripts, as far as they are needed."""
     (root / "etc" / "passwd").write_text(_PASSWD)
     (root / "etc" / "group").write_text(_GROUP)
     (root / "etc" / "nsswitch.conf").write_text(_NSSWITCH)
@@ -41,7 +41,7 @@ def _configure(root: Path) -> None:
     bundle = root / "etc" / "ssl" / "certs" / "ca-certificates.crt"
     bundle.parent.mkdir(parents=True, exist_ok=True)
     bundle.write_text("".join(file.read_text() for file in certificates))
-    # Where OpenSSL looks by itself.
+    # OpenSSL's default path.
     (root / "usr" / "lib" / "ssl").mkdir(exist_ok=True)
     (root / "usr" / "lib" / "ssl" / "cert.pem").symlink_to("/etc/ssl/certs/ca-certificates.crt")
     (root / "usr" / "bin" / "python3").symlink_to(PYTHON)
@@ -55,7 +55,7 @@ def _configure(root: Path) -> None:
 
 
 def _compile(root: Path) -> None:
-    """Compiled now: the root is read-only when it runs, and each start would compile everything anew."""
+    """Compile now: the root is read-only at run time, and each start would compile everything again."""
     folders = [f"/usr/lib/{PYTHON}", f"/{python_packages.SITE}"]
     quietly = ["-q", "--invalidation-mode", "unchecked-hash", "-x", "test|lib2to3"]
     run_in(root, [f"/usr/bin/{PYTHON}", "-m", "compileall", *quietly, *folders], user=0)

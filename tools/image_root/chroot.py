@@ -1,4 +1,4 @@
-"""Commands inside the root, seeing nothing of the machine but its kernel and network."""
+"""Commands inside the root, isolated from the machine except its kernel and network."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 ENVIRONMENT: Final = {"PATH": "/usr/bin", "LANG": "C.UTF-8"}
-"""All that a command in the root is told of the world outside."""
+"""The whole environment of a command in the root."""
 
 
 def command_in(root: Path, command: Sequence[str], *, user: int = 65532) -> list[str]:
-    """The command line that runs `command` in the root. For whoever starts it themselves."""
+    """The command line that runs `command` in the root, for callers that start it themselves."""
     return ["/usr/sbin/chroot", f"--userspec={user}:{user}", str(root), *command]
 
 
@@ -22,7 +22,7 @@ def run_in(
     env: Mapping[str, str] | None = None,
     within: float = 120.0,
 ) -> str:
-    """What the command printed. Raises subprocess.CalledProcessError, whose `stderr` says why."""
+    """The command's output. Raises subprocess.CalledProcessError, whose `stderr` has the reason."""
     return subprocess.run(
         command_in(root, command, user=user),
         env={**ENVIRONMENT, **(env or {})},

@@ -24,7 +24,7 @@ PACKAGES: Final = (
     "tzdata",
     "zlib1g",
 )
-"""What Python needs to run us on Debian 12."""
+"""The packages that Python and Nodemend need on Debian 12."""
 
 _NOT_UNPACKED: Final = (
     "./usr/share/doc/*",

@@ -1,4 +1,4 @@
-"""Our wheel and those it needs, with the programs that they bring."""
+"""Nodemend's wheel and its dependencies, with their programs."""
 
 import configparser
 import subprocess
@@ -21,7 +21,7 @@ sys.exit({function}())
 
 
 def build_wheel(repository: Path, folder: Path) -> Path:
-    """Build our wheel from the checkout."""
+    """Build Nodemend's wheel from the checkout."""
     folder.mkdir(parents=True, exist_ok=True)
     command = ["uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(repository)]
     subprocess.run(command, check=True, timeout=_WITHIN)
@@ -29,7 +29,7 @@ def build_wheel(repository: Path, folder: Path) -> Path:
 
 
 def install_wheels(root: Path, wheel: Path, requirements: Path) -> None:
-    """What we need by hash, then ourselves."""
+    """Install the dependencies by hash, then Nodemend."""
     _install(root, "--require-hashes", "-r", str(requirements))
     _install(root, "--no-deps", str(wheel))
 

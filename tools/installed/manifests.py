@@ -1,4 +1,4 @@
-"""Applies what deploy/manifests/install.yaml says, without what only a kubelet could run."""
+"""Applies deploy/manifests/install.yaml, without the objects that only a kubelet could run."""
 
 from functools import partial
 from typing import Final
@@ -8,7 +8,7 @@ from controlplane.run import ControlPlane
 from controlplane.waiting import wait_until
 from generate.outputs import install_documents
 
-# Pods have no place on nodes that are only played: the programs run as processes instead (programs.py).
+# Pods cannot run on fake nodes: the programs run as processes instead (programs.py).
 _NOT_INSTALLED: Final = ("Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy")
 
 
@@ -17,9 +17,9 @@ def documents_of(*settings: str) -> list[Object]:
 
 
 def install(plane: ControlPlane, *settings: str) -> None:
-    """Ready when every kind of ours is served. Policies take a moment longer.
+    """Install it; returns when every kind of Nodemend is served. Policies take a moment longer.
 
-    `settings` are the chart's, as `key=value`, where the plain manifests do not do.
+    `settings` are the chart's, as `key=value`, if the plain manifests are not enough.
     """
     documents = documents_of(*settings)
     for document in documents:
@@ -35,7 +35,7 @@ def _is_served(api: Api, path: str) -> bool:
     try:
         return api.find(path) is not None
     except ApiError as error:
-        if error.status == 429:  # Its storage is being made.
+        if error.status == 429:  # Its storage is being created.
             return False
         raise
 

@@ -1,4 +1,4 @@
-"""Our programs as processes beside a real control plane, each under its own service account."""
+"""Nodemend's programs as processes beside a real control plane, each under its own service account."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from typing import Final
 
 from controlplane.process import Process
 from controlplane.run import ControlPlane
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 
 PROGRAMS: Final = ("nodemend-checker", "nodemend-remediator")
 
@@ -24,11 +24,11 @@ def program(name: str) -> Path:
 
 
 QUICK: Final = ("--lease-duration=10s", "--renew-deadline=6s", "--retry-period=1s", "--request-timeout=2s")
-"""A first leader waits one lease duration; nobody wants to watch that."""
+"""A first leader waits one lease duration, so short ones keep tests fast."""
 
 
 def start(plane: ControlPlane, name: str, *more: str, replica: int = 0) -> Process:
-    """One replica, under the account that the manifests give it. It ends with the control plane."""
+    """One replica, under its account in the manifests. It ends with the control plane."""
     flags = flags_for(plane, name, *more, replica=replica)
     return plane.run(f"{name}-{replica}", flags, program=program(name))
 
@@ -49,7 +49,7 @@ def flags_for(plane: ControlPlane, name: str, *more: str, replica: int = 0) -> l
 
 
 def mend(kubeconfig: Path, *arguments: str, within: float = 60.0) -> subprocess.CompletedProcess[str]:
-    """`kubectl mend ...` as a person types it."""
+    """`kubectl mend ...` as a user runs it."""
     environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "NO_COLOR": "1", "COLUMNS": "110"}
     command = [str(program("kubectl-mend")), *arguments]
     return subprocess.run(

@@ -23,7 +23,7 @@ _AUTHENTICATION: Final = "none md2 md5 straight"
 
 
 class Bmc:
-    """Answers IPMI over LAN on loopback. Paused, it answers nobody; ended, nobody listens."""
+    """Answers IPMI over LAN on loopback. Paused, it does not answer; ended, its port is closed."""
 
     def __init__(self, chassis: Chassis, folder: Path, port: int) -> None:
         self.chassis = chassis
@@ -39,7 +39,7 @@ class Bmc:
 
     @property
     def address(self) -> str:
-        """As a BareMetalHost names it."""
+        """The address as a BareMetalHost names it."""
         return f"ipmi://{LOOPBACK}:{self.port}"
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The box around a machine: its power, whoever switches it, and what is wrong with that."""
+"""The chassis of a machine: its power, power commands, and their faults."""
 
 import socketserver
 import sys
@@ -12,13 +12,13 @@ from typing import Final
 from controlplane.process import Process
 
 SECONDS_TO_OFF: Final = 0.3
-"""From a BMC's yes to the machine's end, usually."""
+"""Usual seconds from a BMC's acknowledgement to the machine's end."""
 MACHINE: Final = Path(__file__).with_name("machine.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a BMC was told, whether or not the machine followed."""
+    """A command that a BMC got, whether or not the machine followed."""
 
     seconds: float
     what: str
@@ -26,16 +26,16 @@ class Order:
 
 @dataclass(slots=True)
 class ChassisFaults:
-    """To be switched while it runs."""
+    """Can be changed while it runs."""
 
     off_ignored: bool = False
-    """The BMC says yes, and nothing happens."""
+    """The BMC acknowledges, and nothing happens."""
     on_ignored: bool = False
     refuses: bool = False
 
 
 class Chassis:
-    """One machine: a process while it is on. Each time that it is switched on is a boot with a new ID."""
+    """One machine: a process while it is on. Each power-on is a boot with a new ID."""
 
     def __init__(self, name: str, folder: Path, *, seconds_to_off: float = SECONDS_TO_OFF) -> None:
         self.name = name
@@ -56,16 +56,16 @@ class Chassis:
 
     @property
     def settled(self) -> bool:
-        """No order is still to be carried out."""
+        """True if no command is pending."""
         return not any(timer.is_alive() for timer in self._timers)
 
     @property
     def memory(self) -> Path:
-        """What the machine has in this boot, and loses with it: see machine.py."""
+        """The machine's state of this boot, which is lost with it: see machine.py."""
         return self._folder / self.boot
 
     def switch_on(self) -> None:
-        """As by hand. Harmless when it is on."""
+        """Power it on by hand. No effect if it is on."""
         with self._lock:
             if self.powered:
                 return
@@ -84,13 +84,13 @@ class Chassis:
             self._process = Process(command, log=self._folder / "machine.log")
 
     def switch_off(self) -> None:
-        """As by hand: at once, and whatever it was doing."""
+        """Power it off by hand: at once, in any state."""
         with self._lock:
             if self._process is not None:
                 self._process.kill()
 
     def obey(self, asked: list[str]) -> str:
-        """Answer what the BMC asks."""
+        """Execute a command of the BMC, and return the reply."""
         verb, *what = asked
         if self.faults.refuses:
             return "refused\n"
@@ -115,7 +115,7 @@ class Chassis:
             self.switch_off()
             self.switch_on()
         elif order in ("off", "soft") and not self.faults.off_ignored:
-            # A BMC says yes before the machine is off.
+            # A BMC acknowledges before the machine is off.
             timer = threading.Timer(self.seconds_to_off, self.switch_off)
             self._timers.append(timer)
             timer.start()
@@ -128,7 +128,7 @@ class Chassis:
 
 
 class ChassisServer:
-    """Where `chassis_control.py` asks."""
+    """The server for the requests of `chassis_control.py`."""
 
     def __init__(self, chassis: Chassis, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""BareMetalHosts of metal3 as somebody enrols them."""
+"""metal3's BareMetalHosts as an admin enrolls them."""
 
 import base64
 from typing import Final
@@ -6,25 +6,25 @@ from typing import Final
 from controlplane.api import Object
 from controlplane.node_objects import node_status
 from machine_room.bmc import PASSWORD, USER
-from nodemend.api import keys
+from nodemend.api import well_known
 
 NAMESPACE: Final = "default"
-"""Where Machines are, too: a machine finds its host in its own namespace."""
+"""The namespace of Machines, too: a Machine finds its host in its own namespace."""
 HOSTS: Final = f"/apis/metal3.io/v1alpha1/namespaces/{NAMESPACE}/baremetalhosts"
 
 
 def provider_id(host: str) -> str:
-    """Of the node on a host, in metal3's newer form."""
+    """The provider ID of the node on a host, in metal3's newer form."""
     return f"metal3://{NAMESPACE}/{host}/{host}"
 
 
 def system_uuid(host: str) -> str:
-    """What the node on a host reports, and what somebody wrote on the host."""
+    """The system UUID that the node on a host reports, and that an admin wrote on the host."""
     return str(node_status(host, "")["nodeInfo"]["systemUUID"])
 
 
 def secret(host: str) -> Object:
-    """How to log in to its BMC."""
+    """The credentials of its BMC."""
     data = {"username": USER, "password": PASSWORD}
     return {
         "apiVersion": "v1",
@@ -35,14 +35,14 @@ def secret(host: str) -> Object:
 
 
 def bare_metal_host(host: str, address: str) -> Object:
-    """What runs on it came from elsewhere."""
+    """An externally provisioned host."""
     return {
         "apiVersion": "metal3.io/v1alpha1",
         "kind": "BareMetalHost",
         "metadata": {
             "name": host,
             "namespace": NAMESPACE,
-            "annotations": {keys.HOST_SYSTEM_UUID: system_uuid(host)},
+            "annotations": {well_known.HOST_SYSTEM_UUID: system_uuid(host)},
         },
         "spec": {
             "online": True,

@@ -1,10 +1,10 @@
-"""The Bmc port of the host operator that we play, by ipmitool."""
+"""The Bmc port of the fake host operator, by ipmitool."""
 
 import asyncio
 from typing import Final
 
 from machine_room.bmc import PASSWORD, USER
-from nodemend.testing.metal3.bmc import Answer, Order, Power
+from simulation.metal3.bmc import Answer, Order, Power
 
 _WITHIN: Final = 6.0
 _ARGUMENTS: Final = {
@@ -13,16 +13,16 @@ _ARGUMENTS: Final = {
     Order.GRACEFUL_SHUTDOWN: "soft",
     Order.FORCE_RESTART: "reset",
 }
-# The simulator knows no newer cipher suite, and asking it which it knows takes ten seconds.
-_LOOK: Final = ("-I", "lanplus", "-C", "3", "-N", "1", "-R", "2", "-U", USER, "-P", PASSWORD)
+# The simulator supports no newer cipher suite, and querying its suites takes ten seconds.
+_POWER_QUERY: Final = ("-I", "lanplus", "-C", "3", "-N", "1", "-R", "2", "-U", USER, "-P", PASSWORD)
 
 
 class IpmiBmc:
-    """By its address, as in ipmi://HOST:PORT."""
+    """A BMC by its address, as in ipmi://HOST:PORT."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.removeprefix("ipmi://").partition(":")
-        self._command = ("ipmitool", *_LOOK, "-H", host, "-p", port, "chassis", "power")
+        self._command = ("ipmitool", *_POWER_QUERY, "-H", host, "-p", port, "chassis", "power")
 
     async def power(self) -> Power:
         said = await self._ask("status")
@@ -35,7 +35,7 @@ class IpmiBmc:
         return Answer.UNREACHABLE if said is None else Answer.ACCEPTED
 
     async def _ask(self, what: str) -> str | None:
-        """What it printed; None when there was no answer, or an error for one."""
+        """The output; None if there was no answer, or an error."""
         child = await asyncio.create_subprocess_exec(
             *self._command, what, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
         )

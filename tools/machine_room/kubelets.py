@@ -1,4 +1,4 @@
-"""Kubelets that live and die with their machines, and pods that are processes on them."""
+"""Kubelets that start and end with their machines, and pods that are processes on them."""
 
 import time
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from machine_room.chassis import Chassis
 from machine_room.register import Register
 
 PROCESS: Final = "controlplane.nodemend.io/process"
-"""On a pod: it is a process now, and not to be reported as stopped."""
+"""On a pod: it is a running process, and must not be reported as stopped."""
 _SECONDS_TO_REPORT: Final = 2.0
 
 
@@ -24,9 +24,9 @@ class Computer:
     group: str
     chassis: Chassis
     cut_in: str = ""
-    """The boot in which nothing reaches the cluster from it, or it from there. What runs goes on running."""
+    """The boot in which the cable is cut. Workloads keep running."""
     reported: str = ""
-    """The boot of the machine in which its kubelet last began."""
+    """The boot of the machine in which its kubelet last started."""
     waking: float = field(default_factory=time.monotonic)
 
     @property
@@ -56,7 +56,7 @@ class Kubelets:
         nodes = {node["metadata"]["name"]: node for node in self._api.list("/api/v1/nodes")}
         pods = self._api.list("/api/v1/namespaces/default/pods")
         for computer in list(self.computers.values()):
-            # Cut off or switched off since the lists were read, it must not learn of them.
+            # If it was cut off or powered off since the lists were read, it must not get them.
             if computer.speaks:
                 self._keep_awake(computer, nodes.get(computer.node))
                 self._run_pods(
@@ -95,13 +95,13 @@ class Kubelets:
     def _start(self, memory: Path, pod: Object) -> None:
         meta = pod["metadata"]
         order, wanted = memory / meta["uid"], memory / "wanted" / meta["uid"]
-        # First said, then done: it is never a process that nobody knows of.
+        # The annotation comes first: there is never an unrecorded process.
         if not wanted.exists() and self._annotate(pod, "true"):
             order.write_text(str(self.register(meta["name"]).file))
-            wanted.hardlink_to(order)  # All at once: the machine reads it.
+            wanted.hardlink_to(order)  # Atomic, since the machine reads it.
 
     def _stop(self, memory: Path, pod: Object) -> None:
-        """It is said to have stopped when it has, or was not running in this boot."""
+        """Report it as stopped once it has stopped, or if it did not run in this boot."""
         meta = pod["metadata"]
         (memory / "wanted" / meta["uid"]).unlink(missing_ok=True)
         over = (memory / "ended" / meta["uid"]).exists() or not (memory / meta["uid"]).exists()

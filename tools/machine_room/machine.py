@@ -1,9 +1,9 @@
 """`python machine.py NAME BOOT FOLDER`: a machine that is on, in one of its boots.
 
-It runs the workloads for which there is a file in FOLDER/wanted, named like the pod, with the path of a
-register in it: for each of them it writes to that register, many times a second. A workload stops when its
-file is taken away, which nobody does at a machine that is cut off from the cluster; FOLDER/ended then has a
-file of its name. The machine ends when it is killed.
+It runs a workload for each file in FOLDER/wanted, which is named like the pod and contains the path of a
+register: it writes to that register many times a second. A workload stops when its file is removed, which
+does not happen on a machine that is cut off from the cluster; FOLDER/ended then has a file of its name. The
+machine ends when it is killed.
 """
 
 import os
@@ -26,9 +26,9 @@ def main() -> None:
             try:
                 running[pod] = os.open(wanted[pod].read_text(), os.O_WRONLY | os.O_APPEND)
             except FileNotFoundError:
-                continue  # Taken away again just now.
+                continue  # Removed just now.
         for pod, register in running.items():
-            # One write to a file opened for appending is whole, whoever else writes.
+            # A single write to a file opened for appending is atomic, even with other writers.
             os.write(register, f"{time.time_ns()} {name} {boot} {pod}\n".encode())
         time.sleep(SECONDS_BETWEEN_WRITES)
 

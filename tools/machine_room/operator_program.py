@@ -1,4 +1,4 @@
-"""metal3's host operator as a process beside a real API server: ours, which behaves as the recorded one.
+"""metal3's host operator as a process beside a real API server: the simulated one, which behaves as recorded.
 
 `python -m machine_room.operator_program KUBECONFIG PACE BMC...`: the BMCs' addresses, and PACE, by which all
 of its times are multiplied: at 1.0 it is as slow as the recorded one.
@@ -10,13 +10,13 @@ import sys
 from typing import TypeVar
 
 from machine_room.ipmi import IpmiBmc
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
-from nodemend.testing.metal3.ironic import AnswerTimes, Ironic, IronicClient
-from nodemend.testing.metal3.ironic_node import IronicSettings
-from nodemend.testing.metal3.look import OperatorSettings
-from nodemend.testing.metal3.operator import HostOperator
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from simulation.metal3.ironic import AnswerTimes, Ironic, IronicClient
+from simulation.metal3.ironic_node import IronicSettings
+from simulation.metal3.look import OperatorSettings
+from simulation.metal3.operator import HostOperator
 
 Settings = TypeVar("Settings", IronicSettings, OperatorSettings, AnswerTimes)
 
@@ -41,7 +41,7 @@ async def _serve(kubeconfig: str, pace: float, addresses: list[str]) -> None:
 
 
 def at_pace(settings: Settings, pace: float) -> Settings:
-    """The times are its floats; whole numbers count something."""
+    """Multiply the floats, which are times; integers are counts."""
     times = {
         field.name: getattr(settings, field.name) * pace
         for field in dataclasses.fields(settings)

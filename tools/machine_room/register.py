@@ -1,4 +1,4 @@
-"""What a workload writes to, and what the history of its writers must look like."""
+"""The file that a workload writes to, and the required properties of its history."""
 
 import os
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _MORE_THAN_A_LINE: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One, by the clock that all machines share, which is the one that the API server's audit log has."""
+    """One write, by the clock of the machine, which the API server's audit log uses, too."""
 
     seconds: float
     machine: str
@@ -19,7 +19,7 @@ class Write:
 
 
 class Register:
-    """A file to which every process that has the workload appends, for as long as it lives."""
+    """A file to which every process that has the workload appends while it lives."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -29,18 +29,18 @@ class Register:
         return [_read(line) for line in self.file.read_text().splitlines()]
 
     def last(self) -> Write | None:
-        """Quick, however long the history is."""
+        """The last write. Fast for any length of the history."""
         with self.file.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _MORE_THAN_A_LINE, 0))
             lines = file.read().decode().splitlines()
         return _read(lines[-1]) if lines else None
 
     def after(self, seconds: float, boot: str) -> list[Write]:
-        """What a machine wrote in one of its boots after that moment."""
+        """The writes of one boot of a machine after that time."""
         return [write for write in self.writes() if write.boot == boot and write.seconds > seconds]
 
     def returns(self) -> list[Write]:
-        """Writes of a process after those of another one that came later: two had the workload at once."""
+        """Writes of a process after those of a later one: two had the workload at once."""
         seen: list[str] = []
         found = []
         for write in sorted(self.writes(), key=lambda one: one.seconds):

@@ -1,4 +1,4 @@
-"""All of it beside one control plane: machines, BMCs, hosts, the operator, kubelets."""
+"""Machines, BMCs, hosts, the operator and kubelets beside one control plane."""
 
 import sys
 from collections.abc import Mapping
@@ -52,7 +52,9 @@ class MachineRoom:
         self._owned.close()
 
     def furnish(self, groups: Mapping[str, Mapping[str, str]], *, within: float = 60.0) -> list[str]:
-        """A node on a machine of its own for each group, with these labels, until their hosts are managed."""
+        """Create a node on a separate machine for each group, with these labels; returns when their hosts are
+        managed.
+        """
         nodes = [self._add(group, labels) for group, labels in groups.items()]
         addresses = [bmc.address for bmc in self.bmcs.values()]
         kubeconfig = self.plane.service_account_kubeconfig(NAMESPACE, OPERATOR)

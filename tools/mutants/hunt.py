@@ -22,9 +22,9 @@ from mutants.operators import Mutant
 
 @dataclass(frozen=True, slots=True)
 class Hunter:
-    """One kind of test. `within`, in seconds of CPU, is many times what it takes on unbroken code.
+    """One kind of test. `within`, in CPU seconds, is many times its duration on unbroken code.
 
-    Past it, nothing will end: however busy the machine is.
+    A mutant that exceeds it never ends, regardless of the machine's load.
     """
 
     kind: str
@@ -34,8 +34,8 @@ class Hunter:
 
 OWN: Final = "own tests"
 SLEEPING: Final = 20
-"""Times that, by the clock on the wall: then it waits for something that never comes."""
-# Cheapest first: most mutants die at once, by the tests of their own module.
+"""Times that, by wall-clock time: then it waits forever."""
+# Cheapest first: most mutants die at once, by their module's tests.
 HUNTERS: Final = (
     Hunter("decide", ("tests/unit/decide",), 240),
     Hunter("controllers", ("tests/unit/controllers",), 900),
@@ -65,13 +65,13 @@ class Impostor(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def warm_up() -> None:
-    """Load once, before the forks, whatever tests need that is not ours: most of what a hunt would take."""
+    """Import the tests' third-party modules once, before the forks: this would be most of a hunt's time."""
     with open(os.devnull, "w") as quiet, contextlib.redirect_stdout(quiet):  # noqa: PTH123
         pytest.main(["-q", "--collect-only", "-p", "no:cacheprovider", "tests/unit/decide"])
 
 
 def hunt(mutant: Mutant, only: Container[str] | None = None) -> str:
-    """Which kind of test caught it; empty when none did. `only` these kinds are asked, if so."""
+    """The kind of test that caught it; empty if none did. `only` restricts the kinds."""
     for hunter in (*_own(mutant), *HUNTERS):
         if only is not None and hunter.kind not in only:
             continue
@@ -90,7 +90,7 @@ def hunt(mutant: Mutant, only: Container[str] | None = None) -> str:
 
 
 def _own(mutant: Mutant) -> list[Hunter]:
-    """The tests of its module; where there are none, those of the feature that it is a part of."""
+    """The tests of its module; otherwise those of its feature."""
     stem = mutant.module.rpartition(".")[2]
     while stem:
         path = Path("tests/unit/decide") / f"test_{stem}.py"
@@ -109,5 +109,6 @@ def _run(mutant: Mutant, hunter: Hunter) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    # Their profile for CI: no deadlines, which a busy machine misses, and the same examples for each mutant.
+    # The hypothesis profile for CI: no deadlines, which a busy machine misses, and the same examples for each
+    # mutant.
     os._exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=ci", *hunter.paths]))

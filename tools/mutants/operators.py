@@ -23,16 +23,16 @@ _SWAPS: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change. `name` stays the same while what stands around the place it was made in changes."""
+    """One change. `name` stays the same if the code around the place changes."""
 
     module: str
     line: int
     change: str
     source: str
     within: str = ""
-    """The function or the value that the place is in; empty for the module itself."""
+    """The function or the value that contains the place; empty for the module itself."""
     number: int = 1
-    """Which of the places in there of which the same can be said, from the top."""
+    """The number among similar places in there, from the top."""
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class Mutant:
 
 
 def unbroken(path: Path, module: str) -> Mutant:
-    """The module as it is, through the same door: whatever catches this one catches nothing."""
+    """The unchanged module, imported in the same way: a test that fails with it proves nothing."""
     return Mutant(module, 0, "nothing is changed", ast.unparse(ast.parse(path.read_text())))
 
 
@@ -60,13 +60,13 @@ def mutants_of(path: Path, module: str) -> Iterator[Mutant]:
 
 
 def _position(node: ast.AST) -> tuple[int, int]:
-    """Line and column. A case has none of its own."""
+    """Line and column. A match case has none itself."""
     at = node.pattern if isinstance(node, ast.match_case) else node
     return getattr(at, "lineno", 0), getattr(at, "col_offset", 0)
 
 
 def _places(tree: ast.Module) -> list[tuple[ast.AST, str]]:
-    """All nodes from the top, each with what it is in."""
+    """All nodes from the top, each with its container."""
     return sorted(_inside(tree, ""), key=lambda place: _position(place[0]))
 
 
@@ -81,7 +81,7 @@ def _inside(node: ast.AST, within: str) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _name_of(node: ast.AST) -> str:
-    """What a reader calls it; empty for whatever is no place of its own."""
+    """Its name in the source; empty for a node that is not a container."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return name
@@ -92,7 +92,7 @@ def _name_of(node: ast.AST) -> str:
 
 
 def _changes(node: ast.AST) -> list[str]:
-    """What can be done to this node, in words, in the order of `_apply`'s numbers."""
+    """The possible changes of this node, as text, in the order of `_apply`'s numbers."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in _SWAPS:
             old = type(op).__name__

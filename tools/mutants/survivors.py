@@ -1,4 +1,4 @@
-"""Mutants that nobody can notice, because they decide the same, each with the reason."""
+"""Mutants that no test can notice, because they decide the same, each with the reason."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""`python -m nightly`: runs every campaign in full; prints a table of how each ended and how long it took.
+"""`python -m nightly`: runs every campaign in full; prints a table of results and durations.
 
-A part that fails does not keep the others from running. `--only` runs the parts whose line contains a word,
+A failing part does not keep the others from running. `--only` runs the parts whose line contains a string,
 `--list` prints the parts.
 """
 
@@ -79,25 +79,25 @@ PARTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class Outcome:
     part: str
     status: int
     seconds: float
     last_line: str
 
 
-def run(part: str) -> Ending:
-    """Prints what the recipe prints, and keeps its last line: that is its figure."""
+def run(part: str) -> Outcome:
+    """Run it with its output, and keep the last line, which is its result."""
     began, last = time.monotonic(), ""
     with subprocess.Popen(["just", *part.split()], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
             last = line.strip() or last
-    return Ending(part, process.returncode, time.monotonic() - began, last)
+    return Outcome(part, process.returncode, time.monotonic() - began, last)
 
 
-def table(endings: Sequence[Ending]) -> str:
+def table(endings: Sequence[Outcome]) -> str:
     rows = [
         f"{ending.part:<28} {'ok' if ending.status == 0 else f'exit {ending.status}':<9}"
         f" {ending.seconds:>7.0f} s  {ending.last_line}"

@@ -1,9 +1,9 @@
-"""`python -m oracle`: what the campaigns do and what the project generates, held to what was saved.
+"""`python -m oracle`: compares the campaigns' behavior and the project's generated files with saved digests.
 
 A refactoring changes neither. For each seed of each campaign two digests are saved: of the flow of its
-requests, and of the requests in full (nodemend.testing.request_log). The files that are generated or told
-(scenarios, CRDs, manifests, chart, reference pages) are saved by their own digests. With --save the present
-state is saved, and the difference is reviewed as that of any golden file.
+requests, and of the requests in full (simulation.request_log). Generated and rendered files (scenarios,
+CRDs, manifests, chart, reference pages) are saved by their own digests. With --save the present state is
+saved, and the difference is reviewed as that of any golden file.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from nodemend.testing.request_log import RequestDigests
+from simulation.request_log import RequestDigests
 from tests.simulation.checks import run as checks
 from tests.simulation.hostile import run as hostile
 from tests.simulation.power import run as power
@@ -27,11 +27,11 @@ SEEDS: Final = 300
 Key = tuple[str, int]
 """A campaign and a seed."""
 PLAYS: Final[Mapping[str, Callable[[int], RequestDigests | None]]] = {
-    "walking_path": lambda seed: walking_path.play(seed).requests,
-    "checks": lambda seed: checks.play(seed).requests,
-    "power": lambda seed: power.play(seed).requests,
-    "fencing": lambda seed: fencing.play(seed).requests,
-    "hostile": lambda seed: hostile.play(seed).requests,
+    "walking_path": lambda seed: walking_path.play(seed, keep_trace=True).requests,
+    "checks": lambda seed: checks.play(seed, keep_trace=True).requests,
+    "power": lambda seed: power.play(seed, keep_trace=True).requests,
+    "fencing": lambda seed: fencing.play(seed, keep_trace=True).requests,
+    "hostile": lambda seed: hostile.play(seed, keep_trace=True).requests,
 }
 FILES: Final = ("tests/scenarios/*/*.txt", "deploy/**/*", "docs/reference/*.md")
 

@@ -1,1 +1,3 @@
-"""A CycloneDX list of what we ship: the wheels of requirements/run.txt, and the packages of an image."""
+"""A CycloneDX list of the shipped components: the wheels of requirements/run.txt, and the packages of an
+image.
+"""

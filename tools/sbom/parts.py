@@ -1,4 +1,4 @@
-"""What a thing is made of, from the files that pin it."""
+"""The components of an artifact, from the files that pin them."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _HASH: Final = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`purl` names it for good. `hashes` are those of its wheels, of which a platform takes one."""
+    """`purl` is its permanent name. `hashes` are those of its wheels, of which a platform uses one."""
 
     name: str
     version: str
@@ -22,7 +22,7 @@ class Part:
 
 
 def python_parts(requirements: str) -> Iterator[Part]:
-    """Raises ValueError for a line that pins nothing, or not by hash."""
+    """Raises ValueError for a line without a pin, or without a hash."""
     for line in requirements.replace("\\\n", " ").splitlines():
         stated = line.strip()
         if not stated or stated.startswith("#"):
@@ -37,7 +37,7 @@ def python_parts(requirements: str) -> Iterator[Part]:
 
 
 def debian_parts(root: Path) -> Iterator[Part]:
-    """Of an image's root, by the record that its packages left."""
+    """The packages of an image's root, from their control data."""
     for file in sorted((root / "var" / "lib" / "dpkg" / "status.d").iterdir()):
         fields = dict(re.findall(r"^(Package|Version|Architecture): (.+)$", file.read_text(), re.MULTILINE))
         name, version = fields["Package"], fields["Version"]

@@ -1,1 +1,1 @@
-"""Builds what we ship, installs it as a stranger would, and starts it."""
+"""Builds the release artifacts, installs them on a clean system, and starts them."""

@@ -23,10 +23,10 @@ def main() -> int:
             run(str(commands / command), "--help")
         start = start_seconds(commands)
         ready = ready_from_image(wheel, folder / "root")
-    told = ", ".join(f"{name} ready after {seconds:.1f} s" for name, seconds in ready.items())
+    reported = ", ".join(f"{name} ready after {seconds:.1f} s" for name, seconds in ready.items())
     print(
         f"package: wheel and sdist built and installed; kubectl mend version in {start:.2f} s "
-        f"(at most {MOST_START_SECONDS}); from the image root: {told}"
+        f"(at most {MOST_START_SECONDS}); from the image root: {reported}"
     )
     return exit_status(wrong=False, late=start > MOST_START_SECONDS)
 

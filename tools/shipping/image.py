@@ -16,7 +16,7 @@ from controlplane.settings import Settings
 from image_root.build_root import build_root
 from image_root.chroot import ENVIRONMENT, command_in
 from installed.manifests import install
-from nodemend.api.keys import SYSTEM_NAMESPACE
+from nodemend.api.well_known import SYSTEM_NAMESPACE
 from shipping.installed_wheel import ShippingError
 
 READY_WITHIN: Final = 60.0

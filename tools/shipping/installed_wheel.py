@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own."""
+"""The wheel in a separate environment."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ STARTS: Final = 7
 
 
 class ShippingError(Exception):
-    """What we would ship does not work."""
+    """The artifact to be shipped does not work."""
 
 
 def build(folder: Path) -> tuple[Path, Path]:
@@ -42,7 +42,7 @@ def install(wheel: Path, folder: Path) -> Path:
 
 
 def start_seconds(commands: Path) -> float:
-    """How long `kubectl mend version` takes: the best of several, after one that warms the caches."""
+    """Duration of `kubectl mend version`: the best of several, after one that warms the caches."""
     return min(_timed(str(commands / "kubectl-mend"), "version") for _ in range(STARTS))
 
 

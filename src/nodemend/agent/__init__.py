@@ -1,1 +1,1 @@
-"""What runs on each node: the feeder, the boot gate, and the check that both make of the API server."""
+"""The agent on every node: renews the Lease, answers peers, keeps the watchdog fed while it is healthy."""

@@ -1,1 +1,1 @@
-"""What users write and what we read, as types. No decisions, no I/O."""
+"""The kinds that users write, the types that are read from others, and the generated CRDs."""

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Wire
+from nodemend.api.meta import ObjectMeta, Wire
 
 Free = dict[str, Any]
 

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Rule, Wire
+from nodemend.api.meta import ObjectMeta, Rule, Wire
 
 Schema = dict[str, Any]
 

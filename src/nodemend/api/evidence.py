@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from nodemend.api.wire import Wire, about
+from nodemend.api.meta import Wire, about
 
 NODE_UID: Final = "5f0c1d3e-0b6a-4c8e-9a53-6d2f1be3a7c4"
 BOOT_ID: Final = "0d9a7c52-1c55-4f2b-8a43-7f6f6f0d5b11"

@@ -6,13 +6,9 @@ Cluster API's own definition is installed, that one counts, and ours is not.
 
 from typing import Annotated, ClassVar, Final
 
-from nodemend.api import name_formats
-from nodemend.api.conditions import ConditionStatus
-from nodemend.api.label_selector import LabelSelector
-from nodemend.api.limit import LIMIT_FORM, Limit
+from nodemend.api import meta
+from nodemend.api.meta import LIMIT_FORM, ConditionStatus, LabelSelector, Limit, ObjectMeta, Rule, Wire, about
 from nodemend.api.node_health_check import TemplateReference
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Rule, Wire, about
 
 CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 
@@ -47,7 +43,7 @@ class UnhealthyNodeCondition(Wire):
             "The node condition, such as Ready.",
             min_length=1,
             max_length=316,
-            rules=(name_formats.CONDITION_TYPE,),
+            rules=(meta.CONDITION_TYPE,),
         ),
     ]
     status: Annotated[
@@ -67,7 +63,7 @@ class UnhealthyMachineCondition(Wire):
             min_length=1,
             max_length=316,
             rules=(
-                name_formats.CONDITION_TYPE,
+                meta.CONDITION_TYPE,
                 Rule(
                     "!(self in ['Ready', 'Available', 'HealthCheckSucceeded', 'OwnerRemediated',"
                     " 'ExternallyRemediated'])",
@@ -108,7 +104,7 @@ class MachineTemplateReference(Wire):
             "The template's name.",
             min_length=1,
             max_length=253,
-            rules=(name_formats.OBJECT_NAME,),
+            rules=(meta.OBJECT_NAME,),
             example="reboot",
         ),
     ]
@@ -117,7 +113,7 @@ class MachineTemplateReference(Wire):
         about(
             "If given, the check's own: a template elsewhere is not used.",
             max_length=63,
-            rules=(name_formats.NAMESPACE_NAME,),
+            rules=(meta.NAMESPACE_NAME,),
             example="machine-api",
         ),
     ] = ""
@@ -156,7 +152,7 @@ class MachineHealthCheckSpec(Wire):
             "The Cluster of the Machines; absent for Machines that belong to none.",
             min_length=1,
             max_length=63,
-            rules=(name_formats.OBJECT_NAME,),
+            rules=(meta.OBJECT_NAME,),
             example="prod",
         ),
     ] = ""
@@ -224,9 +220,7 @@ class MachineHealthCheckSpec(Wire):
 class MachineHealthCheckCondition(Wire):
     """One fact about the check, as Cluster API had conditions first."""
 
-    type: Annotated[
-        str, about("Which fact.", min_length=1, max_length=256, rules=(name_formats.CONDITION_TYPE,))
-    ]
+    type: Annotated[str, about("Which fact.", min_length=1, max_length=256, rules=(meta.CONDITION_TYPE,))]
     status: Annotated[ConditionStatus, about("Whether it holds.")]
     last_transition_time: Annotated[
         str,

@@ -5,16 +5,22 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
-from nodemend.api import name_formats
-from nodemend.api.conditions import Condition, ConditionStatus
-from nodemend.api.duration import Duration
-from nodemend.api.group_versions import MANUAL_REMEDIATION_TEMPLATE
-from nodemend.api.label_selector import LabelSelector
-from nodemend.api.limit import LIMIT_FORM, Limit
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.pause import Pause
+from nodemend.api import meta
+from nodemend.api.meta import (
+    LIMIT_FORM,
+    Condition,
+    ConditionStatus,
+    Duration,
+    LabelSelector,
+    Limit,
+    ObjectMeta,
+    Pause,
+    Rule,
+    Wire,
+    about,
+)
 from nodemend.api.quantities import DURATION_PATTERN
-from nodemend.api.wire import Rule, Wire, about
+from nodemend.api.resources import MANUAL_REMEDIATION_TEMPLATE
 
 MOST_RECOVERIES: Final = 500
 """While so many are written, further remediations wait with their end: none of them is forgotten."""
@@ -44,7 +50,7 @@ class Threshold(Wire):
             "The node condition, such as Ready.",
             min_length=1,
             max_length=316,
-            rules=(name_formats.CONDITION_TYPE,),
+            rules=(meta.CONDITION_TYPE,),
         ),
     ]
     status: Annotated[
@@ -92,7 +98,7 @@ class TemplateReference(Wire):
             "The template's name.",
             min_length=1,
             max_length=253,
-            rules=(name_formats.OBJECT_NAME,),
+            rules=(meta.OBJECT_NAME,),
             example="call-the-admin",
         ),
     ]
@@ -102,7 +108,7 @@ class TemplateReference(Wire):
             "The template's namespace.",
             min_length=1,
             max_length=63,
-            rules=(name_formats.NAMESPACE_NAME,),
+            rules=(meta.NAMESPACE_NAME,),
             example="nodemend-system",
         ),
     ]
@@ -175,7 +181,7 @@ class MaintenanceCondition(Wire):
             "The node condition.",
             min_length=1,
             max_length=316,
-            rules=(name_formats.CONDITION_TYPE,),
+            rules=(meta.CONDITION_TYPE,),
             example="example.com/Maintenance",
         ),
     ]
@@ -283,7 +289,7 @@ class PastRemediation(Wire):
 
 
 class RecoveryPhase(StrEnum):
-    OWED = "Owed"
+    PENDING = "Owed"
     RUNNING = "Running"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"

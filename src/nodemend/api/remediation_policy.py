@@ -1,18 +1,66 @@
-"""RemediationPolicy: what the whole cluster allows Nodemend to do."""
+"""RemediationPolicy: what the whole cluster allows Nodemend to do.
+
+RemediationOrder: a person orders the remediation of one node now, without waiting for a threshold.
+"""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
-from nodemend.api import keys, name_formats
-from nodemend.api.conditions import Condition
-from nodemend.api.duration import Duration
-from nodemend.api.limit import LIMIT_FORM, Limit
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.pause import Pause
-from nodemend.api.wire import Rule, Wire, about
+import msgspec
 
-STORM: Final = "Storm"
-ADMISSION_DOUBTED: Final = "AdmissionDoubted"
+from nodemend.api import condition_types, meta, well_known
+from nodemend.api.meta import LIMIT_FORM, Condition, Duration, Limit, ObjectMeta, Pause, Rule, Wire, about
+
+
+class RemediationOrderSpec(Wire):
+    by: Annotated[
+        str,
+        about(
+            "Who orders it: the user name of whoever writes this.",
+            min_length=1,
+            max_length=316,
+            example="anna@example.com",
+        ),
+    ]
+    reason: Annotated[
+        str,
+        about(
+            "Why, for whoever asks later.",
+            min_length=1,
+            max_length=1024,
+            example="its disk is failing, CHG-7",
+        ),
+    ]
+    node_uid: Annotated[
+        str,
+        about(
+            "The UID of the Node. Another Node that takes its name is not meant.",
+            min_length=1,
+            max_length=63,
+            example="5f0c1d3e-0b6a-4c8e-9a53-6d2f1be3a7c4",
+        ),
+    ] = msgspec.field(name="nodeUID")
+    past_guard: Annotated[
+        bool,
+        about("Let it past the limits of the storm guard, and past nothing else. Needs the verb override."),
+    ] = False
+
+
+class RemediationOrder(Wire):
+    """Named like the node. Good for 15 minutes, or until the remediation is there. Delete it to undo it."""
+
+    spec: Annotated[
+        RemediationOrderSpec,
+        about(
+            "What is ordered.",
+            rules=(Rule("self == oldSelf", "cannot be changed: take the order back, then give it anew"),),
+        ),
+    ]
+    metadata: ObjectMeta = ObjectMeta()
+
+
+STORM: Final = condition_types.STORM
+ADMISSION_DOUBTED: Final = condition_types.ADMISSION_DOUBTED
 """The condition that tells of an admission policy which is not in force, or not known to be."""
 """The condition of a policy that outlives a leadership: its successor lets the storm settle anew."""
 
@@ -31,7 +79,7 @@ class FailureDomains(Wire):
             "The node label that names the domain.",
             min_length=1,
             max_length=317,
-            rules=(name_formats.LABEL_KEY,),
+            rules=(meta.LABEL_KEY,),
             example="topology.kubernetes.io/rack",
         ),
     ] = "topology.kubernetes.io/zone"
@@ -48,9 +96,9 @@ class FailureDomains(Wire):
 
 
 class LimitReading(StrEnum):
-    STOPS_AT = "StopsAt"
-    STOPS_ABOVE = "StopsAbove"
-    SPARES_ONE = "SparesOne"
+    AT_LIMIT = "StopsAt"
+    ABOVE_LIMIT = "StopsAbove"
+    ALLOW_ONE = "SparesOne"
 
 
 class MachinePolicy(Wire):
@@ -63,7 +111,7 @@ class MachinePolicy(Wire):
             " more. StopsAbove: it still does, as Cluster API and OpenShift read it. SparesOne: as StopsAt,"
             " but a share never stops for one machine alone, so that small groups are healed."
         ),
-    ] = LimitReading.STOPS_AT
+    ] = LimitReading.AT_LIMIT
     delete_machines: Annotated[
         bool,
         about(
@@ -178,8 +226,8 @@ class RemediationPolicy(Wire):
 
     RULES: ClassVar = (
         Rule(
-            f"self.metadata.name == '{keys.POLICY_NAME}'",
-            f"a cluster has one RemediationPolicy: metadata.name must be {keys.POLICY_NAME}",
+            f"self.metadata.name == '{well_known.POLICY_NAME}'",
+            f"a cluster has one RemediationPolicy: metadata.name must be {well_known.POLICY_NAME}",
         ),
     )
 

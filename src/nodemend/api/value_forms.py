@@ -20,7 +20,7 @@ LONGEST_ADDRESS: Final = LONGEST_NAME + len(":65535")
 
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
-_WORD: Final = r"\A[A-Za-z0-9][-A-Za-z0-9._:]*\Z"
+_IDENTIFIER: Final = r"\A[A-Za-z0-9][-A-Za-z0-9._:]*\Z"
 _PORT: Final = (
     "[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"  # 1 to 65535
 )
@@ -30,9 +30,9 @@ _NUMERIC_END: Final = re.compile(r"(?:\A|\.)[0-9]+\Z")
 
 NodeName = Annotated[str, Meta(pattern=rf"\A{_SUBDOMAIN}\Z", min_length=1, max_length=LONGEST_NAME)]
 """A DNS subdomain, as the API server wants it."""
-Uid = Annotated[str, Meta(pattern=_WORD, min_length=1, max_length=LONGEST_UID)]
+Uid = Annotated[str, Meta(pattern=_IDENTIFIER, min_length=1, max_length=LONGEST_UID)]
 """The API server gives UUIDs. No reader depends on that form."""
-BootId = Annotated[str, Meta(pattern=_WORD, min_length=1, max_length=LONGEST_BOOT_ID)]
+BootId = Annotated[str, Meta(pattern=_IDENTIFIER, min_length=1, max_length=LONGEST_BOOT_ID)]
 """A UUID on Linux. A kubelet on Windows reports a number."""
 Number = Annotated[int, Meta(ge=0, le=LARGEST_NUMBER)]
 WrittenTime = Annotated[str, Meta(max_length=64)]
@@ -40,7 +40,7 @@ AddressText = Annotated[str, Meta(pattern=rf"\A\Z|{_ADDRESS}", max_length=LONGES
 """HOST:PORT, with brackets around an IPv6 host; or empty. `parse_address` is stricter."""
 
 _ADDRESS_PATTERN: Final = re.compile(_ADDRESS)
-_WORD_PATTERN: Final = re.compile(_WORD)
+_TOKEN_PATTERN: Final = re.compile(_IDENTIFIER)
 _NAME_PATTERN: Final = re.compile(rf"\A{_SUBDOMAIN}\Z")
 
 
@@ -80,4 +80,4 @@ def is_node_name(text: str) -> bool:
 
 
 def is_boot_id(text: str) -> bool:
-    return len(text) <= LONGEST_BOOT_ID and _WORD_PATTERN.match(text) is not None
+    return len(text) <= LONGEST_BOOT_ID and _TOKEN_PATTERN.match(text) is not None

@@ -1,1 +1,1 @@
-"""`kubectl mend`: each command gathers a view, and pure functions render it."""
+"""kubectl mend."""

@@ -1,36 +1,55 @@
-"""The Lease that a node has with us, as a command reads it: its agent's report, and when it last spoke."""
+"""The agent Lease of a node, as commands read it: the agent's report and the time of the last renewal.
 
+Decide whether a node could reset itself and be released by time, from its agent's current report.
+
+Pure: decide/ contains the rules.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from nodemend.api import keys
-from nodemend.api.agent_lease import AgentReport, Marker, WatchdogReport
-from nodemend.api.group_versions import LEASE
-from nodemend.api.lease import Lease
-from nodemend.api.timestamps import written_moment
+from nodemend.api import well_known
+from nodemend.api.agent import AgentReport, Marker, WatchdogReport
+from nodemend.api.meta import written_moment
+from nodemend.api.node_health_check import NodeHealthCheck, TemplateReference
+from nodemend.api.resources import LEASE, SELF_REMEDIATION_TEMPLATE
+from nodemend.api.self_remediation import SelfRemediationSpec, SelfRemediationTemplate
+from nodemend.api.upstream_types import Lease
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.words import spell_seconds
-from nodemend.cli.written_ages import age_of
-from nodemend.controllers.agents.sweep import SILENT_AFTER
-from nodemend.controllers.fresh_reads import project
-from nodemend.decide.certificate_life import CertificateStanding, judge_certificate
-from nodemend.decide.facts import Seen
-from nodemend.kube.agent_lease import Found, Garbled, read_lease
-from nodemend.kube.api_request import Selection
+from nodemend.cli.listing import age_of
+from nodemend.cli.text import spell_seconds
+from nodemend.kube.request import Selection
+from nodemend.protocol.timing import CertificateStanding, evaluate_certificate
+from nodemend.records.agent_lease import LeaseFound, UnreadableReport, read_lease
+from nodemend.records.live_reads import project
+from nodemend.remediation.self_fencing.peer_assignment import SILENT_AFTER
+from nodemend.rules.request import matches
+from nodemend.safety.facts import Present, ReadResult
+from nodemend.safety.self_fencing_holds import NoTimeProof
+from nodemend.safety.time_proof import DEFAULT_ASSUMPTIONS, enough, needed_for
 
 _CONTACTS_MISSED: Final = 2
-"""So often K may pass before a person is told of silence: renewals come three to a K."""
+"""Number of contact ages (K) without a renewal after which an agent counts as silent.
+
+An agent renews its Lease three times per K.
+"""
 
 
 def take_marker_off(node: str, system_namespace: str) -> str:
-    """For a person to type. In the remediator's name: a policy of ours lets nobody else touch a marker."""
+    """Return the kubectl command with which a user removes the marker.
+
+    It impersonates the remediator, because an admission policy of Nodemend lets only the remediator change a
+    marker.
+    """
     name = f"system:serviceaccount:{system_namespace}:nodemend-remediator"
-    return f"kubectl annotate lease {node} -n {keys.AGENT_NAMESPACE} {keys.MARKER}- --as={name}"
+    return f"kubectl annotate lease {node} -n {well_known.AGENT_NAMESPACE} {well_known.MARKER}- --as={name}"
 
 
-class AgentState(StrEnum):
+class AgentReadiness(StrEnum):
     SPEAKS = "speaks"
     SILENT = "silent"
     UNREAD = "unread"
@@ -38,21 +57,24 @@ class AgentState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSeen:
-    """As of one moment of the API server's clock. `report` is None where `doubt` says why."""
+class AgentInfo:
+    """An agent's Lease at one time of the API server's clock. `report` is None if `problem` is set."""
 
     node: str
     report: AgentReport | None = None
     marker: Marker | None = None
     marked: bool = False
-    """There is a marker on it, be it one that cannot be read."""
+    """True if the Lease has a marker, even one that cannot be parsed."""
     proposed: bool = False
-    """A remediator has proposed peers to it."""
-    doubt: str = ""
+    """True if a remediator has proposed peers to the agent."""
+    problem: str = ""
     renewed_ago: float | None = None
-    """By two clocks, the agent's and the API server's; None where nothing tells."""
+    """Seconds, across two clocks: the agent's and the API server's.
+
+    None if the Lease has no valid renew time.
+    """
     certificate_left: float | None = None
-    """Seconds, by the same two clocks; None where it tells of no certificate."""
+    """Seconds, across the same two clocks. None if the agent reports no certificate."""
 
     @property
     def silent_after(self) -> float:
@@ -63,70 +85,70 @@ class AgentSeen:
         return self.renewed_ago is None or self.renewed_ago > self.silent_after
 
     @property
-    def state(self) -> AgentState:
+    def state(self) -> AgentReadiness:
         if self.report is None:
-            return AgentState.UNREAD
-        return AgentState.SILENT if self.silent else AgentState.SPEAKS
+            return AgentReadiness.UNREAD
+        return AgentReadiness.SILENT if self.silent else AgentReadiness.SPEAKS
 
     @property
     def certificate(self) -> CertificateStanding | None:
-        """By which its peers know it; None where it has none."""
-        told = self.report.certificate if self.report is not None else None
-        if self.report is None or told is None or self.certificate_left is None:
+        """State of the certificate that identifies the agent to its peers; None if it has no certificate."""
+        reported = self.report.certificate if self.report is not None else None
+        if self.report is None or reported is None or self.certificate_left is None:
             return None
-        return judge_certificate(told.life, self.certificate_left, self.report.feed_lease)
+        return evaluate_certificate(reported.life, self.certificate_left, self.report.feed_lease)
 
     @property
     def has_begun(self) -> bool:
-        """An agent has spoken in this boot; before that a boot gate speaks for the node."""
+        """True if the agent itself has reported in this boot. Before that, the boot gate writes the Lease."""
         return self.report is not None and self.report.acknowledged > 0
 
     @property
     def peers(self) -> tuple[str, ...]:
-        """Of every list that the node may go by."""
+        """Names of the peers in every list that the node may currently use, without duplicates."""
         named = self.report.peers if self.report is not None else ()
         return tuple(sorted({name for names in named for name in names}))
 
 
-def read_agent(lease: Lease, now: datetime) -> AgentSeen:
+def read_agent(lease: Lease, now: datetime) -> AgentInfo:
     news = read_lease(lease)
     node, ago = lease.metadata.name, age_of(lease.spec.renew_time, now)
-    marked = keys.MARKER in lease.metadata.annotations
-    proposed = keys.PEER_PROPOSAL in lease.metadata.annotations
-    if not isinstance(news, Found):
-        return AgentSeen(node=node, marked=marked, proposed=proposed, doubt=news.why, renewed_ago=ago)
+    marked = well_known.MARKER in lease.metadata.annotations
+    proposed = well_known.PEER_PROPOSAL in lease.metadata.annotations
+    if not isinstance(news, LeaseFound):
+        return AgentInfo(node=node, marked=marked, proposed=proposed, problem=news.why, renewed_ago=ago)
     found = news.lease
     report = found.report if isinstance(found.report, AgentReport) else None
-    doubt = found.report.why if isinstance(found.report, Garbled) else "it has reported nothing"
-    return AgentSeen(
+    problem = found.report.why if isinstance(found.report, UnreadableReport) else "it has reported nothing"
+    return AgentInfo(
         node=node,
         report=report,
         marker=found.marker,
         marked=marked,
         proposed=proposed,
-        doubt="" if report is not None else doubt,
+        problem="" if report is not None else problem,
         renewed_ago=ago,
         certificate_left=_left(report, now),
     )
 
 
 def _left(report: AgentReport | None, now: datetime) -> float | None:
-    told = report.certificate if report is not None else None
-    ends = written_moment(told.ends) if told is not None else None
+    reported = report.certificate if report is not None else None
+    ends = written_moment(reported.ends) if reported is not None else None
     return None if ends is None else (ends - now).total_seconds()
 
 
-async def list_agents(cluster: Cluster) -> Seen[list[AgentSeen]]:
-    """Those of all nodes. None where nobody has installed the agent."""
-    found = await cluster.all(LEASE, Lease, Selection(namespace=keys.AGENT_NAMESPACE))
+async def list_agents(cluster: Cluster) -> ReadResult[list[AgentInfo]]:
+    """List the agents of all nodes. Empty if the agent is not installed."""
+    found = await cluster.all(LEASE, Lease, Selection(namespace=well_known.AGENT_NAMESPACE))
     now = cluster.now
     return project(found, lambda leases: [read_agent(lease, now) for lease in leases])
 
 
-def spell_certificate(agent: AgentSeen) -> str:
-    """How long it is good for, and what follows where that is not long."""
-    standing, left = agent.certificate, spell_seconds(agent.certificate_left or 0.0)
-    match standing:
+def spell_certificate(agent: AgentInfo) -> str:
+    """Return the remaining validity of the certificate, and the consequence if little is left."""
+    certificate, left = agent.certificate, spell_seconds(agent.certificate_left or 0.0)
+    match certificate:
         case None:
             return "none"
         case CertificateStanding.OVER:
@@ -138,12 +160,137 @@ def spell_certificate(agent: AgentSeen) -> str:
 
 
 def spell_watchdog(watchdog: WatchdogReport) -> str:
-    """Its class, and its driver by the name that it gives itself."""
+    """Return the watchdog's class and the name that its driver reports."""
     return f"{watchdog.class_} ({watchdog.driver})" if watchdog.driver else watchdog.class_
 
 
 def spell_times(watchdog: WatchdogReport) -> str:
-    """W, as it was written to the driver and as it takes."""
+    """Return W in seconds: the value written to the driver and the effective value."""
     if watchdog.effective <= 0:
         return "it resets nothing"
     return f"W {watchdog.written:g} s written, {watchdog.effective:g} s effective"
+
+
+_SEE_AGENT_LOG: Final = "Look at what its agent logs."
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNamed:
+    """One Node with its boot ID; the boot ID is empty until the kubelet reports it."""
+
+    name: str
+    uid: str
+    boot_id: str
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedFencing:
+    """The SelfRemediation that the node would get: the check that requests it, and its spec."""
+
+    check: str
+    spec: SelfRemediationSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ByTime:
+    """The boot has ended this number of seconds after its marker (T_safe)."""
+
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyNewBoot:
+    """Time proves nothing for the node; a new boot that it reports does."""
+
+    why: str
+    to_change: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoRelease:
+    """No remediation would ask the node to reset itself, or the node would not do it."""
+
+    why: str
+    to_change: str
+
+
+Prospect = ByTime | OnlyNewBoot | NoRelease
+
+
+def wanted_of(
+    node: NodeNamed, checks: Iterable[NodeHealthCheck], templates: Mapping[TemplateReference, object]
+) -> RequestedFencing | None:
+    """Return the SelfRemediation that the node's check would request; None if it has no such remedy.
+
+    The node's check is the first by name that selects it, as in the checker. A missing or unreadable template
+    counts as one that accepts no weakness.
+    """
+    for check in sorted(checks, key=lambda one: one.metadata.name):
+        if not matches(check.spec.selector, dict(node.labels)):
+            continue
+        named = (remedy.template for remedy in check.spec.remedies)
+        for template in named:
+            if is_of_self_fencing(template):
+                return RequestedFencing(check.metadata.name, _spec(templates.get(template)))
+        return None
+    return None
+
+
+def is_of_self_fencing(template: TemplateReference) -> bool:
+    ours = SELF_REMEDIATION_TEMPLATE
+    return template.kind == ours.kind and template.api_version.partition("/")[0] == ours.group
+
+
+def _spec(found: object) -> SelfRemediationSpec:
+    if isinstance(found, Present) and isinstance(found.value, SelfRemediationTemplate):
+        return found.value.spec.template.spec
+    return SelfRemediationSpec()
+
+
+def evaluate_prospect(
+    node: NodeNamed, agent: AgentInfo | None, spec: SelfRemediationSpec, speaking: AbstractSet[str]
+) -> Prospect:
+    """Evaluate a node's self-fencing. The last argument has the nodes whose agents report now."""
+    if agent is None:
+        return NoRelease("no agent of ours has ever run there", "Install the agent there before it fails.")
+    report = agent.report
+    if report is None:
+        return NoRelease(f"what its agent has reported cannot be read: {agent.problem}", _SEE_AGENT_LOG)
+    if report.node_uid != node.uid:
+        return NoRelease("its agent's Lease is of another Node of that name", _SEE_AGENT_LOG)
+    if node.boot_id not in ("", report.boot_id) and report.held_back:
+        return OnlyNewBoot("its boot gate holds a new boot back", "That new boot is evidence enough (E2).")
+    if node.boot_id not in ("", report.boot_id):
+        return NoRelease("its agent's Lease and its Node name different boots", _SEE_AGENT_LOG)
+    if report.watchdog.effective <= 0:
+        why = report.watchdog.why or "it reports none"
+        return NoRelease(f"no watchdog would reset it: {why}", "Let a remedy of another kind heal it.")
+    needed = needed_for(report, spec)
+    if isinstance(needed, NoTimeProof):
+        return OnlyNewBoot(needed.why, needed.remedy)
+    return _by_peers(report, speaking) or ByTime(needed)
+
+
+def _by_peers(report: AgentReport, speaking: AbstractSet[str]) -> OnlyNewBoot | None:
+    """Return None if enough peers of every list are in contact with the API server now."""
+    if enough(speaking, report.peers, DEFAULT_ASSUMPTIONS.byzantine_peers):
+        return None
+    return OnlyNewBoot(
+        "too few of its peers have a living agent now", "It is possible again when their agents speak."
+    )
+
+
+def fewest_peers(names: Sequence[str]) -> int:
+    """Number of peers in a list that must stay in contact for a proof.
+
+    One more than the list has if even all of them are not enough.
+    """
+    return next(
+        (
+            number
+            for number in range(len(names) + 1)
+            if enough(set(names[:number]), (names,), DEFAULT_ASSUMPTIONS.byzantine_peers)
+        ),
+        len(names) + 1,
+    )

@@ -1,17 +1,27 @@
-"""The cluster as a command sees it. A cluster that does not answer ends the command."""
+"""The cluster as commands read it. A cluster that does not answer ends the command.
 
+Requests that ask the API server about itself and about the caller: name, rights, version, served kinds.
+
+Nodes that run an etcd member, for commands that evaluate the guard.
+
+State of Nodemend's controllers: the current leader and its last renewal.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Final, TypeVar, assert_never
 
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, Resource
+from nodemend.api.meta import Wire, parse_time
 from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.resources import LEASE, NODE_HEALTH_CHECK, POD, Resource
+from nodemend.api.upstream_types import Lease
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.reviews import AccessReview, SelfSubjectReview, ask_name, ask_right
-from nodemend.controllers.fresh_reads import Reader
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import (
+from nodemend.cli.text import spell_seconds
+from nodemend.kube.client import ApiClient, list_all
+from nodemend.kube.outcome import (
     Ok,
     ReadOutcome,
     Reason,
@@ -20,11 +30,107 @@ from nodemend.kube.api_outcome import (
     Undecodable,
     Unknown,
     Unreachable,
+    Unsent,
 )
-from nodemend.kube.api_reply import Unsent
-from nodemend.kube.api_request import EVERYTHING, Request, Selection, as_dry_run, get
-from nodemend.kube.paged_list import list_all
 from nodemend.kube.ports import Runtime
+from nodemend.kube.request import (
+    EVERYTHING,
+    Method,
+    Request,
+    Selection,
+    as_dry_run,
+    collection_path,
+    create,
+    get,
+)
+from nodemend.records.live_reads import LiveReader
+from nodemend.records.node import ETCD_PODS, EtcdPodWire, etcd_pod_records
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
+
+SELF_SUBJECT_REVIEW: Final = Resource(
+    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False
+)
+SELF_SUBJECT_ACCESS_REVIEW: Final = Resource(
+    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
+)
+
+
+class UserInfo(Wire):
+    username: str = ""
+
+
+class SelfSubjectStatus(Wire):
+    user_info: UserInfo = UserInfo()
+
+
+class SelfSubjectReview(Wire):
+    status: SelfSubjectStatus = SelfSubjectStatus()
+
+
+class AccessStatus(Wire):
+    allowed: bool = False
+
+
+class AccessReview(Wire):
+    status: AccessStatus = AccessStatus()
+
+
+class ServerVersion(Wire):
+    """The response of /version. Some providers append characters to the numbers ("33+")."""
+
+    major: str = ""
+    minor: str = ""
+    git_version: str = ""
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        return _digits(self.major), _digits(self.minor)
+
+
+class ServedResource(Wire):
+    name: str = ""
+
+
+class ServedResources(Wire):
+    """The resources of one group and version."""
+
+    resources: tuple[ServedResource, ...] = ()
+
+
+def ask_name(manager: str) -> Request:
+    body = {"apiVersion": SELF_SUBJECT_REVIEW.api_version, "kind": SELF_SUBJECT_REVIEW.kind}
+    return create(SELF_SUBJECT_REVIEW, body, manager=manager)
+
+
+def ask_right(verb: str, resource: Resource, namespace: str, name: str, manager: str) -> Request:
+    attributes = {
+        "verb": verb,
+        "group": resource.group,
+        "resource": resource.plural,
+        "namespace": namespace,
+        "name": name,
+    }
+    body = {
+        "apiVersion": SELF_SUBJECT_ACCESS_REVIEW.api_version,
+        "kind": SELF_SUBJECT_ACCESS_REVIEW.kind,
+        "spec": {"resourceAttributes": attributes},
+    }
+    return create(SELF_SUBJECT_ACCESS_REVIEW, body, manager=manager)
+
+
+def ask_version() -> Request:
+    return Request(Method.GET, "/version")
+
+
+def ask_served(resource: Resource) -> Request:
+    """Request the list of resources served in the same group and version."""
+    return Request(Method.GET, collection_path(resource).removesuffix(f"/{resource.plural}"))
+
+
+def _digits(text: str) -> int:
+    digits = "".join(character for character in text if character.isascii() and character.isdigit())
+    return int(digits or "0")
+
 
 T = TypeVar("T")
 
@@ -35,17 +141,20 @@ _WRITE_WITHIN: Final = 10.0
 
 @dataclass(slots=True)
 class _ServerClock:
-    """The API server's clock, carried on by ours. Good to about a second."""
+    """The API server's clock, extrapolated by the local monotonic clock. Accurate to about one second."""
 
     said: float
     heard_at: float
 
 
 class Cluster:
-    """Reads and writes, with their failures as facts where a command can go on, and as its end where not."""
+    """API access for commands.
+
+    Returns a failure as a value if a command can continue, otherwise raises CommandFailure.
+    """
 
     def __init__(self, client: ApiClient, runtime: Runtime, system_namespace: str) -> None:
-        self.reader = Reader(client, runtime)
+        self.reader = LiveReader(client, runtime)
         self.system_namespace = system_namespace
         self._client = client
         self._runtime = runtime
@@ -57,16 +166,16 @@ class Cluster:
 
     @property
     def now(self) -> datetime:
-        """By the API server's clock; by our own before it has told its."""
+        """The API server's clock; the local clock until the first response with a server time."""
         if self._clock is None:
             return self._runtime.wall()
         passed = self._runtime.monotonic() - self._clock.heard_at
         return datetime.fromtimestamp(self._clock.said + passed, UTC)
 
-    async def find(self, resource: Resource, name: str, kind: type[T], namespace: str = "") -> Seen[T]:
+    async def find(self, resource: Resource, name: str, kind: type[T], namespace: str = "") -> ReadResult[T]:
         return await self.ask(get(resource, name, namespace), kind)
 
-    async def ask(self, request: Request, kind: type[T]) -> Seen[T]:
+    async def ask(self, request: Request, kind: type[T]) -> ReadResult[T]:
         outcome = await self._client.read(request, kind, deadline=self.reader.deadline)
         if isinstance(outcome, Ok) and outcome.server_time is not None:
             self._clock = _ServerClock(outcome.server_time, self._runtime.monotonic())
@@ -82,14 +191,21 @@ class Cluster:
         return _failed(outcome)
 
     async def health_checks(self) -> Present[list[NodeHealthCheck]] | Unreadable:
-        """All of them. Raises CommandFailure where Nodemend is not installed: its kinds are always served."""
+        """List all NodeHealthChecks.
+
+        Raises CommandFailure if Nodemend is not installed: its kinds are then not served.
+        """
         found = await self.all(NODE_HEALTH_CHECK, NodeHealthCheck)
         if isinstance(found, Absent):
             raise not_installed()
         return found
 
     async def write(self, request: Request, kind: type[T], *, dry_run: bool = False) -> T | Refused | None:
-        """What stands there now; None when it was written and the answer could not be read."""
+        """Send a write and return the stored object, or Refused.
+
+        Returns None if the write was applied and the response could not be decoded. Raises CommandFailure if
+        it was not sent or if its outcome is unknown.
+        """
         deadline = self._runtime.monotonic() + _WRITE_WITHIN
         request = as_dry_run(request) if dry_run else request
         outcome = await self._client.write(request, kind, deadline=deadline)
@@ -114,7 +230,7 @@ class Cluster:
                 assert_never(outcome)
 
     async def caller(self) -> str:
-        """The user name by which the API server knows us."""
+        """Return the user name that the API server assigns to the caller."""
         review = await self.write(ask_name(MANAGER), SelfSubjectReview)
         if isinstance(review, SelfSubjectReview) and review.status.user_info.username:
             return review.status.user_info.username
@@ -126,7 +242,7 @@ class Cluster:
         return isinstance(review, AccessReview) and review.status.allowed
 
 
-def _fact(outcome: ReadOutcome[T]) -> Seen[T]:
+def _fact(outcome: ReadOutcome[T]) -> ReadResult[T]:
     return Present(outcome.value) if isinstance(outcome, Ok) else _failed(outcome)
 
 
@@ -154,8 +270,8 @@ def not_installed() -> CommandFailure:
     )
 
 
-def must_have(fact: Seen[T], what: str) -> T:
-    """The value, or the end of the command."""
+def must_have(fact: ReadResult[T], what: str) -> T:
+    """Return the value. Raises CommandFailure if it is absent or unreadable."""
     match fact:
         case Present(value):
             return value
@@ -163,3 +279,133 @@ def must_have(fact: Seen[T], what: str) -> T:
             raise CommandFailure(ExitCode.WRONG, f"there is no {what}.")
         case Unreadable(why):
             raise CommandFailure(ExitCode.WRONG, f"{what} cannot be read: {why}.")
+
+
+@dataclass(frozen=True, slots=True)
+class EtcdHosts:
+    """Nodes with etcd pods.
+
+    If these cannot be read, `unread` gives the reason, and only labels identify the control plane.
+    """
+
+    nodes: frozenset[str] = frozenset()
+    unread: str = ""
+
+    @property
+    def note(self) -> str:
+        return f"Pods of etcd cannot be read ({self.unread}): labels alone tell who is the control plane."
+
+
+async def find_etcd_hosts(cluster: Cluster) -> EtcdHosts:
+    found = await cluster.all(POD, EtcdPodWire, ETCD_PODS)
+    if isinstance(found, Unreadable):
+        return EtcdHosts(unread=found.why)
+    pods, project = found.value if isinstance(found, Present) else [], etcd_pod_records().project
+    return EtcdHosts(frozenset(record.node for pod in pods if (record := project(pod, None)).node))
+
+
+COMPONENTS: Final = ("checker", "remediator")
+_REREAD_AFTER: Final = 3.0
+"""Seconds; longer than a leader's renewal interval."""
+_TOKEN: Final = re.compile(r"_[0-9a-f]{24}$")
+_DEFAULT_DURATION: Final = 15
+
+
+class LeaderState(StrEnum):
+    ALIVE = "Alive"
+    SILENT = "Silent"
+    NO_HOLDER = "Nobody"
+    NEVER = "Never"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderView:
+    """One component. `renewed_ago` compares two clocks: the leader's and the API server's."""
+
+    component: str
+    state: LeaderState
+    holder: str = ""
+    renewed_ago: float | None = None
+    clock_differs: bool = False
+    why: str = ""
+
+    @property
+    def sentence(self) -> str:
+        match self.state:
+            case LeaderState.ALIVE if self.clock_differs:
+                return f"{self.component}: {self.holder} leads; its clock differs from the API server's"
+            case LeaderState.ALIVE:
+                ago = spell_seconds(self.renewed_ago or 0.0)
+                return f"{self.component}: {self.holder} leads, renewed {ago} ago"
+            case LeaderState.SILENT:
+                ago = spell_seconds(self.renewed_ago or 0.0)
+                return f"{self.component}: {self.holder} led, but has been silent for {ago}"
+            case LeaderState.NO_HOLDER:
+                return f"{self.component}: nobody leads"
+            case LeaderState.NEVER:
+                return f"{self.component}: nobody has ever led; is it installed?"
+            case LeaderState.UNKNOWN:
+                return f"{self.component}: cannot be told: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseReading:
+    """A Lease at one moment of the API server's clock."""
+
+    lease: ReadResult[Lease]
+    at: datetime
+
+
+async def read_leaders(cluster: Cluster) -> tuple[LeaderView, ...]:
+    """Read the Leases once, and again after a pause if a leader seems silent."""
+    first = [await _see(cluster, component) for component in COMPONENTS]
+    views = tuple(evaluate_leader(component, seen) for component, seen in zip(COMPONENTS, first, strict=True))
+    if all(view.state is not LeaderState.SILENT for view in views):
+        return views
+    await cluster.runtime.sleep(_REREAD_AFTER)
+    second = [await _see(cluster, component) for component in COMPONENTS]
+    return tuple(
+        evaluate_leader(component, later, earlier)
+        for component, earlier, later in zip(COMPONENTS, first, second, strict=True)
+    )
+
+
+def evaluate_leader(component: str, seen: LeaseReading, earlier: LeaseReading | None = None) -> LeaderView:
+    """Evaluate one leader. A leader that renewed between two reads is alive, even if its clock is wrong."""
+    match seen.lease:
+        case Absent():
+            return LeaderView(component=component, state=LeaderState.NEVER)
+        case Unreadable(why):
+            return LeaderView(component=component, state=LeaderState.UNKNOWN, why=why)
+        case Present(lease):
+            holder = _TOKEN.sub("", lease.spec.holder_identity or "")
+            if not holder or not lease.spec.renew_time:
+                return LeaderView(component=component, state=LeaderState.NO_HOLDER)
+            ago = (seen.at - parse_time(lease.spec.renew_time)).total_seconds()
+            lasts = lease.spec.lease_duration_seconds or _DEFAULT_DURATION
+            plausible = abs(ago) <= lasts
+            renewed = earlier is not None and _renewal(earlier.lease) not in ("", lease.spec.renew_time)
+            return LeaderView(
+                component=component,
+                state=LeaderState.ALIVE if plausible or renewed else LeaderState.SILENT,
+                holder=holder,
+                renewed_ago=ago,
+                clock_differs=not plausible and renewed,
+            )
+
+
+def unread_leaders(leaders: Iterable[LeaderView]) -> Iterator[str]:
+    """Yield a sentence for each component whose state is unknown."""
+    for leader in leaders:
+        if leader.state is LeaderState.UNKNOWN:
+            yield f"Whether the {leader.component} lives cannot be read: {leader.why}."
+
+
+async def _see(cluster: Cluster, component: str) -> LeaseReading:
+    lease = await cluster.find(LEASE, f"nodemend-{component}", Lease, cluster.system_namespace)
+    return LeaseReading(lease, cluster.now)
+
+
+def _renewal(lease: ReadResult[Lease]) -> str:
+    return (lease.value.spec.renew_time or "") if isinstance(lease, Present) else ""

@@ -1,4 +1,4 @@
-"""How a command ends, for scripts."""
+"""Exit codes of commands, for scripts."""
 
 from enum import IntEnum
 
@@ -25,7 +25,7 @@ _MEANINGS = {
 
 
 class CommandFailure(Exception):  # noqa: N818 - the end of a command, not an error in the program
-    """Ends a command: what went wrong, and what to do about it, as `next_steps` reads it."""
+    """Ends a command: the failure, and the next step in the format that `cli.text` parses."""
 
     def __init__(self, code: ExitCode, message: str, next_step: str = "") -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The entry point of `kubectl mend`. What a command needs is imported when it is called, and not before."""
+"""Entry point of `kubectl mend`. The modules of a command are imported only when it is called."""
 
 import importlib
 import json
@@ -12,35 +12,34 @@ import click
 
 from nodemend import __version__
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.next_steps import split_step, step_lines
 from nodemend.cli.options import VIEW_VERSION
-from nodemend.cli.words import fit
+from nodemend.cli.text import fit, split_step, step_lines
 from nodemend.telemetry.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS: Final = {
-    "check": ("nodemend.cli.check.command", "Verify the cluster, the installation and the configuration."),
-    "status": ("nodemend.cli.status.command", "Show everything that is not simply healthy, on one screen."),
-    "explain": ("nodemend.cli.explain.command", "Say why a node or a Machine is or is not remediated."),
-    "tree": ("nodemend.cli.tree.command", "Show everything that concerns the healing of a node."),
+    "check": ("nodemend.cli.read_commands", "Verify the cluster, the installation and the configuration."),
+    "status": ("nodemend.cli.read_commands", "Show everything that is not simply healthy, on one screen."),
+    "explain": ("nodemend.cli.read_commands", "Say why a node or a Machine is or is not remediated."),
+    "tree": ("nodemend.cli.read_commands", "Show everything that concerns the healing of a node."),
     "timeline": (
-        "nodemend.cli.timeline.command",
+        "nodemend.cli.read_commands",
         "Tell what happened to a node, when, and on which evidence.",
     ),
-    "probe": ("nodemend.cli.probe.command", "Say what could release a node if it fell silent now."),
-    "drill": ("nodemend.cli.drill.command", "Reset a node by its watchdog, and time it."),
+    "probe": ("nodemend.cli.read_commands", "Say what could release a node if it fell silent now."),
+    "drill": ("nodemend.cli.write_commands", "Reset a node by its watchdog, and time it."),
     "simulate": ("nodemend.cli.simulate.command", "Say what would be done if nodes failed."),
-    "confirm": ("nodemend.cli.confirm.command", "Vouch that a node is down, so that its workloads move."),
-    "run": ("nodemend.cli.run.command", "Order the remediation of a node now, through the guard."),
-    "override": ("nodemend.cli.run.override_command", "Order it past the limits of the guard."),
-    "pause": ("nodemend.cli.pause.command", "Stop new actions at once: everywhere, or for one check."),
-    "resume": ("nodemend.cli.pause.resume_command", "End a pause."),
-    "stop": ("nodemend.cli.stop.command", "End remediations at their next safe point."),
-    "wind-down": ("nodemend.cli.wind_down.command", "End everything safely, before an uninstall."),
-    "version": ("nodemend.cli.version", "Print the version of this program."),
-    "completion": ("nodemend.cli.completion", "Print a script that completes these commands in a shell."),
+    "confirm": ("nodemend.cli.write_commands", "Vouch that a node is down, so that its workloads move."),
+    "run": ("nodemend.cli.write_commands", "Order the remediation of a node now, through the guard."),
+    "override": ("nodemend.cli.write_commands", "Order it past the limits of the guard."),
+    "pause": ("nodemend.cli.write_commands", "Stop new actions at once: everywhere, or for one check."),
+    "resume": ("nodemend.cli.write_commands", "End a pause."),
+    "stop": ("nodemend.cli.write_commands", "End remediations at their next safe point."),
+    "wind-down": ("nodemend.cli.write_commands", "End everything safely, before an uninstall."),
+    "version": ("nodemend.cli.read_commands", "Print the version of this program."),
+    "completion": ("nodemend.cli.read_commands", "Print a script that completes these commands in a shell."),
 }
 _DATA: Final = ("json", "yaml")
 COMPLETE_VARIABLE: Final = "_KUBECTL_MEND_COMPLETE"
@@ -48,7 +47,7 @@ _EXIT_CODES: Final = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {code.mea
 
 
 class Commands(click.Group):
-    """The commands of the table above. Listing them imports none."""
+    """The commands of the table above. Listing them imports none of their modules."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -56,11 +55,12 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        module = importlib.import_module(COMMANDS[cmd_name][0])
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        from click.shell_completion import CompletionItem  # noqa: PLC0415 - needed by no command
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only needed for completion
 
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
@@ -85,7 +85,7 @@ click.version_option(__version__, prog_name="kubectl mend")(cli)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command. Returns its exit code."""
+    """Run one command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         ended = cli.main(
@@ -95,9 +95,9 @@ def main(arguments: list[str] | None = None) -> int:
         if _asks_for_data(arguments):
             _tell_as_data(CommandFailure(ExitCode.USAGE, error.format_message()))
         else:
-            told = StringIO()
-            error.show(file=told)
-            click.echo(printable_lines(told.getvalue()), err=True, nl=False)
+            reported = StringIO()
+            error.show(file=reported)
+            click.echo(printable_lines(reported.getvalue()), err=True, nl=False)
         return ExitCode.USAGE
     except click.Abort:
         click.echo("Aborted.", err=True)
@@ -109,7 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _asks_for_data(arguments: list[str]) -> bool:
-    """Whether a program reads this. What is wrong with the arguments may be the rest of them."""
+    """Return whether a program reads the output. Searches the raw arguments, because they may be invalid."""
     said = " ".join(arguments)
     return any(f"{flag}{form}" in said for flag in ("-o ", "-o", "--output ", "--output=") for form in _DATA)
 
@@ -124,12 +124,12 @@ def _tell_as_data(failure: CommandFailure) -> None:
         "advice": step.advice,
         "nextStep": step.command,
     }
-    # JSON is YAML, too, and escapes whatever does not simply print.
+    # JSON is also valid YAML, and escapes unprintable characters.
     click.echo(json.dumps(document, indent=2), err=True)
 
 
 def _tell(failure: CommandFailure) -> None:
-    # A message may repeat what others wrote into the cluster.
+    # A message may repeat text from objects in the cluster, so unprintable characters are replaced.
     lines = [f"kubectl mend: {failure.message}"]
     if failure.next_step:
         lines += step_lines(split_step(failure.next_step))

@@ -8,11 +8,11 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from nodemend.api import keys
+from nodemend.api import well_known
 from nodemend.api.quantities import parse_duration
 
 VIEW_VERSION: Final = "cli.nodemend.io/v1alpha1"
-"""Of what commands write as JSON or YAML: a field that is renamed or goes makes it another."""
+"""API version of JSON and YAML output. Renaming or removing a field requires a new version."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", str, tuple[str, ...])
@@ -20,7 +20,7 @@ T = TypeVar("T", str, tuple[str, ...])
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Which cluster, how long to wait for it in all (seconds), and as whom to ask if not as oneself."""
+    """The cluster to use, the total timeout in seconds, and the user and groups to impersonate, if any."""
 
     kubeconfig: str
     context: str
@@ -31,13 +31,13 @@ class ClusterOptions:
 
     @property
     def impersonation(self) -> tuple[tuple[str, str], ...]:
-        """As headers of every request."""
+        """Impersonation headers of every request."""
         groups = tuple(("Impersonate-Group", group) for group in self.as_groups)
         return (("Impersonate-User", self.as_user), *groups) if self.as_user else ()
 
 
 class Form(StrEnum):
-    """What comes out."""
+    """Output formats."""
 
     TEXT = "text"
     WIDE = "wide"
@@ -56,14 +56,14 @@ def parse_timeout(_context: click.Context, _parameter: click.Parameter, text: st
 
 
 def _parse_name(_context: click.Context, _parameter: click.Parameter, name: T) -> T:
-    """Of a user, or of groups: each becomes a header."""
+    """Check a user name or group names. They become headers, so unprintable characters are refused."""
     if not "".join(name).isprintable():
         raise click.BadParameter("it has characters that cannot be shown")
     return name
 
 
 def cluster_options(function: F) -> Callable[..., Any]:
-    """Adds the flags that say which cluster; the command gets them as `cluster`."""
+    """Add the flags that select the cluster; the command receives them as `cluster`."""
 
     @click.option(
         "--kubeconfig", default="", metavar="FILE", help="The kubeconfig file. By default $KUBECONFIG."
@@ -71,7 +71,7 @@ def cluster_options(function: F) -> Callable[..., Any]:
     @click.option("--context", default="", metavar="NAME", help="The context, if not the current one.")
     @click.option(
         "--system-namespace",
-        default=keys.SYSTEM_NAMESPACE,
+        default=well_known.SYSTEM_NAMESPACE,
         show_default=True,
         metavar="NAME",
         help="Where Nodemend is installed.",
@@ -106,11 +106,11 @@ def cluster_options(function: F) -> Callable[..., Any]:
 
 
 def node_argument(name: str = "node", **others: Any) -> Callable[[F], F]:
-    """The name of a node, which the shell completes from the cluster."""
+    """Argument for a node's name, which shells complete from the cluster."""
 
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-        # Every command has this argument, and hardly any start is for completing it.
-        from nodemend.cli.node_names import names_beginning_with  # noqa: PLC0415
+        # Imported here because every command has this argument and completion rarely runs.
+        from nodemend.cli.connection import names_beginning_with  # noqa: PLC0415
 
         return names_beginning_with(context.params, begun)
 
@@ -122,7 +122,7 @@ def output_option(function: F) -> F:
 
 
 def wide_output_option(function: F) -> F:
-    """For a command whose text has a longer form."""
+    """Output flag of a command whose text has a longer form."""
     return _output_option(tuple(Form))(function)
 
 

@@ -1,13 +1,13 @@
-"""How long to wait after the n-th failure in a row. Pure: chance is an argument."""
+"""The wait after n failures in a row. Pure: chance is an argument."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Doubles from `first` to `most` seconds, each spread upwards by up to `spread` of itself.
+    """Doubles from `first` to `most` seconds; each wait is extended by up to `spread` of itself.
 
-    Spreading only upwards keeps the shortest wait a promise that request budgets can rest on.
+    Waits are only extended, never shortened, so request budgets can rely on the shortest wait.
     """
 
     first: float = 0.8

@@ -1,64 +1,148 @@
-"""Kubeconfig files: text in, one Connection out. Pure; the shell reads the files."""
+"""Kubeconfig files: text in, one Connection out. Pure; credentials_io reads the files.
+
+The fields of a kubeconfig file. Unknown fields are skipped.
+
+Reads a foreign kubeconfig, such as one in a Secret: text in, one Connection out.
+
+The author of such a text must not be able to run programs as Nodemend, read its files, route it through a
+proxy, or crash it. So only values in the text itself are used, and only if the text is plain.
+"""
 
 import posixpath
 from base64 import b64decode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import yaml
 
 from nodemend.kube.credentials import (
+    GROUP,
+    VERSIONS,
     Bearer,
     ClientCertificate,
     Connection,
     CredentialsError,
     Endpoint,
-    FromFile,
-    Inline,
+    ExecPlugin,
+    InlinePem,
     Pem,
+    PemFile,
+    PluginCluster,
     StaticToken,
     TokenFile,
     checked,
+    server_of,
 )
-from nodemend.kube.exec_plugin import GROUP, VERSIONS, ExecPlugin, PluginCluster
-from nodemend.kube.kubeconfig_wire import Cluster, Exec, KubeconfigFile, User
+from nodemend.kube.outcome import unreadable_because
+
+
+class Extension(msgspec.Struct):
+    name: str = ""
+    extension: Any = None
+
+
+class KubeconfigCluster(msgspec.Struct, rename="kebab"):
+    server: str = ""
+    tls_server_name: str = ""
+    insecure_skip_tls_verify: bool = False
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    proxy_url: str = ""
+    extensions: list[Extension] | None = None
+
+
+class EnvironmentVariable(msgspec.Struct):
+    name: str
+    value: str
+
+
+class Exec(msgspec.Struct, rename="camel"):
+    command: str = ""
+    api_version: str = ""
+    args: list[str] | None = None
+    env: list[EnvironmentVariable] | None = None
+    install_hint: str = ""
+    provide_cluster_info: bool = False
+    interactive_mode: str = ""
+
+
+class KubeconfigUser(msgspec.Struct, rename="kebab"):
+    token: str = ""
+    token_file: str = msgspec.field(name="tokenFile", default="")
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    username: str = ""
+    as_: str = msgspec.field(name="as", default="")
+    exec_: Exec | None = msgspec.field(name="exec", default=None)
+    auth_provider: Any = None
+
+
+class KubeconfigContext(msgspec.Struct):
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+class NamedCluster(msgspec.Struct):
+    name: str
+    cluster: KubeconfigCluster
+
+
+class NamedUser(msgspec.Struct):
+    name: str
+    user: KubeconfigUser
+
+
+class NamedContext(msgspec.Struct):
+    name: str
+    context: KubeconfigContext
+
+
+class KubeconfigFile(msgspec.Struct, rename="kebab"):
+    current_context: str = ""
+    clusters: list[NamedCluster] | None = None
+    users: list[NamedUser] | None = None
+    contexts: list[NamedContext] | None = None
+
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """The text of one kubeconfig file and the path it was read from, which its relative paths start at."""
+class KubeconfigSource:
+    """The text of one kubeconfig file and its path, to which its relative paths refer."""
 
     path: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A context, and what it names. Relative paths start at the directories. No `user`: none is named."""
+class SelectedContext:
+    """A context and what it names. Relative paths start at the directories. `user` None: it names none."""
 
-    cluster: Cluster
+    cluster: KubeconfigCluster
     cluster_directory: str
-    user: User | None
+    user: KubeconfigUser | None
     user_directory: str
     user_name: str
     namespace: str
 
 
-def choose(sources: Sequence[Source], context: str = "") -> Connection:
-    """The named context, or the current one. Of several files the first to name a thing wins.
+def choose(sources: Sequence[KubeconfigSource], context: str = "") -> Connection:
+    """The connection of the named or current context. If several files define a name, the first wins.
 
-    Raises CredentialsError, with a message for the person who wrote the file.
+    Raises CredentialsError with a message for the author of the file.
     """
     files = [(posixpath.dirname(source.path), _parse(source)) for source in sources]
     return connection_of(find_context(files, context))
 
 
-def find_context(files: Sequence[tuple[str, KubeconfigFile]], context: str = "") -> Chosen:
-    """The files with their directories. Raises CredentialsError where one names what none of them has."""
+def find_context(files: Sequence[tuple[str, KubeconfigFile]], context: str = "") -> SelectedContext:
+    """`files` have their directories. Raises CredentialsError for a name that no file defines."""
     wanted = context or next((file.current_context for _, file in files if file.current_context), "")
     if not wanted:
         raise CredentialsError("no context is named and no kubeconfig file has a current-context")
@@ -69,14 +153,14 @@ def find_context(files: Sequence[tuple[str, KubeconfigFile]], context: str = "")
     )
     cluster, cluster_directory = _first(clusters, chosen.cluster, f"cluster of context {wanted!r}")
     if not chosen.user:
-        return Chosen(cluster, cluster_directory, None, "", "", chosen.namespace)
+        return SelectedContext(cluster, cluster_directory, None, "", "", chosen.namespace)
     users = ((name.name, name.user, directory) for directory, file in files for name in file.users or ())
     user, user_directory = _first(users, chosen.user, f"user of context {wanted!r}")
-    return Chosen(cluster, cluster_directory, user, user_directory, chosen.user, chosen.namespace)
+    return SelectedContext(cluster, cluster_directory, user, user_directory, chosen.user, chosen.namespace)
 
 
-def connection_of(chosen: Chosen) -> Connection:
-    """Raises CredentialsError for what we do not support, and for what would leak or cannot work."""
+def connection_of(chosen: SelectedContext) -> Connection:
+    """Raises CredentialsError for unsupported settings, and for those that would leak or cannot work."""
     cluster, user, directory = chosen.cluster, chosen.user, chosen.user_directory
     endpoint = _endpoint(cluster, chosen.cluster_directory)
     if user is None:
@@ -92,7 +176,7 @@ def connection_of(chosen: Chosen) -> Connection:
     )
 
 
-def _parse(source: Source) -> KubeconfigFile:
+def _parse(source: KubeconfigSource) -> KubeconfigFile:
     try:
         loaded = yaml.safe_load(source.text)
         return msgspec.convert({} if loaded is None else loaded, KubeconfigFile)
@@ -107,7 +191,7 @@ def _first(named: Iterable[tuple[str, T, str]], wanted: str, what: str) -> tuple
     raise CredentialsError(f"no kubeconfig file has the {what}: {wanted!r}")
 
 
-def _endpoint(cluster: Cluster, directory: str) -> Endpoint:
+def _endpoint(cluster: KubeconfigCluster, directory: str) -> Endpoint:
     if cluster.proxy_url:
         raise CredentialsError(f"proxy-url {cluster.proxy_url!r} is not supported")
     authority = _pem(
@@ -120,7 +204,7 @@ def _endpoint(cluster: Cluster, directory: str) -> Endpoint:
     )
 
 
-def _refuse_unsupported(user: User, name: str) -> None:
+def _refuse_unsupported(user: KubeconfigUser, name: str) -> None:
     unsupported = {
         "auth-provider (removed from Kubernetes in 1.26; use exec)": user.auth_provider is not None,
         "username (removed from Kubernetes in 1.19)": bool(user.username),
@@ -131,7 +215,7 @@ def _refuse_unsupported(user: User, name: str) -> None:
             raise CredentialsError(f"user {name!r} has {what}, which is not supported")
 
 
-def _client(user: User, directory: str, name: str) -> ClientCertificate | None:
+def _client(user: KubeconfigUser, directory: str, name: str) -> ClientCertificate | None:
     certificate = _pem(user.client_certificate_data, user.client_certificate, directory, "client-certificate")
     key = _pem(user.client_key_data, user.client_key, directory, "client-key")
     if certificate is None and key is None:
@@ -141,8 +225,8 @@ def _client(user: User, directory: str, name: str) -> ClientCertificate | None:
     return ClientCertificate(certificate, key)
 
 
-def _bearer(user: User, directory: str, cluster: Cluster, endpoint: Endpoint) -> Bearer:
-    """A file beats a token in the text, and either beats a plugin, as kubectl has it."""
+def _bearer(user: KubeconfigUser, directory: str, cluster: KubeconfigCluster, endpoint: Endpoint) -> Bearer:
+    """A token file wins over an inline token, and either wins over a plugin, as in kubectl."""
     if user.token_file:
         return TokenFile(_absolute(user.token_file, directory))
     if user.token:
@@ -152,7 +236,7 @@ def _bearer(user: User, directory: str, cluster: Cluster, endpoint: Endpoint) ->
     return _plugin(user.exec_, directory, cluster, endpoint)
 
 
-def _plugin(spec: Exec, directory: str, cluster: Cluster, endpoint: Endpoint) -> ExecPlugin:
+def _plugin(spec: Exec, directory: str, cluster: KubeconfigCluster, endpoint: Endpoint) -> ExecPlugin:
     if not spec.command:
         raise CredentialsError("the exec plugin has no command")
     if spec.api_version not in VERSIONS:
@@ -162,16 +246,16 @@ def _plugin(spec: Exec, directory: str, cluster: Cluster, endpoint: Endpoint) ->
         raise CredentialsError(f"exec plugin {spec.command!r} wants a terminal, and we have none to give")
     return ExecPlugin(
         api_version=spec.api_version,
-        # A bare name is found on the PATH; anything with a slash is a file, from where the kubeconfig is.
+        # A bare name is found on the PATH; a name with a slash is a file, relative to the kubeconfig.
         command=_absolute(spec.command, directory) if "/" in spec.command else spec.command,
         arguments=tuple(spec.args or ()),
         environment=tuple((variable.name, variable.value) for variable in spec.env or ()),
         install_hint=spec.install_hint,
-        cluster=_told(cluster, endpoint) if spec.provide_cluster_info else None,
+        cluster=_plugin_cluster(cluster, endpoint) if spec.provide_cluster_info else None,
     )
 
 
-def _told(cluster: Cluster, endpoint: Endpoint) -> PluginCluster:
+def _plugin_cluster(cluster: KubeconfigCluster, endpoint: Endpoint) -> PluginCluster:
     extension = next(
         (entry.extension for entry in cluster.extensions or () if entry.name == f"{GROUP}/exec"), None
     )
@@ -180,14 +264,86 @@ def _told(cluster: Cluster, endpoint: Endpoint) -> PluginCluster:
 
 
 def _pem(data: str, path: str, directory: str, what: str) -> Pem | None:
-    """Text in the configuration beats a file, as kubectl has it."""
+    """Inline data wins over a file, as in kubectl."""
     if data:
         try:
-            return Inline(b64decode(data, validate=True))
-        except ValueError as error:  # Also for letters that are not ASCII.
+            return InlinePem(b64decode(data, validate=True))
+        except ValueError as error:  # Also for non-ASCII characters.
             raise CredentialsError(f"{what}-data is not base64: {error}") from error
-    return FromFile(_absolute(path, directory)) if path else None
+    return PemFile(_absolute(path, directory)) if path else None
 
 
 def _absolute(path: str, directory: str) -> str:
     return posixpath.normpath(posixpath.join(directory, path))
+
+
+LONGEST: Final = 100_000
+"""Characters. Cluster API writes 6,000; some have bundles of authorities."""
+DEEPEST: Final = 16
+
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_foreign_kubeconfig(text: str) -> Connection:
+    """Its current context. Raises CredentialsError, whose message repeats only names and addresses."""
+    try:
+        file = msgspec.convert(_load(text) or {}, KubeconfigFile)
+    except msgspec.ValidationError as error:
+        raise CredentialsError(f"it is no kubeconfig: {unreadable_because(error)}") from error
+    chosen = find_context([("", file)])
+    for what, is_said in _refused(chosen).items():
+        if is_said:
+            raise CredentialsError(f"it {what}, which is refused in a kubeconfig of others")
+    return connection_of(chosen)
+
+
+def _refused(chosen: SelectedContext) -> Mapping[str, bool]:
+    cluster, user = chosen.cluster, chosen.user or KubeconfigUser()
+    server = server_of(cluster.server)
+    return {
+        "names a program to run (exec)": user.exec_ is not None,
+        "names a program to run (auth-provider)": user.auth_provider is not None,
+        "names files": bool(
+            cluster.certificate_authority or user.client_certificate or user.client_key or user.token_file
+        ),
+        "names a proxy": bool(cluster.proxy_url),
+        # An attacker on the network path could report that nodes are dead.
+        "skips the verification of its server (insecure-skip-tls-verify)": cluster.insecure_skip_tls_verify,
+        "has a server without encryption": server.scheme != "https",
+        "has a password in the address of its server": "@" in server.netloc,
+    }
+
+
+def _load(text: str) -> object:
+    """Parse a YAML text. Refuse one that is long, deep or repetitive: it costs more than it is worth.
+
+    A deep text has a second risk: the C library that reads it has a separate stack.
+    """
+    if len(text) > LONGEST:
+        raise CredentialsError(f"it is longer than {LONGEST} characters")
+    try:
+        _refuse_unplain(text)
+        return yaml.load(text, _LOADER)  # noqa: S506 - one of the safe loaders
+    # The loader raises a plain ValueError for an invalid number or date.
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, CredentialsError):
+            raise
+        # The message of the error would show the text.
+        raise CredentialsError("it is no YAML") from None
+
+
+def _refuse_unplain(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, _LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise CredentialsError("it repeats itself by aliases")
+        if getattr(event, "tag", None) is not None:
+            # A tag requests a type, and the errors of its constructor for text of another form are not
+            # documented.
+            raise CredentialsError("it has a YAML tag, which no kubeconfig needs")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            raise CredentialsError(f"it is nested deeper than {DEEPEST}")

@@ -1,8 +1,8 @@
-"""All that our code may ask of the world. Nothing else is awaited outside the shells.
+"""The interfaces to the outside world. Code outside the I/O modules awaits nothing else.
 
-The asyncio shell answers these in production, the simulated world in tests; the code in between cannot tell
-which. Times are monotonic seconds and mean nothing outside the process that read them; `wall` is only for
-what people read.
+asyncio implements them in production, the simulated world in tests; the code in between cannot distinguish
+them. Times are monotonic seconds and mean nothing outside the process that read them; `wall` is only for text
+that people read.
 """
 
 from collections.abc import Coroutine
@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from nodemend.kube.api_reply import Reply
-from nodemend.kube.api_request import Request
+from nodemend.kube.outcome import Reply
+from nodemend.kube.request import Request
 
 
 class Signal(Protocol):
-    """Wakes one waiter. Setting it twice before a wait is setting it once."""
+    """Wakes one waiter. Setting it twice before a wait is the same as setting it once."""
 
     def set(self) -> None: ...
 
     async def wait(self, within: float | None = None) -> bool:
-        """Clear and return True once set; False when `within` seconds passed first."""
+        """Clear and return True once set; return False if `within` seconds pass first."""
         ...
 
 
 class Task(Protocol):
-    """Work that somebody owns: whoever spawned it joins it."""
+    """Work with an owner: the code that spawned it joins it."""
 
     @property
     def done(self) -> bool: ...
@@ -33,7 +33,7 @@ class Task(Protocol):
     def cancel(self) -> None: ...
 
     async def join(self) -> None:
-        """Wait for the end. Raises what the work raised; a cancelled one ends quietly."""
+        """Wait for the end. Raises the work's exception; a cancelled task ends without one."""
         ...
 
 
@@ -43,13 +43,13 @@ class Runtime(Protocol):
     def monotonic(self) -> float: ...
 
     def unslewed(self) -> float:
-        """Seconds by the machine's oscillator, which nobody slews. They stand still while it sleeps."""
+        """Seconds of the machine's oscillator, which is never slewed. They do not advance during suspend."""
         ...
 
     def wall(self) -> datetime: ...
 
     def random(self) -> float:
-        """In [0, 1)."""
+        """A number in [0, 1)."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...
@@ -61,7 +61,7 @@ class Runtime(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamEnded:
-    """No more bytes will come. `clean` when the server closed it as HTTP says it should."""
+    """No more bytes will arrive. `clean` if the server closed the stream as HTTP requires."""
 
     clean: bool
     why: str
@@ -69,11 +69,11 @@ class StreamEnded:
 
 @dataclass(frozen=True, slots=True)
 class StreamSilent:
-    """No byte came in the time allowed. The stream is still open."""
+    """No byte arrived in the time allowed. The stream is still open."""
 
 
 class Stream(Protocol):
-    """The body of an answer that has no end of its own."""
+    """The body of a response that does not end by itself."""
 
     async def read(self, within: float) -> bytes | StreamSilent | StreamEnded: ...
 
@@ -81,35 +81,35 @@ class Stream(Protocol):
 
 
 class Transport(Protocol):
-    """Carries one request. Never raises for what a network or a server can do: that is a Reply."""
+    """Carries one request. Never raises for faults of a network or a server: those are a Reply."""
 
     async def send(self, request: Request, deadline: float) -> Reply:
-        """End by `deadline` (monotonic), whatever happens. No retries."""
+        """Return by `deadline` (monotonic) in every case. No retries."""
         ...
 
     async def open(self, request: Request, deadline: float) -> Stream | Reply:
-        """A stream once the server answered 200 by `deadline`, else what it answered."""
+        """Return a stream if the server answered 200 by `deadline`, else the reply."""
         ...
 
 
 class OwnedTransport(Transport, Protocol):
-    """A Transport that whoever opened it closes."""
+    """A Transport that its opener closes."""
 
     async def close(self) -> None:
-        """End every connection. Requests under way end as unanswered."""
+        """Close every connection. Requests in flight end as unanswered."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CannotConnect:
-    """There is no way to the cluster by what we were given. `why` shows none of it but names."""
+    """The kubeconfig gives no connection to the cluster. `why` shows nothing of it except names."""
 
     why: str
 
 
 class Connector(Protocol):
-    """Opens the way to clusters other than the one that we run in."""
+    """Opens connections to clusters other than the one that this process runs in."""
 
     async def connect(self, kubeconfig: str) -> OwnedTransport | CannotConnect:
-        """`kubeconfig` is a text that somebody else wrote. Nothing is sent yet."""
+        """`kubeconfig` is a foreign text. Nothing is sent yet."""
         ...

@@ -1,1 +1,1 @@
-"""What a program is told at its start: parsed once, checked against itself, frozen."""
+"""Settings of the programs, from flags and environment."""

@@ -1,1 +1,1 @@
-"""How Nodemend tells what it does: event reasons, metrics, log lines, health. It decides nothing."""
+"""Logs, metrics and event reasons."""

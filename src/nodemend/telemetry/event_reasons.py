@@ -1,20 +1,20 @@
-"""Every reason of a Kubernetes event that we record, with what it means.
+"""Every reason of a Kubernetes event that Nodemend records, with its meaning.
 
-Events regard the Node, so that `kubectl describe node` shows them, and relate to the remediation where there
-is one.
+Events regard the Node, so that `kubectl describe node` shows them, and relate to the remediation if there is
+one.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-from nodemend.api.event import EventType
+from nodemend.api.upstream_types import EventType
 
 
 @dataclass(frozen=True, slots=True)
 class EventReason:
-    """`word` is what happened, `action` what we were doing; each is one CamelCase word."""
+    """`word` is what happened, `action` what Nodemend was doing; each is one CamelCase word."""
 
-    word: str
+    name: str
     type: EventType
     action: str
     meaning: str
@@ -47,7 +47,7 @@ OVERRIDE_USED: Final = EventReason(
     "Order",
     "A remediation began past the limits of the guard; the note says who let it, past what, and why.",
 )
-ORDER_LAPSED: Final = EventReason(
+ORDER_EXPIRED: Final = EventReason(
     "OrderLapsed",
     EventType.WARNING,
     "Order",
@@ -65,7 +65,7 @@ ASKING_SETTLED: Final = EventReason(
     "Close",
     "Regards a Machine: host.metal3.io/external-remediation was taken off it, as its node is well.",
 )
-ASKING_UNHEEDED: Final = EventReason(
+ANNOTATION_IGNORED: Final = EventReason(
     "AskingUnheeded",
     EventType.WARNING,
     "Hold",
@@ -163,19 +163,19 @@ NODE_NOT_RESTORED: Final = EventReason(
     "Recover",
     "A Node was deleted to release its workloads, and what the note names was not given back to another.",
 )
-STAND_IN_MADE: Final = EventReason(
+DELEGATE_CREATED: Final = EventReason(
     "StandInMade",
     EventType.NORMAL,
     "Request",
     "Regards one of CAPM3's remediations: one of ours, of the same name, carries it out.",
 )
-STAND_IN_WITHDRAWN: Final = EventReason(
+DELEGATE_DELETED: Final = EventReason(
     "StandInWithdrawn",
     EventType.NORMAL,
     "Withdraw",
     "Regards one of CAPM3's remediations: ours, which carried it out, is taken back. The note says why.",
 )
-HOLD_LEFT_BEHIND: Final = EventReason(
+POWER_OFF_ORPHANED: Final = EventReason(
     "HoldLeftBehind",
     EventType.WARNING,
     "Recover",
@@ -196,7 +196,7 @@ REMEDIATION_FAILED: Final = EventReason(
 HOST_MARKED_UNHEALTHY: Final = EventReason(
     "HostMarkedUnhealthy", EventType.WARNING, "Escalate", "The host is not picked for another machine."
 )
-MACHINE_HANDED_OVER: Final = EventReason(
+MACHINE_REPLACEMENT: Final = EventReason(
     "MachineHandedOver",
     EventType.WARNING,
     "Escalate",
@@ -217,7 +217,7 @@ NEW_BOOT_SEEN: Final = EventReason(
 MARKER_TAKEN_OFF: Final = EventReason(
     "MarkerTakenOff", EventType.NORMAL, "Recover", "Nothing asks for the node's end any more."
 )
-EVIDENCE_VOIDED: Final = EventReason(
+EVIDENCE_REVOKED: Final = EventReason(
     "EvidenceVoided",
     EventType.WARNING,
     "Fence",
@@ -267,11 +267,11 @@ EVENT_REASONS: Final = (
     MACHINE_HEALTHY,
     REMEDIATION_ORDERED,
     OVERRIDE_USED,
-    ORDER_LAPSED,
+    ORDER_EXPIRED,
     REMEDIATION_STARTED,
     REMEDIATION_WITHDRAWN,
     ASKING_SETTLED,
-    ASKING_UNHEEDED,
+    ANNOTATION_IGNORED,
     REMEDIATION_ESCALATED,
     REMEDIATION_HELD,
     STILL_HELD,
@@ -289,18 +289,18 @@ EVENT_REASONS: Final = (
     POWER_NOT_BACK,
     NODE_RESTORED,
     NODE_NOT_RESTORED,
-    STAND_IN_MADE,
-    STAND_IN_WITHDRAWN,
-    HOLD_LEFT_BEHIND,
+    DELEGATE_CREATED,
+    DELEGATE_DELETED,
+    POWER_OFF_ORPHANED,
     POWER_CYCLE_FAILED,
     REMEDIATION_FAILED,
     HOST_MARKED_UNHEALTHY,
-    MACHINE_HANDED_OVER,
+    MACHINE_REPLACEMENT,
     SELF_FENCING_ASKED,
     BOOT_PROVEN_OVER,
     NEW_BOOT_SEEN,
     MARKER_TAKEN_OFF,
-    EVIDENCE_VOIDED,
+    EVIDENCE_REVOKED,
     RELEASE_STARTED,
     WORKLOADS_RELEASED,
     OUT_OF_SERVICE_TAINT_REMOVED,

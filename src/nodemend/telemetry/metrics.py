@@ -1,7 +1,21 @@
-"""The metrics of one process, on a registry that whoever serves them owns."""
+"""The metrics of one process, on a registry that the metrics server owns.
+
+The current hold of each remediation, with its start. Pure: time is an argument, memory is bounded.
+
+Hosts that Nodemend holds off, with the start, and hosts that it marked unhealthy.
+
+Pure: time is an argument.
+
+Every metric that Nodemend exports: its name, its labels, and its meaning.
+
+Base units, `_total` on counters. No node name on a counter or a histogram; only on gauges of states that are
+special now.
+"""
 
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -9,72 +23,460 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from nodemend.api.remediation_policy import Mode
-from nodemend.telemetry import metric_names as names
-from nodemend.telemetry.hold_book import ContradictionBook, HoldBook
-from nodemend.telemetry.host_book import HostBook
-from nodemend.telemetry.metric_names import MetricName
+
+FORGOTTEN_AFTER: Final = 300.0
+"""Seconds. An active hold is recorded again every few; one that is not has ended without a notification."""
+_MOST: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRemediation:
+    """Identifies a remediation."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class HoldStatus:
+    """An active hold. `since` is in seconds since 1970; `sentence` is its first text."""
+
+    reason: str
+    sentence: str
+    since: float
+    seen_at: float
+    released: bool = False
+    """True if the node's workloads run elsewhere by now."""
+
+
+class HoldRegistry:
+    """Stores the current hold of each remediation."""
+
+    def __init__(self) -> None:
+        self._holds: dict[HeldRemediation, HoldStatus] = {}
+
+    def note(
+        self,
+        held: HeldRemediation,
+        reason: str,
+        sentence: str,
+        *,
+        wall: float,
+        now: float,
+        released: bool = False,
+    ) -> HoldStatus:
+        """Record the current hold. While its reason stays the same, it keeps its start and first text."""
+        known = self._holds.pop(held, None)
+        if known is None or known.reason != reason or now - known.seen_at > FORGOTTEN_AFTER:
+            status = HoldStatus(reason, sentence, wall, now, released)
+        else:
+            status = HoldStatus(reason, known.sentence, known.since, now, released)
+        # Removed and inserted again, so that the dict is in the order of the last update.
+        self._holds[held] = status
+        if len(self._holds) > _MOST:
+            del self._holds[next(iter(self._holds))]
+        return status
+
+    def find(self, held: HeldRemediation) -> HoldStatus | None:
+        return self._holds.get(held)
+
+    def remove(self, held: HeldRemediation) -> None:
+        self._holds.pop(held, None)
+
+    def clear(self) -> None:
+        self._holds.clear()
+
+    def all(self, now: float) -> Iterator[tuple[HeldRemediation, HoldStatus]]:
+        for held, status in self._holds.items():
+            if now - status.seen_at <= FORGOTTEN_AFTER:
+                yield held, status
+
+
+class ContradictionRegistry:
+    """Time of the last contradicted evidence of each remediation, in seconds since 1970.
+
+    It stays when the remediation is deleted, and when another replica leads: an operator must still check the
+    node.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[HeldRemediation, float] = {}
+
+    def note(self, held: HeldRemediation, wall: float) -> None:
+        self._seen.pop(held, None)
+        self._seen[held] = wall
+        if len(self._seen) > _MOST:
+            del self._seen[next(iter(self._seen))]
+
+    def all(self) -> Iterator[tuple[HeldRemediation, float]]:
+        yield from self._seen.items()
+
+
+@dataclass(frozen=True, slots=True)
+class HostName:
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFor:
+    """A host, and the name of the remediation for which it is held off; empty if that is deleted."""
+
+    host: HostName
+    remediation: str
+
+
+class HeldHostRegistry:
+    """The result of the last sweep of all hosts, with one entry for each host that is special now."""
+
+    def __init__(self) -> None:
+        self._held: dict[HeldFor, float] = {}
+        self._unhealthy: frozenset[HostName] = frozenset()
+
+    def update(self, held: Collection[HeldFor], unhealthy: Collection[HostName], *, wall: float) -> None:
+        """Replace all entries. A host that was already held off for the same remediation keeps its start."""
+        self._held = {one: self._held.get(one, wall) for one in held}
+        self._unhealthy = frozenset(unhealthy)
+
+    def clear(self) -> None:
+        self._held, self._unhealthy = {}, frozenset()
+
+    def held(self) -> Iterator[tuple[HeldFor, float]]:
+        """The hosts held off, with the start in seconds since 1970."""
+        yield from self._held.items()
+
+    def unhealthy(self) -> Iterator[HostName]:
+        yield from self._unhealthy
+
+
+class MetricKind(StrEnum):
+    GAUGE = "gauge"
+    COUNTER = "counter"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricName:
+    name: str
+    kind: MetricKind
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+BUILD_INFO: Final = MetricName(
+    "nodemend_build_info", MetricKind.GAUGE, "Always 1; the labels say what runs.", ("program", "version")
+)
+LEADER: Final = MetricName("nodemend_leader", MetricKind.GAUGE, "1 while this replica leads, else 0.")
+EPOCH: Final = MetricName(
+    "nodemend_epoch", MetricKind.GAUGE, "The epoch of this replica's last leadership; 0 before the first."
+)
+CAN_SIGN: Final = MetricName(
+    "nodemend_can_sign",
+    MetricKind.GAUGE,
+    "1 while this replica can sign agents' certificates: it leads, its authority is published, and its"
+    " admission policies are proven. Else 0.",
+)
+CACHE_STALENESS: Final = MetricName(
+    "nodemend_cache_staleness_seconds",
+    MetricKind.GAUGE,
+    "Seconds since the view of a resource was last known to be true; +Inf before its first complete list.",
+    ("resource",),
+)
+UNREADABLE_OBJECTS: Final = MetricName(
+    "nodemend_unreadable_objects",
+    MetricKind.GAUGE,
+    "Objects that say what this version does not know, and that are therefore left alone.",
+    ("resource",),
+)
+NODES: Final = MetricName(
+    "nodemend_nodes", MetricKind.GAUGE, "Targets of a health check by where they stand.", ("check", "state")
+)
+CHECK_STALLED: Final = MetricName(
+    "nodemend_check_stalled",
+    MetricKind.GAUGE,
+    "1 for each check of nodes that could not act whatever failed, with the reason of its condition Stalled.",
+    ("check", "reason"),
+)
+CHECK_OVERLAPPING: Final = MetricName(
+    "nodemend_check_overlapping",
+    MetricKind.GAUGE,
+    "1 while a check of nodes selects nodes that another check has, else 0.",
+    ("check",),
+)
+UNSERVED: Final = MetricName(
+    "nodemend_remediations_unserved",
+    MetricKind.GAUGE,
+    "Remediations that a health check asked for, and that nobody has taken up.",
+    ("check",),
+)
+AGENTS: Final = MetricName(
+    "nodemend_agents",
+    MetricKind.GAUGE,
+    "Agents for self-fencing, as the remediator sees them: reporting, or silent on a node that is Ready.",
+    ("state",),
+)
+RECOVERIES: Final = MetricName(
+    "nodemend_recoveries",
+    MetricKind.GAUGE,
+    "Recoveries that a health check owes or has begun, by where they stand.",
+    ("check", "phase"),
+)
+REMEDIATIONS_IN_FLIGHT: Final = MetricName(
+    "nodemend_remediations_in_flight",
+    MetricKind.GAUGE,
+    "Remediations that are not over, by where they stand.",
+    ("kind", "phase"),
+)
+REMEDIATION_HELD_SINCE: Final = MetricName(
+    "nodemend_remediation_held_since_timestamp_seconds",
+    MetricKind.GAUGE,
+    "When this leader first saw the remediation held for this reason, and whether the node's workloads are"
+    " released (yes, no). There only while it is held.",
+    ("kind", "namespace", "name", "reason", "released"),
+)
+REMEDIATION_FAILED: Final = MetricName(
+    "nodemend_remediation_failed",
+    MetricKind.GAUGE,
+    "1 for each remediation that has failed for good and is still there: a person is needed.",
+    ("kind", "namespace", "name"),
+)
+EVIDENCE_CONTRADICTED: Final = MetricName(
+    "nodemend_evidence_contradicted_timestamp_seconds",
+    MetricKind.GAUGE,
+    "When this leader last saw that the old boot of a node ran after its workloads were released.",
+    ("kind", "namespace", "name"),
+)
+PHASE_DURATION: Final = MetricName(
+    "nodemend_phase_duration_seconds",
+    MetricKind.HISTOGRAM,
+    "How long remediations were in a phase, if this leader saw it whole; done, or failed with the attempt.",
+    ("kind", "phase", "result"),
+)
+POWER_SWITCHES: Final = MetricName(
+    "nodemend_power_switches_total",
+    MetricKind.COUNTER,
+    "Hosts asked to go off (our hold was placed) or on (it was taken off again).",
+    ("to",),
+)
+POWER_CYCLE_FAILURES: Final = MetricName(
+    "nodemend_power_cycle_failures_total",
+    MetricKind.COUNTER,
+    "Attempts at a power cycle that have failed, by what at; whether it was given up for good.",
+    ("reason", "for_good"),
+)
+HOST_HELD_SINCE: Final = MetricName(
+    "nodemend_host_held_since_timestamp_seconds",
+    MetricKind.GAUGE,
+    "When this leader first saw our hold on the host, and for which remediation; none where that is gone.",
+    ("namespace", "host", "remediation"),
+)
+HOST_UNHEALTHY: Final = MetricName(
+    "nodemend_host_unhealthy",
+    MetricKind.GAUGE,
+    "1 for each host that we marked unhealthy, until somebody takes the mark off.",
+    ("namespace", "host"),
+)
+POWER_OFFS_ORPHANED: Final = MetricName(
+    "nodemend_holds_left_behind_total",
+    MetricKind.COUNTER,
+    "Sightings of a hold of ours whose remediation is gone: it was taken off (given_back), or kept.",
+    ("outcome",),
+)
+GUARD_CLOSED: Final = MetricName(
+    "nodemend_guard_closed",
+    MetricKind.GAUGE,
+    "1 while nothing may begin under a health check, with the reason; 0 and no reason while it may.",
+    ("check", "reason"),
+)
+GUARD_USED: Final = MetricName(
+    "nodemend_guard_used_nodes",
+    MetricKind.GAUGE,
+    "Targets that are not healthy where a limit counts them: in a check, a cluster or a failure domain.",
+    ("controller", "scope", "name"),
+)
+GUARD_LIMIT: Final = MetricName(
+    "nodemend_guard_limit_nodes",
+    MetricKind.GAUGE,
+    "So many that are not healthy close the guard there.",
+    ("controller", "scope", "name"),
+)
+REMEDIATIONS_STARTED: Final = MetricName(
+    "nodemend_remediations_started_total",
+    MetricKind.COUNTER,
+    "Remediations begun, by kind; OwnerRemediation or MachineDeletion for machines without a template.",
+    ("check", "kind"),
+)
+TIME_TO_START: Final = MetricName(
+    "nodemend_time_to_start_seconds",
+    MetricKind.HISTOGRAM,
+    "From when it was first seen that something is wrong to the beginning of the first remedy.",
+    ("check",),
+)
+DECISIONS: Final = MetricName(
+    "nodemend_decisions_total",
+    MetricKind.COUNTER,
+    "Verdicts, steps taken and holds, by the controller that came to them.",
+    ("controller", "verdict"),
+)
+API_REQUESTS: Final = MetricName(
+    "nodemend_api_requests_total",
+    MetricKind.COUNTER,
+    "Requests to the API server by status code; unsent and unanswered are those that got none.",
+    ("verb", "resource", "outcome"),
+)
+RECONCILE_DURATION: Final = MetricName(
+    "nodemend_reconcile_duration_seconds",
+    MetricKind.HISTOGRAM,
+    "How long one reconcile took.",
+    ("controller",),
+)
+RECONCILE_OUTCOMES: Final = MetricName(
+    "nodemend_reconciles_total",
+    MetricKind.COUNTER,
+    "Reconciles by how they ended: Done, RequeueAfter, Retry, or Crashed.",
+    ("controller", "outcome"),
+)
+QUEUE_DEPTH: Final = MetricName(
+    "nodemend_queue_depth", MetricKind.GAUGE, "Keys that wait for their reconcile.", ("controller",)
+)
+PAUSED: Final = MetricName(
+    "nodemend_paused", MetricKind.GAUGE, "1 while the RemediationPolicy has a pause, else 0."
+)
+PAUSED_WITHOUT_END: Final = MetricName(
+    "nodemend_paused_without_end",
+    MetricKind.GAUGE,
+    "1 for each pause that only a person ends: of a check, or, with no name, of the whole cluster.",
+    ("check",),
+)
+MODE: Final = MetricName(
+    "nodemend_mode",
+    MetricKind.GAUGE,
+    "1 for the mode that the RemediationPolicy has, 0 for the other.",
+    ("mode",),
+)
+EVENTS: Final = MetricName(
+    "nodemend_events_total",
+    MetricKind.COUNTER,
+    "Kubernetes events by what became of them: written, or the reason why they were dropped.",
+    ("outcome",),
+)
+WORKLOAD_CLUSTERS: Final = MetricName(
+    "nodemend_workload_clusters",
+    MetricKind.GAUGE,
+    "Workload clusters whose Nodes are looked at, by how they are seen: seen, not_vouched_for, out_of_reach.",
+    ("state",),
+)
+ADMISSION_POLICY_ACTIVE: Final = MetricName(
+    "nodemend_admission_policy_in_force",
+    MetricKind.GAUGE,
+    "1 for an admission policy of ours that is proven to be in force, 0 while it is not, or nobody knows.",
+    ("policy",),
+)
+
+METRIC_NAMES: Final = (
+    BUILD_INFO,
+    LEADER,
+    EPOCH,
+    CAN_SIGN,
+    CACHE_STALENESS,
+    UNREADABLE_OBJECTS,
+    NODES,
+    CHECK_STALLED,
+    CHECK_OVERLAPPING,
+    UNSERVED,
+    AGENTS,
+    RECOVERIES,
+    REMEDIATIONS_IN_FLIGHT,
+    REMEDIATION_HELD_SINCE,
+    REMEDIATION_FAILED,
+    EVIDENCE_CONTRADICTED,
+    PHASE_DURATION,
+    POWER_SWITCHES,
+    POWER_CYCLE_FAILURES,
+    HOST_HELD_SINCE,
+    HOST_UNHEALTHY,
+    POWER_OFFS_ORPHANED,
+    GUARD_CLOSED,
+    GUARD_USED,
+    GUARD_LIMIT,
+    REMEDIATIONS_STARTED,
+    TIME_TO_START,
+    DECISIONS,
+    API_REQUESTS,
+    RECONCILE_DURATION,
+    RECONCILE_OUTCOMES,
+    QUEUE_DEPTH,
+    PAUSED,
+    PAUSED_WITHOUT_END,
+    MODE,
+    EVENTS,
+    WORKLOAD_CLUSTERS,
+    ADMISSION_POLICY_ACTIVE,
+)
+
 
 _BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
 _LONG_BUCKETS: Final = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 14400.0, 86400.0)
-"""From a short threshold to a storm that lasted all day."""
+"""Seconds: from a short threshold to a storm that lasted all day."""
 
 
 class Metrics:
-    """What is counted as it happens stands here; what is read when somebody asks is in `readings`."""
+    """Metrics that are counted as events happen; `readings` has the values that are read at each scrape."""
 
     def __init__(
         self, registry: CollectorRegistry, *, program: str, version: str, monotonic: Callable[[], float]
     ) -> None:
-        self.leader = _gauge(names.LEADER, registry)
-        self.epoch = _gauge(names.EPOCH, registry)
-        self.nodes = _gauge(names.NODES, registry)
-        self.check_stalled = _gauge(names.CHECK_STALLED, registry)
-        self.check_overlapping = _gauge(names.CHECK_OVERLAPPING, registry)
-        self.unserved = _gauge(names.UNSERVED, registry)
-        self.agents = _gauge(names.AGENTS, registry)
-        self.recoveries = _gauge(names.RECOVERIES, registry)
-        self.guard_closed = _gauge(names.GUARD_CLOSED, registry)
-        self.guard_used = _gauge(names.GUARD_USED, registry)
-        self.guard_limit = _gauge(names.GUARD_LIMIT, registry)
-        self.started = _counter(names.REMEDIATIONS_STARTED, registry)
-        self.seconds_to_start = _histogram(names.TIME_TO_START, registry, _LONG_BUCKETS)
-        self.decisions = _counter(names.DECISIONS, registry)
-        self.phase_seconds = _histogram(names.PHASE_DURATION, registry, _LONG_BUCKETS)
-        self.power_switches = _counter(names.POWER_SWITCHES, registry)
-        self.power_cycle_failures = _counter(names.POWER_CYCLE_FAILURES, registry)
-        self.holds_left_behind = _counter(names.HOLDS_LEFT_BEHIND, registry)
-        self.api_requests = _counter(names.API_REQUESTS, registry)
-        self.policy_in_force = _gauge(names.POLICY_IN_FORCE, registry)
-        self.reconciles = _counter(names.RECONCILE_OUTCOMES, registry)
-        self.reconcile_seconds = _histogram(names.RECONCILE_DURATION, registry)
-        self.holds = HoldBook()
-        self.hosts = HostBook()
-        self.contradictions = ContradictionBook()
+        self.leader = _gauge(LEADER, registry)
+        self.epoch = _gauge(EPOCH, registry)
+        self.nodes = _gauge(NODES, registry)
+        self.check_stalled = _gauge(CHECK_STALLED, registry)
+        self.check_overlapping = _gauge(CHECK_OVERLAPPING, registry)
+        self.unserved = _gauge(UNSERVED, registry)
+        self.agents = _gauge(AGENTS, registry)
+        self.recoveries = _gauge(RECOVERIES, registry)
+        self.guard_closed = _gauge(GUARD_CLOSED, registry)
+        self.guard_used = _gauge(GUARD_USED, registry)
+        self.guard_limit = _gauge(GUARD_LIMIT, registry)
+        self.started = _counter(REMEDIATIONS_STARTED, registry)
+        self.seconds_to_start = _histogram(TIME_TO_START, registry, _LONG_BUCKETS)
+        self.decisions = _counter(DECISIONS, registry)
+        self.phase_seconds = _histogram(PHASE_DURATION, registry, _LONG_BUCKETS)
+        self.power_switches = _counter(POWER_SWITCHES, registry)
+        self.power_cycle_failures = _counter(POWER_CYCLE_FAILURES, registry)
+        self.orphaned_power_offs = _counter(POWER_OFFS_ORPHANED, registry)
+        self.api_requests = _counter(API_REQUESTS, registry)
+        self.admission_policy_active = _gauge(ADMISSION_POLICY_ACTIVE, registry)
+        self.reconciles = _counter(RECONCILE_OUTCOMES, registry)
+        self.reconcile_seconds = _histogram(RECONCILE_DURATION, registry)
+        self.holds = HoldRegistry()
+        self.hosts = HeldHostRegistry()
+        self.contradictions = ContradictionRegistry()
         self.readings = Readings(self.holds, self.hosts, self.contradictions, monotonic)
         registry.register(self.readings)
-        _gauge(names.BUILD_INFO, registry).labels(program, version).set(1)
+        _gauge(BUILD_INFO, registry).labels(program, version).set(1)
 
     def count_request(self, verb: str, resource: str, outcome: str) -> None:
         self.api_requests.labels(verb, resource, outcome).inc()
 
     def forget_work(self) -> None:
-        """This replica leads no longer: what it knew of nodes and hosts is for the next leader to tell."""
+        """This replica no longer leads: drop its values of nodes and hosts, which the next leader reports."""
         guards = (self.guard_closed, self.guard_used, self.guard_limit)
         checks = (self.check_stalled, self.check_overlapping, self.unserved, self.agents)
-        for gauge in (self.nodes, self.recoveries, self.policy_in_force, *guards, *checks):
+        for gauge in (self.nodes, self.recoveries, self.admission_policy_active, *guards, *checks):
             gauge.clear()
         self.holds.clear()
         self.hosts.clear()
 
 
 class Readings(Collector):
-    """Values that others keep, asked for at each scrape. None of the sources may wait or fail."""
+    """Values of other components, read at each scrape. None of the sources may wait or fail."""
 
     def __init__(
         self,
-        holds: HoldBook,
-        hosts: HostBook,
-        contradictions: ContradictionBook,
+        holds: HoldRegistry,
+        hosts: HeldHostRegistry,
+        contradictions: ContradictionRegistry,
         monotonic: Callable[[], float],
     ) -> None:
         self._holds = holds
@@ -93,7 +495,7 @@ class Readings(Collector):
         self._signs: Callable[[], bool] | None = None
 
     def follow_signer(self, signs: Callable[[], bool]) -> None:
-        """`signs` says whether certificates can be signed now."""
+        """`signs` returns True if certificates can be signed now."""
         self._signs = signs
 
     def follow_cache(self, resource: str, age: Callable[[], float]) -> None:
@@ -106,54 +508,56 @@ class Readings(Collector):
         self._depths[controller] = depth
 
     def follow_remediations(self, kind: str, phases: Callable[[], Iterable[str]]) -> None:
-        """`phases` gives the phase of each remediation of this kind that is not over."""
+        """`phases` returns the phase of each remediation of this kind that is not over."""
         self._phases[kind] = phases
 
     def follow_failed(self, kind: str, failed: Callable[[], Iterable[tuple[str, str]]]) -> None:
-        """`failed` gives namespace and name of each remediation of this kind that has failed for good."""
+        """`failed` returns namespace and name of each remediation of this kind that failed permanently."""
         self._failed[kind] = failed
 
     def follow_policy(self, read: Callable[[], tuple[Mode, bool]]) -> None:
-        """`read` gives the mode in force and whether there is a pause."""
+        """`read` returns the active mode, and True if there is a pause."""
         self._policy = read
 
     def follow_pauses(self, endless: Callable[[], Iterable[str]]) -> None:
-        """`endless` names each check whose pause has no end, and nobody for that of the whole cluster."""
+        """`endless` names each check whose pause has no end; "" is the pause of the whole cluster."""
         self._endless = endless
 
     def follow_events(self, outcomes: Callable[[], Mapping[str, int]]) -> None:
         self._events = outcomes
 
     def follow_clusters(self, states: Callable[[], Mapping[str, int]]) -> None:
-        """`states` counts the workload clusters by how they are seen."""
+        """`states` counts the workload clusters by their visibility."""
         self._clusters = states
 
     def describe(self) -> Iterable[Metric]:
-        """Names without values, so that registering asks no source."""
+        """No metrics, so that registering reads no source."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
-        yield _family(names.CACHE_STALENESS, {(resource,): age() for resource, age in self._ages.items()})
-        yield _family(names.UNREADABLE, {(name,): float(count()) for name, count in self._unreadable.items()})
-        yield _family(names.QUEUE_DEPTH, {(name,): float(depth()) for name, depth in self._depths.items()})
-        yield _family(names.REMEDIATIONS_IN_FLIGHT, self._in_flight())
-        yield _family(names.REMEDIATION_HELD_SINCE, self._held_since())
-        yield _family(names.REMEDIATION_FAILED, self._has_failed())
-        yield _family(names.EVIDENCE_CONTRADICTED, self._contradicted())
+        yield _family(CACHE_STALENESS, {(resource,): age() for resource, age in self._ages.items()})
+        yield _family(
+            UNREADABLE_OBJECTS, {(name,): float(count()) for name, count in self._unreadable.items()}
+        )
+        yield _family(QUEUE_DEPTH, {(name,): float(depth()) for name, depth in self._depths.items()})
+        yield _family(REMEDIATIONS_IN_FLIGHT, self._in_flight())
+        yield _family(REMEDIATION_HELD_SINCE, self._held_since())
+        yield _family(REMEDIATION_FAILED, self._has_failed())
+        yield _family(EVIDENCE_CONTRADICTED, self._contradicted())
         yield from self._host_families()
         if self._policy is not None:
             mode, paused = self._policy()
-            yield _family(names.PAUSED, {(): float(paused)})
-            yield _family(names.MODE, {(known.value,): float(known is mode) for known in Mode})
+            yield _family(PAUSED, {(): float(paused)})
+            yield _family(MODE, {(known.value,): float(known is mode) for known in Mode})
         if self._endless is not None:
-            yield _family(names.PAUSED_WITHOUT_END, {(check,): 1.0 for check in self._endless()})
+            yield _family(PAUSED_WITHOUT_END, {(check,): 1.0 for check in self._endless()})
         if self._events is not None:
             yield self._event_family(self._events())
         if self._signs is not None:
-            yield _family(names.CAN_SIGN, {(): float(self._signs())})
+            yield _family(CAN_SIGN, {(): float(self._signs())})
         if self._clusters is not None:
             states = self._clusters().items()
-            yield _family(names.WORKLOAD_CLUSTERS, {(state,): float(count) for state, count in states})
+            yield _family(WORKLOAD_CLUSTERS, {(state,): float(count) for state, count in states})
 
     def _in_flight(self) -> dict[tuple[str, ...], float]:
         counts = Tally((kind, phase) for kind, phases in self._phases.items() for phase in phases())
@@ -165,10 +569,10 @@ class Readings(Collector):
                 held.kind,
                 held.namespace,
                 held.name,
-                standing.reason,
-                "yes" if standing.released else "no",
-            ): standing.since
-            for held, standing in self._holds.all(self._monotonic())
+                status.reason,
+                "yes" if status.released else "no",
+            ): status.since
+            for held, status in self._holds.all(self._monotonic())
         }
 
     def _contradicted(self) -> dict[tuple[str, ...], float]:
@@ -184,12 +588,12 @@ class Readings(Collector):
         unhealthy: dict[tuple[str, ...], float] = {
             (host.namespace, host.name): 1.0 for host in self._hosts.unhealthy()
         }
-        yield _family(names.HOST_HELD_SINCE, held)
-        yield _family(names.HOST_UNHEALTHY, unhealthy)
+        yield _family(HOST_HELD_SINCE, held)
+        yield _family(HOST_UNHEALTHY, unhealthy)
 
     @staticmethod
     def _event_family(outcomes: Mapping[str, int]) -> Metric:
-        name = names.EVENTS
+        name = EVENTS
         family = CounterMetricFamily(name.name, name.help, labels=name.labels)
         for outcome, count in outcomes.items():
             family.add_metric((outcome,), count)

@@ -1,4 +1,4 @@
-"""Foreign text made safe to show: nothing in it moves a cursor, begins a line of its own or hides another."""
+"""Makes foreign text safe to show: it cannot move a cursor, start a new line or hide other text."""
 
 from typing import Final
 
@@ -7,10 +7,10 @@ _ELLIPSIS: Final = "…"
 
 
 def printable(text: str, most: int = LONGEST_TEXT) -> str:
-    """The text in at most `most` characters, with all that does not simply print written as an escape.
+    """The text in at most `most` characters, with everything that is not printable written as an escape.
 
-    Node and condition strings are written by others. A line break in one must not look like our next line,
-    and an escape sequence must not reach a terminal.
+    Other programs write the strings of Nodes and conditions. A line break in one must not look like the next
+    line of Nodemend, and an escape sequence must not reach a terminal.
     """
     text = _cut(text, most)
     if text.isprintable():
@@ -20,12 +20,12 @@ def printable(text: str, most: int = LONGEST_TEXT) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same for a text of several lines that are our own."""
+    """The same for a text whose line breaks are Nodemend's own."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def printable_json(document: str) -> str:
-    """The same JSON, with all that does not simply print as an escape. Only texts can hold such a thing."""
+    """The same JSON, with everything that is not printable as an escape. Only strings can contain that."""
     if document.replace("\n", "").isprintable():
         return document
     return "".join(

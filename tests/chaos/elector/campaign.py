@@ -1,14 +1,16 @@
-"""Real elections under real faults, ours beside the official client's. The last line is the figure.
+"""Real elections under real faults, Nodemend's elector beside the official client's. The last line is the
+result.
 
     python -m tests.chaos.elector --runs 20
 
-A real kube-apiserver; every candidate a process of its own behind a TCP proxy of its own; the leader of each
-elector is struck at the same time, in the same way. Exit status 1 when ours misses the bar: actions begun by
-a non-holder 0, writes of a non-holder accepted 0, seconds in which two believe that they lead 0.0.
+A real kube-apiserver; every candidate is a separate process behind its own TCP proxy; the leaders of both
+electors get the same fault at the same time. Exit status 1 if Nodemend's elector misses the limits: actions
+started by a non-holder 0, writes of a non-holder accepted 0, seconds in which two processes assume leadership
+0.0.
 
-For ours these seconds are counted through pauses as well: belief ends by the clock, whether or not the
-process runs. The official elector has no such clock to ask; there they are the seconds in which the work of
-two processes was acting, and a paused process does not act.
+For Nodemend's elector these seconds include pauses: a term ends by the clock, regardless of whether the
+process runs. The official elector has no such clock; for it these are the seconds in which the work of two
+processes was acting, and a paused process does not act.
 """
 
 import argparse
@@ -23,19 +25,19 @@ from typing import Final
 from controlplane.run import ControlPlane
 from controlplane.settings import API_SERVER_ALONE
 from tests.chaos.elector.official_venv import official_python
-from tests.chaos.elector.real_run import RealRun, Result, Trouble
+from tests.chaos.elector.real_run import RealRun, Result, ServerFault
 
 _DEFINITION: Final = Path(__file__).parents[3] / "deploy/crds/manualremediations.yaml"
 
 
-async def play_all(plane: ControlPlane, runs: int, folder: Path) -> list[tuple[Trouble, Result, Result]]:
+async def play_all(plane: ControlPlane, runs: int, folder: Path) -> list[tuple[ServerFault, Result, Result]]:
     official = official_python()
     results = []
-    for number, trouble in enumerate(islice(cycle(Trouble), runs)):
+    for number, failure in enumerate(islice(cycle(ServerFault), runs)):
         async with RealRun(plane, official, folder / str(number), number) as run:
-            ours, theirs = await run.play(trouble)
-        results.append((trouble, ours, theirs))
-        _tell(f"{trouble}: ours {_describe(ours)}; official {_describe(theirs)}")
+            ours, theirs = await run.play(failure)
+        results.append((failure, ours, theirs))
+        _tell(f"{failure}: ours {_describe(ours)}; official {_describe(theirs)}")
     return results
 
 

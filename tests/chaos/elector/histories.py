@@ -1,4 +1,4 @@
-"""What the logs of one run say: who believed to lead when, who acted when, what was committed."""
+"""Evaluates the logs of one run: times of assumed leadership, of actions, and committed versions."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 LONGEST_TICK: Final = 0.5
-"""Ticks further apart than this have a pause between them."""
+"""A longer interval between ticks counts as a pause."""
 
 Line = dict[str, Any]
 Interval = tuple[float, float]
@@ -16,14 +16,14 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One leadership of ours."""
+    """One leader term of Nodemend's elector."""
 
     who: str
     epoch: int
     claimed_at: float
-    """When the claim was sent: it was committed no earlier."""
+    """The time at which the claim was sent, which is before its commit."""
     began: float
-    believed: tuple[Interval, ...]
+    accepted: tuple[Interval, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def read_log(path: Path) -> list[Line]:
 
 
 def terms_of(who: str, lines: Iterable[Line], renew_deadline: float) -> list[Term]:
-    """Belief lasts from each line that says so until the end it names, or until the term was ended."""
+    """A process assumes leadership from each such line until the end in it, or until the term was ended."""
     by_epoch: dict[int, list[Line]] = {}
     ends: dict[int, float] = {}
     for line in lines:
@@ -53,13 +53,13 @@ def terms_of(who: str, lines: Iterable[Line], renew_deadline: float) -> list[Ter
     terms = []
     for epoch, leads in by_epoch.items():
         end = ends.get(epoch, float("inf"))
-        believed = tuple((line["at"], max(min(line["until"], end), line["at"])) for line in leads)
-        terms.append(Term(who, epoch, leads[0]["until"] - renew_deadline, leads[0]["at"], believed))
+        accepted = tuple((line["at"], max(min(line["until"], end), line["at"])) for line in leads)
+        terms.append(Term(who, epoch, leads[0]["until"] - renew_deadline, leads[0]["at"], accepted))
     return terms
 
 
 def foreign_actions(who: str, lines: Iterable[Line], terms: Sequence[Term]) -> int:
-    """Actions begun with an epoch after a later claim, by another, may have been committed."""
+    """The number of actions started with an epoch after another process may have committed a later claim."""
     return sum(
         any(
             term.who != who and term.epoch > line["epoch"] and line["at"] >= term.claimed_at for term in terms
@@ -70,7 +70,7 @@ def foreign_actions(who: str, lines: Iterable[Line], terms: Sequence[Term]) -> i
 
 
 def ticked(lines: Iterable[Line]) -> list[Interval]:
-    """When the work of a process that knows no terms was acting. Pauses leave gaps."""
+    """The times in which the work of a process without terms was acting. Pauses leave gaps."""
     moments = [line["at"] for line in lines if line["what"] == "action"]
     return [(one, other) for one, other in pairwise(moments) if other - one <= LONGEST_TICK]
 
@@ -101,14 +101,14 @@ def _merged(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def foreign_writes(versions: Sequence[Version]) -> int:
-    """Commits with a lower epoch than one that the object already bore."""
+    """The number of commits with a lower epoch than one that the object already had."""
     return sum(
         later.epoch < max(v.epoch for v in versions[:place]) for place, later in _after_first(versions)
     )
 
 
 def late_writes(versions: Sequence[Version], claims: Iterable[int]) -> int:
-    """Commits after the claim of a later epoch. Claims and commits are numbered by the same counter."""
+    """The number of commits after the claim of a later epoch. Claims and commits share one counter."""
     claimed = sorted(claims)
     return sum(any(version.epoch < claim < version.revision for claim in claimed) for version in versions)
 

@@ -1,4 +1,4 @@
-"""Every committed version of one object, as a watch tells them."""
+"""Every committed version of one object, from a watch."""
 
 import asyncio
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Self
 
 import msgspec
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.kube.api_reply import Answer, Unanswered, Unsent
-from nodemend.kube.api_request import Selection, watch
-from nodemend.kube.asyncio_shell import AsyncioRuntime
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
+from nodemend.api.resources import MANUAL_REMEDIATION
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.outcome import ApiResponse, Unanswered, Unsent
 from nodemend.kube.ports import Stream, StreamEnded, StreamSilent
+from nodemend.kube.request import Selection, watch
 from tests.chaos.elector.histories import Version
 
 
@@ -26,7 +26,7 @@ _decode = msgspec.json.Decoder(_Event).decode
 
 
 class ObjectHistory:
-    """Watches while it is open, straight to the API server."""
+    """Watches while it is open, without a proxy."""
 
     def __init__(self, kubeconfig: Path, name: str) -> None:
         self.versions: list[Version] = []
@@ -43,7 +43,7 @@ class ObjectHistory:
         of = Selection(namespace="default", fields=f"metadata.name={self._name}")
         request = watch(MANUAL_REMEDIATION, of, version="0", seconds=3600)
         opened = await self._transport.open(request, self._runtime.monotonic() + 10.0)
-        if isinstance(opened, Answer | Unsent | Unanswered):
+        if isinstance(opened, ApiResponse | Unsent | Unanswered):
             raise ConnectionError(f"the watch did not open: {opened}")
         self._stream = opened
         self._task = asyncio.create_task(self._follow(opened))

@@ -1,7 +1,7 @@
-"""One candidate of the official client's elector, as its example runs it. Needs nothing of ours.
+"""One candidate of the official client's elector, as its example runs it. Imports nothing of Nodemend.
 
-Its work acts on every tick, for as long as the elector lets it. When the elector says that it no longer
-leads, the process exits at once: the kindest reading of its documentation.
+Its work acts on every tick, for as long as the elector allows. When the elector reports that it no longer
+leads, the process exits at once: the most favorable reading of its documentation.
 """
 
 import argparse

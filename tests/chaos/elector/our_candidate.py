@@ -1,4 +1,4 @@
-"""One candidate of the shipped elector as a process of its own. Its log is timed by CLOCK_BOOTTIME."""
+"""One candidate of the shipped elector as a separate process. Its log has times of CLOCK_BOOTTIME."""
 
 import argparse
 import json
@@ -8,19 +8,17 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Ok
-from nodemend.kube.api_reply import Reply
-from nodemend.kube.api_request import Precondition, Request, get, merge_patch
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
-from nodemend.kube.leader_loop import ElectionSettings, Leadership, WorkOverranError, lead
-from nodemend.kube.leader_record import LeaseAddress
+from nodemend.api.resources import MANUAL_REMEDIATION
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.kube.client import ApiClient
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.leader_election import LeaseAddress
+from nodemend.kube.leader_runner import ElectionSettings, Leadership, LeaderTransport, WorkOverranError, lead
+from nodemend.kube.outcome import Ok, Reply
 from nodemend.kube.ports import Stream, Transport
-from nodemend.kube.write_gate import WriteGate
+from nodemend.kube.request import Precondition, Request, get, merge_patch
 from tests.chaos.elector.timing import OURS
 
 NAMESPACE = "default"
@@ -29,7 +27,7 @@ TICKS_PER_WRITE = 6
 
 
 class Log:
-    """What an observer is told, and what the work does, as lines of JSON."""
+    """The observer's calls, and the actions of the work, as lines of JSON."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -41,7 +39,7 @@ class Log:
         self._file.flush()
 
     def began(self, epoch: int) -> None:
-        """The work logs this, with the end of its term."""
+        """Does nothing: the work logs this, with the end of its term."""
 
     def renewed(self, left: float) -> None:
         if self.leadership is not None:
@@ -57,7 +55,7 @@ class Log:
 
 
 class Witness:
-    """Between the gate and the network: whatever passes here has begun."""
+    """A transport between the gate and the network: a request that passes here has started."""
 
     def __init__(self, transport: Transport, log: Log, epoch: int) -> None:
         self._transport = transport
@@ -74,7 +72,7 @@ class Witness:
 
 
 class Work:
-    """Acts as often as it may: by itself on every tick, and through the gate on some."""
+    """Acts as often as it may: directly on every tick, and through the gate on some."""
 
     def __init__(self, runtime: AsyncioRuntime, transport: Transport, log: Log, object_: str) -> None:
         self._runtime = runtime
@@ -86,7 +84,7 @@ class Work:
         self._log.leadership = leadership
         self._log.write("leads", epoch=leadership.epoch, until=leadership.ends_at, began=True)
         witness = Witness(self._transport, self._log, leadership.epoch)
-        client = ApiClient(WriteGate(self._runtime, witness, leadership, needing=0.2), self._runtime)
+        client = ApiClient(LeaderTransport(self._runtime, witness, leadership, needing=0.2), self._runtime)
         ticks = 0
         while True:
             if leadership.may_begin(self._runtime.monotonic(), 0.0):
@@ -128,7 +126,7 @@ async def campaign(name: str, kubeconfig: str, lease: str, log: Log) -> None:
         await lead(runtime, transport, settings, Work(runtime, transport, log, lease), log)
     except WorkOverranError as error:
         log.write("overran", why=str(error))
-        # Nothing may keep a process alive whose work outlived its lease.
+        # No process may survive whose work outlived its lease.
         os._exit(3)
     finally:
         await transport.close()

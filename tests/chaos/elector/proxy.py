@@ -1,4 +1,4 @@
-"""A TCP proxy before the API server that goes wrong on request. It sees bytes only: TLS passes through."""
+"""A TCP proxy in front of the API server that fails on request. It handles bytes only: TLS passes through."""
 
 import asyncio
 from enum import Enum, auto
@@ -10,7 +10,7 @@ class Fault(Enum):
     HANG = auto()  # nothing passes; what was sent meanwhile is lost
     HOLD = auto()  # nothing passes; what was sent meanwhile arrives when it heals
     DROP = auto()  # every connection is reset, and every new one
-    LOSE_REPLIES = auto()  # requests arrive and are carried out; nobody hears of it
+    LOSE_REPLIES = auto()  # requests arrive and are executed, and their replies are lost
 
 
 class _Connection:
@@ -28,7 +28,7 @@ class _Connection:
 
 
 class FaultyProxy:
-    """One candidate's way to the API server."""
+    """The path of one candidate to the API server."""
 
     def __init__(self, target_port: int) -> None:
         self.port = 0
@@ -72,7 +72,7 @@ class FaultyProxy:
                 answers.cancel()
                 await asyncio.gather(answers, return_exceptions=True)
         except OSError:
-            pass  # One side went away; so does the other.
+            pass  # One side closed; so does the other.
         finally:
             connection.abort()
             self._connections.discard(connection)

@@ -34,8 +34,8 @@ AFTER_SECONDS: Final = 9.0
 NAMES: Final = ("a", "b")
 
 
-class Trouble(StrEnum):
-    """What happens to the leader of each elector, in the order in which runs go through them."""
+class ServerFault(StrEnum):
+    """The fault of both leaders, in the order of the runs."""
 
     HANG = "hung path"
     PAUSE = "paused process"
@@ -47,17 +47,17 @@ class Trouble(StrEnum):
 
 
 _FAULTS: Final = {
-    Trouble.HANG: Fault.HANG,
-    Trouble.HOLD: Fault.HOLD,
-    Trouble.DROP: Fault.DROP,
-    Trouble.LOSE_REPLIES: Fault.LOSE_REPLIES,
-    Trouble.PAUSE_AND_HOLD: Fault.HOLD,
+    ServerFault.HANG: Fault.HANG,
+    ServerFault.HOLD: Fault.HOLD,
+    ServerFault.DROP: Fault.DROP,
+    ServerFault.LOSE_REPLIES: Fault.LOSE_REPLIES,
+    ServerFault.PAUSE_AND_HOLD: Fault.HOLD,
 }
 
 
 @dataclass(slots=True)
 class Result:
-    """What one elector did in one run."""
+    """The result of one elector in one run."""
 
     two_leaders: float = 0.0
     actions: int = 0
@@ -74,7 +74,7 @@ class Result:
 
 @dataclass(slots=True)
 class Process:
-    """A candidate that we started, and end."""
+    """A candidate process that this program starts and ends."""
 
     name: str
     log: Path
@@ -85,7 +85,7 @@ class Process:
         return read_log(self.log)
 
     def leads(self) -> bool:
-        """Whether it has been acting until a moment ago."""
+        """True if it has been acting until a moment ago."""
         actions = [line["at"] for line in self.lines() if line["what"] == "action"]
         return bool(actions) and boot_time() - actions[-1] < 1.0
 
@@ -139,37 +139,40 @@ class RealRun:
     async def __aexit__(self, *_: object) -> None:
         await self._owned.aclose()
 
-    async def play(self, trouble: Trouble) -> tuple[Result, Result]:
-        """The fault, from its beginning to well after its end. Returns what ours and what theirs did."""
+    async def play(self, failure: ServerFault) -> tuple[Result, Result]:
+        """Apply the fault, and run until well after its end.
+
+        Returns the results of Nodemend's and of the official elector.
+        """
         electors = (self.ours, self.official)
         await _until(lambda: all(elector.leader() for elector in electors), "both electors have a leader")
         await asyncio.sleep(1.5)
         struck = [(elector, elector.leader() or elector.processes[0]) for elector in electors]
         began = boot_time()
         for elector, leader in struck:
-            self._strike(trouble, elector, leader)
+            self._inject(failure, elector, leader)
         await asyncio.sleep(FAULT_SECONDS)
         for _, leader in struck:
             leader.proxy.set(Fault.NONE)
-        # A held path heals first: what it held arrives while its sender still sleeps.
+        # A held path heals first, so that its data arrives while its sender is still paused.
         await asyncio.sleep(0.2)
         for _, leader in struck:
             leader.signal(signal.SIGCONT)
         await asyncio.sleep(AFTER_SECONDS)
-        return self._judge_ours(began), self._judge_official(began)
+        return self._evaluate_ours(began), self._evaluate_official(began)
 
-    def _strike(self, trouble: Trouble, elector: Elector, leader: Process) -> None:
-        leader.proxy.set(_FAULTS.get(trouble, Fault.NONE))
-        if trouble in (Trouble.PAUSE, Trouble.PAUSE_AND_HOLD):
+    def _inject(self, failure: ServerFault, elector: Elector, leader: Process) -> None:
+        leader.proxy.set(_FAULTS.get(failure, Fault.NONE))
+        if failure in (ServerFault.PAUSE, ServerFault.PAUSE_AND_HOLD):
             leader.signal(signal.SIGSTOP)
-        elif trouble is Trouble.DELETE:
+        elif failure is ServerFault.DELETE:
             self._api.delete(f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{elector.lease}")
 
-    def _judge_ours(self, struck_at: float) -> Result:
+    def _evaluate_ours(self, struck_at: float) -> Result:
         logs = {process.name: process.lines() for process in self.ours.processes}
         terms = [term for who, lines in logs.items() for term in terms_of(who, lines, OURS.renew_deadline)]
         beliefs = [
-            [interval for term in terms if term.who == who for interval in term.believed] for who in logs
+            [interval for term in terms if term.who == who for interval in term.accepted] for who in logs
         ]
         versions: list[Version] = self.history.versions
         return Result(
@@ -182,7 +185,7 @@ class RealRun:
             took_over_after=_first(term.began - struck_at for term in terms),
         )
 
-    def _judge_official(self, struck_at: float) -> Result:
+    def _evaluate_official(self, struck_at: float) -> Result:
         actions = {
             process.name: [line["at"] for line in process.lines() if line["what"] == "action"]
             for process in self.official.processes
@@ -215,7 +218,7 @@ class RealRun:
         elector.processes.append(candidate)
 
     def _kubeconfig(self, name: str, port: int) -> Path:
-        """The admin's, by way of a proxy."""
+        """The admin's kubeconfig, through a proxy."""
         text = self._plane.kubeconfig.read_text().replace(self._plane.url, f"https://127.0.0.1:{port}")
         path = self._folder / f"{name}.kubeconfig"
         path.touch(mode=0o600)

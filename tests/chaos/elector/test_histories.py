@@ -35,7 +35,7 @@ def test_time_in_two_histories_is_counted_once() -> None:
 
 
 def test_an_action_after_the_claim_of_another_is_foreign() -> None:
-    claim = Term("b", 9, claimed_at=5.0, began=5.1, believed=())
+    claim = Term("b", 9, claimed_at=5.0, began=5.1, accepted=())
 
     assert foreign_actions("a", [acts(4.9), acts(5.0), acts(6.0)], [claim]) == 2
     assert foreign_actions("b", [acts(6.0, epoch=9)], [claim]) == 0

@@ -1,7 +1,7 @@
-"""A proxy between one watcher and the API server that breaks what it is told to break.
+"""A proxy between one watcher and the API server, with a configurable fault.
 
-It ends the watcher's TLS with the API server's own certificate and speaks TLS to the server, so that it sees
-lines and can cut them anywhere. It relays bytes and never repairs anything.
+It terminates the watcher's TLS with the API server's own certificate and connects to the server by TLS, so
+that it sees lines and can cut them anywhere. It relays bytes and never repairs anything.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
-from tests.chaos.watch_faults.faults import Asked, Fault, instead_of_answer
+from tests.chaos.watch_faults.faults import Fault, SentRequest, instead_of_answer
 
 _GARBAGE = b"\x00\xffnot a frame\r\n"
 _SLOW_BYTES = 5
 _SLOW_SECONDS = 0.001
 
-Instead = Callable[[Fault, Asked], bytes | None]
+Instead = Callable[[Fault, SentRequest], bytes | None]
 
 
 class FaultProxy:
@@ -31,7 +31,7 @@ class FaultProxy:
     ) -> None:
         self.fault = Fault.NONE
         self.flowing = asyncio.Event()
-        """Not set while streams are stalled."""
+        """Cleared while streams are stalled."""
         self.flowing.set()
         self.port = 0
         self._upstream = upstream
@@ -56,8 +56,8 @@ class FaultProxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def strike(self, fault: Fault) -> None:
-        """Set the fault, and make it felt by what is open already where it would only meet what comes."""
+    def inject(self, fault: Fault) -> None:
+        """Set the fault, and apply it to open connections if it would otherwise only affect new ones."""
         self.fault = fault
         (self.flowing.clear if fault is Fault.STALL else self.flowing.set)()
         for relay in list(self._relays):
@@ -76,7 +76,7 @@ class FaultProxy:
             self._relays.add(relay)
             await relay.run()
         except (OSError, asyncio.IncompleteReadError):
-            pass  # Either side went away: so does the other.
+            pass  # One side closed; so does the other.
         finally:
             self._tasks.discard(task)
             writer.transport.abort()
@@ -84,7 +84,7 @@ class FaultProxy:
                 self._relays.discard(relay)
                 relay.end()
 
-    def instead(self, asked: Asked) -> bytes | None:
+    def instead(self, asked: SentRequest) -> bytes | None:
         return self._instead(self.fault, asked)
 
     def chance(self) -> float:
@@ -105,7 +105,7 @@ class Relay:
         self._dead = False
 
     async def run(self) -> None:
-        """Until either side ends."""
+        """Relay until either side closes."""
         ways = {asyncio.create_task(self._requests()), asyncio.create_task(self._answers())}
         try:
             done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -123,7 +123,7 @@ class Relay:
         if fault is Fault.HALF_OPEN:
             self._dead = True
         elif fault not in {Fault.NONE, Fault.STALL, Fault.SLOW, Fault.CUT, Fault.GARBAGE_FRAMES}:
-            # These meet only new requests: end the old, so that there are new ones.
+            # These faults only affect new requests: close the old connections, so that there are new ones.
             self._to_client.transport.abort()
 
     async def _requests(self) -> None:
@@ -151,7 +151,7 @@ class Relay:
                 await self._to_client.drain()
 
     async def _pass_on(self, data: bytes) -> None:
-        """A piece of a watch, as the fault of the moment leaves it."""
+        """Relay a piece of a watch, changed by the current fault."""
         await self._proxy.flowing.wait()
         match self._proxy.fault:
             case Fault.CUT:
@@ -172,8 +172,8 @@ class Relay:
         await self._to_client.drain()
 
 
-def _read_head(head: bytes) -> Asked:
+def _read_head(head: bytes) -> SentRequest:
     target = urlsplit(head.split(b" ", 2)[1].decode())
     query = parse_qs(target.query)
     watches = "watch" in query
-    return Asked(watches, lists=not watches or "sendInitialEvents" in query)
+    return SentRequest(watches, lists=not watches or "sendInitialEvents" in query)

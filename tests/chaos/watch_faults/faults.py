@@ -1,4 +1,4 @@
-"""What can go wrong between a watcher and its API server."""
+"""Faults between a watcher and its API server."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ import msgspec
 
 
 class Fault(StrEnum):
-    """What a proxy does to watches (and, where said, to lists) for as long as it lasts."""
+    """The effect of a proxy on watches (and on lists, if noted) while the fault is set."""
 
     NONE = "no fault"
     CUT = "cut mid-line"
@@ -26,16 +26,16 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request was for, as far as faults care."""
+class SentRequest:
+    """The properties of a request that faults depend on."""
 
     watches: bool
     lists: bool
     """A list: by pages, or as the beginning of a watch."""
 
 
-def instead_of_answer(fault: Fault, asked: Asked) -> bytes | None:
-    """What the client gets in place of the server's answer; None when the server is asked."""
+def instead_of_answer(fault: Fault, asked: SentRequest) -> bytes | None:
+    """The reply that the client gets instead of the server's; None if the server gets the request."""
     match fault:
         case Fault.BUSY:
             return _answer(429, "TooManyRequests", b"Retry-After: 1\r\n")
@@ -54,8 +54,8 @@ def instead_of_answer(fault: Fault, asked: Asked) -> bytes | None:
             return None
 
 
-def always_fails(fault: Fault, asked: Asked) -> bytes | None:
-    """The same for a watch that never works, whatever else does: also a streaming list fails."""
+def always_fails(fault: Fault, asked: SentRequest) -> bytes | None:
+    """The reply for a fault in which no watch works, also no streaming list, while other requests do."""
     if fault is Fault.GONE and asked.watches:
         return _answer(410, "Expired")
     return instead_of_answer(fault, asked) if asked.watches else None

@@ -1,25 +1,25 @@
-"""What a reflector has reported, kept as an account that must balance."""
+"""The changes that a reflector reported, as an account that must balance."""
 
 from collections.abc import Sequence
 
-from nodemend.kube.node_record import NodeRecord
-from nodemend.kube.object_cache import Change
+from nodemend.kube.store import Change
+from nodemend.records.node import NodeRecord
 
 
 class Ledger:
-    """Every object that came, until it went. An entry that contradicts an earlier one is an error."""
+    """Every reported object until its deletion. An entry that contradicts an earlier one is an error."""
 
     def __init__(self) -> None:
         self.present: dict[str, NodeRecord] = {}
         self.gone: set[str] = set()
-        """The uids reported as gone."""
+        """The uids reported as deleted."""
         self.errors: list[str] = []
 
-    def enter(self, changes: Sequence[Change[NodeRecord]]) -> None:
+    def record(self, changes: Sequence[Change[NodeRecord]]) -> None:
         for change in changes:
-            self._enter(change)
+            self._upsert(change)
 
-    def _enter(self, change: Change[NodeRecord]) -> None:
+    def _upsert(self, change: Change[NodeRecord]) -> None:
         if self.present.get(change.key) != change.old:
             self.errors.append(f"{change.key}: the old record is not the one reported before")
         if change.old is not None and change.new is not None and change.old.uid != change.new.uid:

@@ -1,4 +1,4 @@
-"""The Nodes of one watcher, and what happens to them while a fault lasts."""
+"""The Nodes of one watcher, and their changes during a fault."""
 
 import random
 from contextlib import suppress
@@ -12,13 +12,13 @@ _NAMES = 10
 
 @dataclass
 class Objects:
-    """Up to ten Nodes that carry the watcher's label, changed at random. Every call blocks."""
+    """Up to ten Nodes with the watcher's label, changed at random. Every call blocks."""
 
     api: Api
     watcher: str
     chance: random.Random
     uids: dict[str, str] = field(default_factory=dict)
-    """What exists, by our own account of what the server agreed to."""
+    """The existing objects, by the writes that the server acknowledged."""
     deleted: int = 0
     _beats: int = 0
 

@@ -1,20 +1,20 @@
-"""How much is asked of a server whose watches always fail, with the patience of production."""
+"""The request rate to a server whose watches always fail, with production timings."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from controlplane.run import ControlPlane
-from nodemend.kube.api_reply import Reply
-from nodemend.kube.api_request import Request
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.credentials import Endpoint
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
-from nodemend.kube.node_record import node_records
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.outcome import Reply
 from nodemend.kube.ports import Stream
 from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_loop import run_reflector
+from nodemend.kube.request import Request
+from nodemend.records.node import node_records
 from tests.chaos.watch_faults.fault_proxy import FaultProxy
 from tests.chaos.watch_faults.faults import Fault, always_fails
 
@@ -37,7 +37,7 @@ WAYS = (
 
 @dataclass
 class CountingTransport:
-    """Notes when each request was begun, whatever became of it."""
+    """Records the start of each request, regardless of its outcome."""
 
     inner: HttpTransport
     runtime: AsyncioRuntime
@@ -53,11 +53,11 @@ class CountingTransport:
 
 
 async def most_requests(plane: ControlPlane, fault: Fault, seconds: float, *, streaming: bool) -> int:
-    """The most requests in any 30 s, of so many seconds with this fault from the beginning."""
+    """The most requests in any 30 s, of a run of this many seconds with this fault from the start."""
     runtime = AsyncioRuntime()
     connection = find_connection({}, str(plane.kubeconfig))
     async with FaultProxy(plane.port, plane.directory / "certs", seed=1, instead=always_fails) as proxy:
-        proxy.strike(fault)
+        proxy.inject(fault)
         endpoint = Endpoint(f"https://127.0.0.1:{proxy.port}", connection.endpoint.authority)
         inner = HttpTransport(LiveCredentials(replace(connection, endpoint=endpoint), runtime), runtime)
         transport = CountingTransport(inner, runtime)
@@ -71,11 +71,11 @@ async def most_requests(plane: ControlPlane, fault: Fault, seconds: float, *, st
 
 
 def busiest(begun: Sequence[float]) -> int:
-    """The most of these moments that lie within one window."""
+    """The most of these times that lie within one window."""
     return max(
         (sum(first <= moment < first + WINDOW_SECONDS for moment in begun) for first in begun), default=0
     )
 
 
 def _ignore(_changes: object) -> None:
-    """Nobody wants to know."""
+    """Discards the changes."""

@@ -9,26 +9,24 @@ from http.client import HTTPException
 
 from controlplane.api import ApiError
 from controlplane.run import ControlPlane
-from nodemend.api.group_versions import NODE
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Ok
-from nodemend.kube.api_request import Selection
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.api.resources import NODE
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.backoff import Backoff
+from nodemend.kube.client import ApiClient, list_all
 from nodemend.kube.credentials import Connection, Endpoint
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import HttpTransport
-from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
-from nodemend.kube.paged_list import list_all
-from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_loop import run_reflector
-from nodemend.kube.reflector_steps import ReflectorTimings
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.outcome import Ok
+from nodemend.kube.reflector import Reflector, ReflectorTimings
+from nodemend.kube.request import Selection
+from nodemend.records.node import NodeRecord, NodeWire, node_records
 from tests.chaos.watch_faults.fault_proxy import FaultProxy
 from tests.chaos.watch_faults.faults import Fault
 from tests.chaos.watch_faults.ledger import Ledger
 from tests.chaos.watch_faults.objects import Objects
 
-# As patient as in production, but twenty to fifty times quicker.
+# The production timings, twenty to fifty times shorter.
 QUICK = ReflectorTimings(
     page_within=3.0,
     open_within=1.5,
@@ -45,7 +43,7 @@ _TRUE_WITHIN_SECONDS = 30.0
 
 @dataclass
 class Watcher:
-    """Sees its own Nodes only, through a proxy of its own."""
+    """Selects its own Nodes only, through its own proxy."""
 
     objects: Objects
     proxy: FaultProxy
@@ -55,19 +53,22 @@ class Watcher:
     runtime: AsyncioRuntime
 
     async def suffer(self, fault: Fault, chance: random.Random) -> list[str]:
-        """One round: objects come, change and go while the fault lasts; then the cache must be true again."""
+        """One round: objects are created, changed and deleted during the fault; then the cache must become
+        correct.
+        """
         known = dict(self.ledger.present)
-        self.proxy.strike(fault)
+        self.proxy.inject(fault)
         await asyncio.to_thread(self.objects.change, chance.randrange(4, 12))
         await asyncio.sleep(chance.random() * chance.choice((0.1, 0.5, 2.5)))
         await asyncio.to_thread(self.objects.change, chance.randrange(0, 4))
-        self.proxy.strike(Fault.NONE)
+        self.proxy.inject(Fault.NONE)
         return await self.settle(known)
 
     async def settle(self, known: dict[str, NodeRecord]) -> list[str]:
-        """What is still wrong when the time to become true is over; nothing, as a rule.
+        """The errors that remain at the end of the allowed time; usually none.
 
-        `known` is what had been reported before the fault: whatever of it no longer exists must be reported.
+        `known` is the reported state before the fault: its objects that no longer exist must be reported as
+        deleted.
         """
         deadline = self.runtime.monotonic() + _TRUE_WITHIN_SECONDS
         while True:
@@ -104,13 +105,13 @@ class Watcher:
             await asyncio.sleep(_BEAT_EVERY_SECONDS)
 
     def _beat_if_served(self) -> None:
-        with suppress(OSError, HTTPException, ApiError):  # The server is being restarted.
+        with suppress(OSError, HTTPException, ApiError):  # The server is restarting.
             self.objects.beat()
 
 
 @asynccontextmanager
 async def watching(plane: ControlPlane, number: int, seed: int) -> AsyncIterator[Watcher]:
-    """A watcher at work. Odd ones list by small pages, even ones as a stream."""
+    """A running watcher. Odd ones list by small pages, even ones as a stream."""
     runtime = AsyncioRuntime(seed)
     connection = find_connection({}, str(plane.kubeconfig))
     async with FaultProxy(plane.port, plane.directory / "certs", seed) as proxy:
@@ -128,7 +129,7 @@ async def watching(plane: ControlPlane, number: int, seed: int) -> AsyncIterator
         ledger = Ledger()
         watcher = Watcher(objects, proxy, reflector, ledger, ApiClient(direct, runtime), runtime)
         tasks = [
-            runtime.spawn(run_reflector(reflector, through, runtime, ledger.enter), "reflector"),
+            runtime.spawn(run_reflector(reflector, through, runtime, ledger.record), "reflector"),
             runtime.spawn(watcher.keep_beating(), "pulse"),
         ]
         try:

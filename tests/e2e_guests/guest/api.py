@@ -1,4 +1,4 @@
-"""The API server as a node's kubelet reaches it: by its certificate, over one connection."""
+"""A kubelet's client of the API server: with its certificate, over one connection."""
 
 import http.client
 import json
@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 Object = dict[str, Any]
 _WITHIN = 5.0
 LOST = (OSError, http.client.HTTPException)
-"""What is raised when it is not reached."""
+"""Exceptions if the API server is unreachable."""
 
 
 class RefusedError(Exception):
-    """An answer that is not a good one."""
+    """A reply that is not a success."""
 
     def __init__(self, status: int, said: str) -> None:
         super().__init__(f"{status}: {said}")
@@ -28,7 +28,7 @@ class Api:
         self._connection: http.client.HTTPSConnection | None = None
 
     def get(self, path: str) -> Object | None:
-        """None when there is none."""
+        """The object; None if it does not exist."""
         try:
             return self.ask("GET", path)
         except RefusedError as error:

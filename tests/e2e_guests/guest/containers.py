@@ -1,6 +1,6 @@
-"""Runs the containers of a pod as processes of the guest: its root is the only image there is.
+"""Runs the containers of a pod as processes of the guest: the guest's root is the only image.
 
-Volumes are folders to which links lead from where its containers mount them: one pod a node has any.
+Volumes are folders; links lead to them from where containers mount them: only one pod per node has volumes.
 """
 
 import os
@@ -11,12 +11,12 @@ from tests.e2e_guests.guest.api import Api, Object
 
 PATH = "/usr/bin"
 _NICER = 5
-"""Than the host's own programs, which have shares of their own on a real one."""
+"""The nice value relative to the host's own programs, which have their own shares on a real host."""
 WORKLOAD = "/stage/tests/e2e_guests/guest/workload.py"
 
 
 class Containers:
-    """Of one pod. `pid` is that of its only lasting container; 0 while there is none."""
+    """The containers of one pod. `pid` is that of its only long-running container; 0 if it does not run."""
 
     def __init__(self, api: Api, pod: Object, address: str) -> None:
         self.pod = pod
@@ -26,7 +26,10 @@ class Containers:
         self._folder = Path("/run/pods") / pod["metadata"]["uid"]
 
     def mount(self) -> None:
-        """Raises RefusedError, or one of LOST. Again and again: what is in ConfigMaps changes."""
+        """Write the volumes.
+
+        Raises RefusedError, or one of LOST. Called repeatedly, since ConfigMaps change.
+        """
         if not self._is_ours:
             return  # A workload writes on the serial line, and reads nothing.
         for volume in self.pod["spec"].get("volumes", []):
@@ -36,7 +39,7 @@ class Containers:
                 self._link(mount)
 
     def prepare(self) -> None:
-        """Its init containers, to their end."""
+        """Run its init containers to their end."""
         for container in self.pod["spec"].get("initContainers", []):
             pid = self._run(container)
             if os.waitpid(pid, 0)[1]:
@@ -48,7 +51,7 @@ class Containers:
 
     @property
     def _is_ours(self) -> bool:
-        """Whether it is of the image that the guest's root is made of."""
+        """True if its image is the one in the guest's root."""
         return all("command" in container for container in self.pod["spec"]["containers"])
 
     # Processes.
@@ -58,7 +61,7 @@ class Containers:
         user = container.get("securityContext", {}).get("runAsUser", 0)
         environment = {"PATH": PATH, **{one["name"]: self._value(one) for one in container.get("env", [])}}
         tell("RUN", self.pod["metadata"]["name"], container["name"])
-        return child(lambda: _enter(words, user, environment))
+        return child(lambda: _run_inside(words, user, environment))
 
     def _value(self, variable: Object) -> str:
         if "value" in variable:
@@ -90,7 +93,7 @@ class Containers:
             put(folder / name, text)
 
     def _token(self, source: Object) -> str:
-        """Bound to the pod, as kubelets ask for them."""
+        """A token bound to the pod, as kubelets request it."""
         meta, account = self.pod["metadata"], self.pod["spec"]["serviceAccountName"]
         bound = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
         asked = {"spec": {"expirationSeconds": source["expirationSeconds"], "boundObjectRef": bound}}
@@ -107,7 +110,7 @@ class Containers:
 
 
 def put(file: Path, text: str) -> None:
-    """All at once, and only what is new."""
+    """Write atomically, and only if the text changed."""
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists() or file.read_text() != text:
         part = file.with_name(f".{file.name}")
@@ -115,7 +118,7 @@ def put(file: Path, text: str) -> None:
         part.rename(file)
 
 
-def _enter(words: list[str], user: int, environment: dict[str, str]) -> None:
+def _run_inside(words: list[str], user: int, environment: dict[str, str]) -> None:
     os.nice(_NICER)
     os.setgid(user)
     os.setuid(user)

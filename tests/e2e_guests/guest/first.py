@@ -1,6 +1,6 @@
-"""A node's first program: feeder, boot gate and kubelet, in the order that the shipped units give.
+"""A node's first program: feeder, boot gate and kubelet, in the order of the shipped units.
 
-Its name is on the kernel's command line; what it has on its disk is in a folder of that name.
+Its name is on the kernel's command line; its disk is a folder of that name.
 """
 
 import os
@@ -58,7 +58,7 @@ def _kubelet(said: dict[str, str]) -> Kubelet:
 
 
 def _reap(*, wait: bool) -> tuple[int, int]:
-    """Whoever has ended; the first program is the parent of all who have lost their own."""
+    """Reap an ended process: the first program is the parent of all orphans."""
     try:
         return os.waitpid(-1, 0 if wait else os.WNOHANG)
     except ChildProcessError:

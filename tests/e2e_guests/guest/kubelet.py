@@ -1,4 +1,4 @@
-"""As much of a kubelet as these pods need: it reports its node, and runs the pods that are bound to it."""
+"""The parts of a kubelet that these pods need: it reports its node, and runs the node's pods."""
 
 import os
 import signal
@@ -10,9 +10,9 @@ from tests.e2e_guests.guest.containers import Containers
 from tests.e2e_guests.guest.node_report import NodeReport
 from tests.e2e_guests.guest.volumes import Volumes
 
-LOOKS_EVERY = 2.0
+POLL_INTERVAL = 2.0
 REPORTS_EVERY = 10.0
-"""As kubelets do."""
+"""Seconds, as kubelets do."""
 
 
 class Kubelet:
@@ -26,7 +26,7 @@ class Kubelet:
         self._reported = -REPORTS_EVERY
 
     def serve(self) -> None:
-        """One round. What fails is tried again in the next."""
+        """Run one round. A failed action is retried in the next."""
         try:
             if now() - self._reported >= REPORTS_EVERY:
                 began = now()
@@ -38,15 +38,15 @@ class Kubelet:
         except RefusedError as error:
             tell("REFUSED", str(error).replace("\n", " "))
         self._start_anew()
-        time.sleep(LOOKS_EVERY)
+        time.sleep(POLL_INTERVAL)
 
     def ended(self, pid: int) -> None:
-        """A process that may have been one of its own."""
+        """Handle the end of a process, which may be one of this kubelet's."""
         for containers in self._running.values():
             if containers.pid == pid:
                 containers.pid = 0
 
-    # Its pods.
+    # Pods.
 
     def _run_pods(self) -> None:
         query = f"fieldSelector=spec.nodeName%3D{self._node}"

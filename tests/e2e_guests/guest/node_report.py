@@ -1,4 +1,4 @@
-"""What a kubelet says of its node: that it is alive, and in which boot."""
+"""A kubelet's report about its node: that it is alive, and its boot."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a kubelet does about disks: it says which are in use before it uses them, and waits for each."""
+"""A kubelet's handling of disks: it reports those in use before using them, and waits for each."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ class Volumes:
         self._in_use: list[str] | None = None
 
     def are_there(self, pod: Object, pods: Iterable[Object]) -> bool:
-        """Attached, and reported as in use. `pods` are all of the node."""
+        """True if they are attached, and reported as in use. `pods` are all of the node."""
         needed = self._disks(pod)
         if needed is None:
             return False
@@ -26,7 +26,7 @@ class Volumes:
         return set(needed) <= {one["name"] for one in node["status"].get("volumesAttached", [])}
 
     def _disks(self, pod: Object) -> list[str] | None:
-        """As Kubernetes names them; None while one is not bound."""
+        """The names that Kubernetes gives them; None if one of them is not bound."""
         namespace = pod["metadata"]["namespace"]
         found = []
         for volume in pod["spec"].get("volumes", []):

@@ -2,20 +2,20 @@
 
 import sys
 
+from nodemend.agent.watchdog import main
+from nodemend.agent.watchdog.model import FilesRead
+
 sys.path.insert(0, "/run/nodemend/host")
 
-from nodemend.agent.feeder import feeder_shell, run_shell
-from nodemend.agent.feeder.words import Looked
 
+class FailingFeeder(main.FeederRunner):
+    reads = 0
 
-class FailingFeeder(feeder_shell.FeederShell):
-    looks = 0
-
-    def _look(self) -> Looked:
-        self.looks += 1
-        if self.looks >= 12:
+    def _read_files(self) -> FilesRead:
+        self.reads += 1
+        if self.reads >= 12:
             raise RuntimeError("a fault that nobody foresaw")
-        return super()._look()
+        return super()._read_files()
 
 
-sys.exit(run_shell.run(sys.argv[2:], FailingFeeder))
+sys.exit(main.run(sys.argv[2:], FailingFeeder))

@@ -1,6 +1,6 @@
-"""The guest's first program: unpacks the host's program as a node does, and plays the story that it is told.
+"""The guest's first program: unpacks the host program as a node does, and plays the requested story.
 
-It waits for `STORY PHASE` on the second serial line; the guest is saved there, and every run begins there.
+It waits for `STORY PHASE` on the second serial line; the guest is saved there, and every run starts there.
 """
 
 import importlib
@@ -24,11 +24,11 @@ def main() -> None:
     pid = child(lambda: become([*PYTHON, f"{STAGE}/nodemend-host.pyz", "unpack", HOST]))
     if os.waitpid(pid, 0)[1]:
         raise SystemExit("the host's program cannot be unpacked")
-    sys.path.insert(1, HOST)  # Not before it is there: what is not there once is not looked for again.
+    sys.path.insert(1, HOST)  # Not before the folder exists, since Python caches missing import paths.
     stories = importlib.import_module("tests.e2e_watchdog.guest.stories")
     stage = importlib.import_module("tests.e2e_watchdog.guest.stage")
     with Path("/dev/ttyS1").open() as orders:
-        tell("READY")  # Only now: what comes before the line is open is lost.
+        tell("READY")  # Only now: output before the line is open is lost.
         name, phase = orders.readline().split()
     getattr(stories, name)(stage.Stage(float(phase)))
     tell("OVER")

@@ -3,20 +3,20 @@
 import sys
 import time
 
+from nodemend.agent.watchdog import main
+from nodemend.agent.watchdog.model import FilesRead
+
 sys.path.insert(0, "/run/nodemend/host")
 
-from nodemend.agent.feeder import feeder_shell, run_shell
-from nodemend.agent.feeder.words import Looked
 
+class HangingFeeder(main.FeederRunner):
+    reads = 0
 
-class HangingFeeder(feeder_shell.FeederShell):
-    looks = 0
-
-    def _look(self) -> Looked:
-        self.looks += 1
-        while self.looks >= 12:
+    def _read_files(self) -> FilesRead:
+        self.reads += 1
+        while self.reads >= 12:
             time.sleep(1)
-        return super()._look()
+        return super()._read_files()
 
 
-sys.exit(run_shell.run(sys.argv[2:], HangingFeeder))
+sys.exit(main.run(sys.argv[2:], HangingFeeder))

@@ -1,7 +1,7 @@
-"""The stage inside the guest: the shipped feeder, a stand-in for the agent, a beat that tells how they are.
+"""The stage inside the guest: the shipped feeder, a fake agent, and a beat that reports their state.
 
-Each line that is printed begins with a word and the guest's time. The stand-in renews the feed lease by
-writing the lease file.
+Each printed line begins with a keyword and the guest's time. The fake agent renews the feed lease by writing
+the lease file.
 """
 
 import os
@@ -10,34 +10,34 @@ from collections.abc import Callable
 from pathlib import Path
 
 from guest.inside import become, child, now, tell
-from nodemend.agent.feeder.record_shell import read_beginning, write_record
-from nodemend.agent.feeder.records import format_lease, format_permit
-from nodemend.agent.feeder.status_text import parse_status
-from nodemend.decide.feed_lease import FeedLease
+from nodemend.agent.watchdog.model import parse_status
+from nodemend.agent.watchdog.records import format_disarm_permission, format_lease
+from nodemend.agent.watchdog.records_io import read_beginning, write_record
+from nodemend.protocol.feed_lease import FeedLease
 from tests.e2e_watchdog.guest.first import HOST, PYTHON
 
 G, PING, WANTED = 35.0, 2.0, 10.0
-"""As the design has them: the feed lease, between two pings, the effective time to reset."""
+"""Values of the design: the feed lease, the ping interval, the effective time to reset."""
 RENEW_EVERY = 5.0
 BEAT = 0.2
-LEASE, STATUS, PERMIT = "/run/nodemend/lease", "/run/nodemend/status", "/run/nodemend/permit"
+LEASE, STATUS, DISARM_PERMISSION = "/run/nodemend/lease", "/run/nodemend/status", "/run/nodemend/permit"
 FALSE_SYSRQ = "/run/nodemend/false-sysrq"
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
 BOOT_ID = Path(BOOT_ID_FILE).read_text().strip()
-TOLD = ("state", "class", "last-ping", "lease-until", "effective", "written-seconds", "for-good")
+REPORTED_KEYS = ("state", "class", "last-ping", "lease-until", "effective", "written-seconds", "for-good")
 
 
 def put(path: str, text: str) -> None:
-    """Into a file of the kernel's, in one write."""
+    """Write to a file of the kernel's, in one write."""
     Path(path).write_text(text)
 
 
-def write_lease(until: float, *, condemned: bool = False) -> None:
-    write_record(LEASE, format_lease(FeedLease(BOOT_ID, int(until * 1e9), condemned=condemned)))
+def write_lease(until: float, *, fence_requested: bool = False) -> None:
+    write_record(LEASE, format_lease(FeedLease(BOOT_ID, int(until * 1e9), fence_requested=fence_requested)))
 
 
-def write_permit(boot_id: str) -> None:
-    write_record(PERMIT, format_permit(boot_id))
+def write_disarm_permission(boot_id: str) -> None:
+    write_record(DISARM_PERMISSION, format_disarm_permission(boot_id))
 
 
 def renew_for_ever() -> None:
@@ -47,7 +47,7 @@ def renew_for_ever() -> None:
 
 
 class Stage:
-    """The feeder, the lease's writer, and a beat that tells how things stand."""
+    """The feeder, the writer of the lease, and a beat that reports their state."""
 
     def __init__(self, phase: float) -> None:
         self.phase = phase
@@ -57,7 +57,7 @@ class Stage:
     def start_feeder(self, *, program: str = f"{HOST}/start.py", sysrq: str = FALSE_SYSRQ) -> int:
         words = [
             *(*PYTHON, program, "feeder", "--device", "/dev/watchdog", "--lock", "/run/nodemend/lock"),
-            *("--lease", LEASE, "--status", STATUS, "--permit", PERMIT),
+            *("--lease", LEASE, "--status", STATUS, "--permit", DISARM_PERMISSION),
             *("--boot-id", BOOT_ID_FILE, "--cpuinfo", "/proc/cpuinfo"),
             *("--sysfs", "/sys/class/watchdog/watchdog0", "--oom-score", "/proc/self/oom_score_adj"),
             *("--sysrq", sysrq, "--wanted-reset", f"{WANTED:g}", "--lease-length", f"{G:g}"),
@@ -67,7 +67,7 @@ class Stage:
         return self.feeder
 
     def start_writer(self) -> None:
-        write_lease(now() + G)  # Before anybody looks.
+        write_lease(now() + G)  # Before the feeder reads it.
         self.writer = child(renew_for_ever)
 
     def status(self) -> dict[str, str]:
@@ -77,7 +77,7 @@ class Stage:
             return {}
 
     def beat(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
-        """Tell how things stand, again and again, for so long or until that holds."""
+        """Report the state repeatedly, for this many seconds or until the condition holds."""
         end = now() + seconds
         while now() < end and not until():
             self._tell_all()
@@ -85,10 +85,10 @@ class Stage:
 
     def _tell_all(self) -> None:
         facts = self.status()
-        tell("BEAT", *(f"{name}={facts.get(name, '-')}" for name in TOLD))
+        tell("BEAT", *(f"{name}={facts.get(name, '-')}" for name in REPORTED_KEYS))
 
     def spin(self) -> None:
-        """Leave the processor to nobody, for ever. Who hogs it is the only one who can tell the time."""
+        """Hog the processor forever. Only the hogging process can report the time then."""
         due = now()
         while True:
             if now() >= due:
@@ -96,12 +96,12 @@ class Stage:
                 due += BEAT
 
     def outrun_the_feeder(self) -> None:
-        """From here on it does not run, so that its last ping is the one that is told now."""
+        """From here on the feeder does not run, so its last ping is the one reported now."""
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99))
         self._tell_all()
 
     def feed(self, *, program: str = f"{HOST}/start.py", sysrq: str = FALSE_SYSRQ) -> None:
-        """Both at work, until the feeder is armed and has fed for a while."""
+        """Start both, and wait until the feeder is armed and has fed for a while."""
         self.start_writer()
         self.start_feeder(program=program, sysrq=sysrq)
         self.beat(20, lambda: self.status().get("state") == "armed")
@@ -111,7 +111,7 @@ class Stage:
         self.beat(4 + self.phase)
 
     def stop_feeder(self, number: int) -> None:
-        """By a signal that ends it; tells when its descriptor was closed at the latest."""
+        """Send it a signal that ends it; report the latest time at which its descriptor was closed."""
         tell("FAULT", "signal", number)
         os.kill(self.feeder, number)
         self.reap()

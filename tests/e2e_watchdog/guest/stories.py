@@ -1,4 +1,4 @@
-"""The stories, inside the guest. Each begins with a feeder that feeds; what must follow is in `plays`."""
+"""The stories, inside the guest. Each starts with a feeder that feeds; `plays` has the expected results."""
 
 import os
 import signal
@@ -8,14 +8,14 @@ from pathlib import Path
 from guest.inside import child, now, tell
 from tests.e2e_watchdog.guest.stage import (
     BOOT_ID,
+    DISARM_PERMISSION,
     FALSE_SYSRQ,
     LEASE,
-    PERMIT,
     G,
     Stage,
     put,
+    write_disarm_permission,
     write_lease,
-    write_permit,
 )
 
 FAULTY = "/stage/tests/e2e_watchdog/guest"
@@ -82,7 +82,7 @@ def kernel_panics(stage: Stage) -> None:
 
 
 def feeder_crashes_again_and_again(stage: Stage) -> None:
-    """As a unit that is restarted at once, for ever; and nobody renews the lease."""
+    """As a unit that is always restarted at once; the lease is not renewed."""
     stage.feed()
     stage.stop_writer(signal.SIGKILL)
     end = now() + LONG
@@ -113,7 +113,7 @@ def feeder_fails(stage: Stage) -> None:
 
 
 def another_feeder_waits(stage: Stage) -> None:
-    """Locked out as long as the first lives, at work within a moment after."""
+    """Locked out while the first one lives, and active within a moment after."""
     stage.feed()
     first = stage.feeder
     stage.start_feeder()
@@ -164,10 +164,10 @@ def writer_restarted(stage: Stage) -> None:
     stage.beat(LONG)
 
 
-def writer_stands_down(stage: Stage) -> None:
-    """The feeder is killed meanwhile, and goes on by the permit as well."""
+def writer_stops_gracefully(stage: Stage) -> None:
+    """The feeder is killed meanwhile, and continues under the permit as well."""
     stage.feed()
-    write_permit(BOOT_ID)
+    write_disarm_permission(BOOT_ID)
     stage.stop_writer(signal.SIGKILL)
     os.waitpid(stage.writer, 0)
     stage.beat(LONG)
@@ -176,67 +176,67 @@ def writer_stands_down(stage: Stage) -> None:
     stage.beat(LONG)
 
 
-def permit_taken_away(stage: Stage) -> None:
-    """Without a lease that lasts: nothing is left to go by."""
+def disarm_permission_taken_away(stage: Stage) -> None:
+    """The lease has expired, so the feeder may no longer feed."""
     stage.feed()
-    write_permit(BOOT_ID)
+    write_disarm_permission(BOOT_ID)
     stage.stop_writer(signal.SIGKILL)
     os.waitpid(stage.writer, 0)
     stage.beat(LONG)
-    Path(PERMIT).unlink()
+    Path(DISARM_PERMISSION).unlink()
     stage.beat(LONG)
 
 
-def stopped_with_permit(stage: Stage) -> None:
+def stopped_with_permission(stage: Stage) -> None:
     stage.feed()
-    write_permit(BOOT_ID)
+    write_disarm_permission(BOOT_ID)
     stage.stop_feeder(signal.SIGTERM)
     stage.beat(LONG)
 
 
-def stopped_without_permit(stage: Stage) -> None:
+def stopped_without_permission(stage: Stage) -> None:
     stage.feed()
     stage.stop_feeder(signal.SIGTERM)
     stage.beat(LONG)
 
 
-def stopped_with_a_permit_of_another_boot(stage: Stage) -> None:
+def stopped_with_a_permission_of_another_boot(stage: Stage) -> None:
     stage.feed()
-    write_permit("another-boot")
+    write_disarm_permission("another-boot")
     stage.stop_feeder(signal.SIGTERM)
     stage.beat(LONG)
 
 
-def condemned(stage: Stage) -> None:
-    """And the attempt to reboot is without effect."""
+def fence_requested(stage: Stage) -> None:
+    """The attempt to reboot has no effect."""
     put(FALSE_SYSRQ, "")
     stage.feed()
     os.kill(stage.writer, signal.SIGKILL)
-    write_lease(0, condemned=True)
+    write_lease(0, fence_requested=True)
     tell("FAULT", "condemned")
     stage.beat(4)
     tell("SAID", "the attempt:", Path(FALSE_SYSRQ).read_text())
-    write_lease(now() + G)  # Nothing revives it.
+    write_lease(now() + G)  # No later lease revives it.
     stage.beat(LONG)
 
 
-def condemned_and_rebooted(stage: Stage) -> None:
+def fenced_and_rebooted(stage: Stage) -> None:
     stage.feed(sysrq="/proc/sysrq-trigger")
     os.kill(stage.writer, signal.SIGKILL)
-    write_lease(0, condemned=True)
+    write_lease(0, fence_requested=True)
     tell("FAULT", "condemned")
     stage.beat(LONG)
 
 
 def paused_unseen(stage: Stage) -> None:
-    """The host pauses the machine with its clocks, and lets it go on."""
+    """The host pauses the machine with its clocks, and resumes it."""
     stage.feed()
     tell("PAUSE")
     stage.beat(LONG)
 
 
 def frozen(stage: Stage) -> None:
-    """The host has no time for the machine; its clocks show the gap afterwards."""
+    """The host does not schedule the machine; its clocks show the gap afterwards."""
     stage.feed()
     tell("FREEZE")
     stage.beat(LONG)

@@ -1,14 +1,14 @@
 /* Peer lists: the node counts "cannot reach the API" over its list, the manager counts covered peers over the published one.
 
-   While the marker stands, a peer that stays covered never says that it cannot reach the API; any other may. So the node may live
-   for ever exactly if its rule is met by peers that are not covered. Safety: never so, once the manager's rule is met.
+   While the marker is set, a peer that stays covered never answers that it cannot reach the API; any other may. So the node may live
+   forever exactly if peers that are not covered meet its rule. Safety: this is impossible once the manager's rule is met.
 
    A renewal carries the list that the node wants published; it is a compare-and-swap, as is the marker, so the published list
-   stands still from the marker on. A request may be lost on its way there, on its way back, or arrive after it was given up.
+   does not change from the marker on. A request may be lost on its way there, on its way back, or arrive after it was given up.
 
-   From the sending of another list until an own renewal is acknowledged, the node's rule must be met over every list that may be
-   the published one. A node without peers lives on whatever happens, and the manager releases nothing by such a list. Mutants:
-   EMPTY_RELEASES  it does all the same
+   From the sending of another list until one of the node's renewals is acknowledged, the node's rule must be met over every list that may be
+   the published one. A node without peers always lives on, and the manager releases nothing by such a list. Mutants:
+   EMPTY_RELEASES  the manager releases by an empty list
    ADOPT_ON_ACK    the new list alone counts from the acknowledgement on, the old one alone until then
    ADOPT_ON_SEND   the new list counts from its sending on
    MARKER_BLIND    the manager counts over a list that it read before the marker, and puts the marker without a precondition */
@@ -34,7 +34,7 @@ byte last_acked = 0;
 #define COMMITTED 2
 #define REFUSED 3
 byte request = IDLE, wanted = 0; bool carried = false;
-byte strays = 0;             /* lists of renewals that were given up and are under way under the current version, as bits */
+byte strays = 0;             /* lists of renewals that were given up but may still arrive under the current version, as bits */
 bool current = true;         /* the node holds the current version; it reads when it does not */
 bool marker = false; bool chosen = false;
 byte covered = 0;            /* peers, as bits */

@@ -1,21 +1,21 @@
-/* Proven seconds: managers that do not know of one another add the time that each has counted to one status, by compare-and-swap.
+/* Proven seconds: independent managers add the time that each has counted to one status, by compare-and-swap.
 
-   Safety: what the status says never exceeds the true time since the marker was committed. Managers may be paused anywhere, replaced at any
+   Safety: the time in the status never exceeds the true time since the marker was committed. Managers may be paused anywhere, replaced at any
    time, and there may be several at once (split brain). Each counts on its own monotonic clock.
 
-   Mutants: BLIND_ADDITION (adds to whatever is there, without a precondition), RETRY_AFTER_CONFLICT (the count of before is added to what is read anew),
+   Mutants: BLIND_ADDITION (adds to the current value, without a precondition), RETRY_AFTER_CONFLICT (the old count is added to the newly read value),
    LOST_IS_FAILED (the same after a lost reply), COUNT_FROM_READ_SENT (counts from the sending of the read),
-   BEFORE_MARKER (counts before the marker is acknowledged), WHOLE_COUNT (adds all that it counted, not what it counted since its last addition) */
+   BEFORE_MARKER (counts before the marker is acknowledged), WHOLE_COUNT (adds its whole count, not the part since its last addition) */
 #ifndef MANAGERS
 #define MANAGERS 2
 #endif
 #ifndef MOST
-#define MOST 5               /* ticks since the marker that are looked at */
+#define MOST 5               /* ticks since the marker to be searched */
 #endif
 bool marked = false;
 byte elapsed = 0;            /* true time since the marker's commit */
 byte proven = 0;             /* status.provenSeconds */
-#define OUT 0                /* not begun, or has to read everything anew */
+#define OUT 0                /* not begun, or must read everything again */
 #define READ_SENT 1
 #define READ_SERVED 2
 #define COUNTING 3
@@ -69,7 +69,7 @@ proctype Manager(byte m) {
        if :: !keeps[m] -> counted[m] = 0 :: else fi;
 #endif
        keeps[m] = false; printf("%d has read %d\n", m, base[m]) }
-  /* what was counted up to now is added; from now on the next addition is counted */
+  /* the count up to now is added; from now on time counts for the next addition */
   :: d_step { state[m] == COUNTING && counted[m] > 0 ->
        state[m] = ADDING; adding[m] = base[m] + counted[m];
 #ifndef WHOLE_COUNT

@@ -1,22 +1,22 @@
 /* The return race: a node that comes back while, or just before, its workloads are released (E2 and E4).
 
-   self_fencing.pml shows that a boot which gets no clean observation after the marker is reset within T_safe. Here T_safe
-   has no ticks: release by time (E4) waits until no such boot is up. This model asks what else must hold, so that no pod
+   self_fencing.pml shows that a boot without a clean observation after the marker is reset within T_safe. Here T_safe
+   has no ticks: release by time (E4) waits until no such boot is up. This model searches for the other conditions under which no pod
    runs on any boot of the node once it was released.
 
-   A marker names the boot that the Lease told of when it was put. Features and mutants:
+   A marker names the boot that was on the Lease when the marker was set. Features and mutants:
    GATE_READ       kubelet starts after a linearizable read that showed no marker
    GATE_PUBLISH    kubelet starts after the acknowledged compare-and-swap that published this boot on the Lease, with no marker on it
    (neither)       no gate: kubelet starts at once, the agent some time later
-   GATE_OWN_BOOT   the gate minds only a marker that names its own boot
+   GATE_OWN_BOOT   the gate respects only a marker that names its own boot
    GATE_UNARMED    the gate does not arm the watchdog; the agent does, later
-   OWN_BOOT_ONLY   an observation is clean unless the marker names the very boot that asks (of peers, too)
-   TERM_FIRST      pods are terminating before the marker is put; TERM_AFTER: after it
+   OWN_BOOT_ONLY   an observation is clean unless the marker names exactly the boot that reads (for peers, too)
+   TERM_FIRST      pods are terminating before the marker is set; TERM_AFTER: after it
    STALE_LIST      kubelet's first list of pods may come from a lagging cache
    UNMARKED_AFTER  the marker is taken off after the release, and the gate opens
    E2_WHEN_READY   release on a new boot ID although its kubelet is ready
    E2_BY_STATUS    a boot ID in the Node's status that differs from the marked one counts as a new boot; it may be an older one
-   E4_BOOT_UNCHECKED   release by time without comparing the boot that the Lease and the Node tell of with the marked one */
+   E4_BOOT_UNCHECKED   release by time without comparing the boot on the Lease and the Node with the marked one */
 #define BOOTS 2
 
 /* the machine */
@@ -25,7 +25,7 @@ bool up = true, armed = true;
 bool gate_passed = true;     /* kubelet may start */
 bool kubelet = true;         /* started */
 bool running = true;         /* containers of the workload run on this boot */
-bool fed = false;            /* this boot got a clean observation after the marker: it may live for ever */
+bool fed = false;            /* this boot got a clean observation after the marker: it may live forever */
 bool witnessed = false;      /* this boot was up and armed when the marker was committed */
 #define NOT_LISTED 0
 #define SHALL_RUN 1
@@ -34,7 +34,7 @@ unsigned pods : 2 = SHALL_RUN; /* what this boot's kubelet knows of the pods */
 /* the node's Lease */
 unsigned lease_boot : 2 = 0; /* the boot that published last */
 bool marker = false; unsigned marked_boot : 2 = 0;
-bool gate_version = false;   /* the gate has read the Lease, without a marker, and nobody has written it since */
+bool gate_version = false;   /* the gate has read the Lease, without a marker, and it was not written since */
 bool agent_version = true;   /* the agent holds the Lease's version */
 #define NOT_READ 0
 #define READ 1
@@ -79,7 +79,7 @@ proctype Machine() {
        lease_moves(); lease_boot = boot; printf("gate published boot %d, reply lost\n", boot) }
 #endif
 #if defined(GATE_READ) || defined(GATE_PUBLISH)
-  /* behind a closed gate the boot is told of, the marker left as it is */
+  /* behind a closed gate the boot is published, and the marker kept */
   :: d_step { up && !gate_passed && marker && marked_boot != boot && lease_boot != boot ->
        lease_moves(); lease_boot = boot; printf("gate told of boot %d\n", boot) }
 #else
@@ -152,7 +152,7 @@ proctype Manager() {
   if
   /* E4: T_safe is over; every armed boot that was up at the marker and has seen nothing clean since is gone */
   :: d_step { same_boot && !(up && armed && witnessed && !fed) -> bound = false; printf("release by time\n"); reach_e4 }
-  /* E2: another boot than the marked one is told of */
+  /* E2: the Lease has another boot than the marked one */
 #ifndef NO_E2
   :: d_step { new_boot_told && not_ready -> bound = false; printf("release, new boot\n"); reach_e2 }
 #endif

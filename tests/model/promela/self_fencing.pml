@@ -5,9 +5,9 @@
    Time is a tick that may come between any two steps, and any process may be paused for any number of ticks: a step is
    never forced. All timers are relative and bounded, so that the horizon is unbounded. The watchdog alone is punctual:
    it resets the node W ticks after the last ping. A dead node stays dead here (its return is in return_race.pml), so
-   nothing is looked at after the reset.
+   the search ends at the reset.
 
-   Every switch is either a feature (runs.py says which) or a mutant (mutants.py): one mistake, for which a counterexample must be found. */
+   Every switch is either a feature (runs.py says which) or a mutant (mutants.py): one bug, for which a counterexample must be found. */
 #ifndef G
 #define G 2                  /* length of the feed lease */
 #endif
@@ -30,12 +30,12 @@
 #define COVERED_FOR K        /* age at which the manager's contact evidence lapses */
 #endif
 #ifndef LIARS
-#define LIARS 0              /* so many peers, the first ones, say anything at any time */
+#define LIARS 0              /* the number of Byzantine peers, the first ones: they give any answer at any time */
 #endif
 #ifndef BORNE
-#define BORNE LIARS          /* so many the node and the manager are set to bear */
+#define BORNE LIARS          /* the number of Byzantine peers that the node and the manager tolerate */
 #endif
-#define COVERED_PEERS ((NP + 1) / 2 + BORNE)  /* ceil(n/2), and one more for each that may lie */
+#define COVERED_PEERS ((NP + 1) / 2 + BORNE)  /* ceil(n/2), and one more for each Byzantine peer */
 #define QH (1 + BORNE < NP -> 1 + BORNE : NP)  /* peers that must say "healthy" */
 #ifdef TWO_CONDEMN
 #define QU (NP < 2 -> NP : 2)  /* peers that must say "unhealthy" */
@@ -80,7 +80,7 @@ unsigned version : 2 = CURRENT; /* the version of the Lease that the agent holds
 bool stray = false;          /* a renewal that the agent gave up, still under way under the current version */
 
 #ifdef OWN_LOOKS
-/* ---- the feeder's own look at the Lease, beside the agent's: one at a time, for as long as the node lives ---- */
+/* ---- the feeder's own API check of the Lease, beside the agent's: one at a time, while the node lives ---- */
 #define LOOK_SENT 1
 #define LOOK_CLEAN 2         /* served, no marker, the reply on its way back */
 #define LOOK_MARKED 3
@@ -110,7 +110,7 @@ unsigned manager : 3 = BEFORE;
 unsigned poll_age : 4 = K;   /* since the last poll was sent; K: too long ago to date anything */
 #ifdef SLOW_POLLS
 #define POLL_SENT 1
-#define POLL_SERVED 2        /* the API server has answered, the manager has not looked at the answer yet */
+#define POLL_SERVED 2        /* the API server has answered, the manager has not evaluated the answer yet */
 unsigned polling : 2 = 0;
 unsigned polling_age : 4 = 0; /* since this poll was sent */
 #endif
@@ -123,26 +123,26 @@ bool sending[NP]; byte sent[NP];
 #endif
 /* Sequence numbers, as far as they matter: which renewal, relative to the one that the manager saw at its last poll. */
 #define OLDER 0
-#define SEEN 1               /* the very one that the manager saw */
+#define SEEN 1               /* exactly the one that the manager saw */
 #define NEWER 2              /* committed after that poll, and a later one is committed, too */
 #define NEWEST 3             /* committed after that poll, and the last so far */
 byte acked[NP];      /* highest renewal that the peer knows to be acknowledged */
-byte shown[NP];      /* the same as its Lease says it, in the last renewal that was committed */
+byte shown[NP];      /* the same on its Lease, in the last committed renewal */
 bool renewed[NP];            /* a renewal was committed since the last poll */
-/* ---- what the manager keeps for each peer ---- */
+/* ---- the manager's state for each peer ---- */
 byte evidence[NP];   /* age of the newest contact evidence; COVERED_FOR: lapsed */
 byte seen_age[NP];   /* age that the renewal seen at last can have at most */
 #ifdef SLOW_POLLS
 bool served_renewed[NP]; byte served_shown[NP]; /* the answer to the poll */
 #endif
-byte proven[NP];     /* how long covered without a lapse, after the acknowledged marker */
+byte proven[NP];     /* time covered without a lapse, after the acknowledged marker */
 #endif
 #if defined(FAILOVER_RESUMES) || defined(OUTAGE_NUMBERS)
 bool inherited[NP];          /* proven time of an earlier manager, not yet joined to coverage by this one */
 #endif
 #ifdef OUTAGE_NUMBERS
 bool out[NP];                /* its contact was older than K at some time, or it was restarted, since the marker */
-bool known_out[NP];          /* the same at its last acknowledged renewal, which the next one tells */
+bool known_out[NP];          /* the same at its last acknowledged renewal, which the next one reports */
 bool shown_out[NP];
 #endif
 #if defined(TIME_ONLY) || defined(ANY_PEERS)
@@ -178,7 +178,7 @@ inline condemn() {
   condemned = true; lease = 0
 }
 
-/* Availability (NO_FALSE_CONDEMNATION): peers condemn a node only if there is a marker, whatever the liars say. */
+/* Availability (NO_FALSE_CONDEMNATION): peers make a node fence itself only if there is a marker, for any answers of Byzantine peers. */
 inline condemned_by_peers() {
 #ifdef NO_FALSE_CONDEMNATION
   assert(marker)
@@ -187,7 +187,7 @@ inline condemned_by_peers() {
 #endif
 }
 
-/* Somebody's write to the node's Lease was committed: every version read before is stale. */
+/* A write to the node's Lease was committed: every version read before is stale. */
 inline version_moves() {
   if :: version == CURRENT -> version = STALE :: else fi;
   if :: manager == LEASE_READ -> manager = LEASE_READ_STALE :: else fi;
@@ -197,7 +197,7 @@ inline version_moves() {
 inline request_ends() { request = IDLE; carried = false; worth = 0 }
 
 #if NP > 0
-/* The same for the renewal seen at last: if its age does not beat the evidence now, it never will, and its number says no more. */
+/* The same for the renewal seen at last: if its age does not beat the evidence now, it never will, and its number adds nothing. */
 inline forget_worthless_number(p) {
 #ifdef SLOW_POLLS
   if :: polling != POLL_SERVED && seen_age[p] >= COVERED_FOR && acked[p] == SEEN -> acked[p] = OLDER :: else fi;
@@ -209,8 +209,8 @@ inline forget_worthless_number(p) {
 }
 #endif
 
-/* Random traces (traces.py) follow a scenario, so that more happens in them than a coin would bring about: so many mishaps, a marker
-   that is not put before its time, and a while in which some cannot reach the API. A search knows no scenario. */
+/* Random traces (traces.py) follow a scenario, so that they have more events than random choice would give: a number of mishaps, a marker
+   that is not set before its time, and a time in which some cannot reach the API. A search has no scenario. */
 #ifdef TRACE
 byte ticks = 0, mishaps = MISHAPS, next_mishap = MISHAPS_APART, pace = 0;
 #define STEPS_A_TICK 6       /* of the clock's own, that others have between two ticks */
@@ -233,7 +233,7 @@ inline mishap() { skip }
 #endif
 
 /* Conditions, and the mutants of them. */
-#ifdef QUIET                /* a condemned agent asks nobody any more; without, it goes on as if nothing had happened */
+#ifdef QUIET                /* an agent that must fence itself asks no peers; without QUIET it continues as before */
 #define agent_asks (node_acts && !condemned)
 #else
 #define agent_asks node_acts
@@ -367,7 +367,7 @@ proctype Agent() {
        renew_lease(worth);
 #endif
        version = UNKNOWN; request_ends(); printf("conflict\n") }
-  /* the read after a conflict or a start: shows the marker, else only the version */
+  /* the read after a conflict or a start: returns the marker, else only the version */
   :: d_step { agent_asks && request == IDLE && version == UNKNOWN -> request = READING; printf("read sent\n") }
   :: d_step { node_acts && request == READING && reaches(NODE) ->
        request = (marker -> READ_MARKED : READ_CLEAN); carried = true; printf("read served\n") }
@@ -379,13 +379,13 @@ proctype Agent() {
        condemn();
 #endif
        printf("read marked\n") }
-  /* deadline passed, or the reply lost: nothing is known; the renewal may still arrive there */
+  /* deadline passed, or the reply lost: the outcome is unknown; the renewal may still arrive */
   :: d_step { node_acts && request != IDLE && (mishap_may || !reaches(NODE)) ->
        if :: reaches(NODE) -> mishap() :: else fi;
        if :: request == RENEWAL && carried -> stray = true :: else fi;
        request_ends(); printf("request lost\n") }
   :: d_step { node_acts && stray && reaches(NODE) -> version_moves(); printf("stray renewal committed\n") }
-  /* death and restart: what was in memory is gone, the file on tmpfs stays */
+  /* death and restart: memory is lost, the file on tmpfs stays */
 #ifdef RESTARTS
   :: d_step { node_acts && mishap_may ->
        mishap();
@@ -477,7 +477,7 @@ proctype Feeder() {
        second_checked = true; printf("second feeder checked\n") }
 #endif
 #ifdef LOCK_FREED_EARLY
-  /* the dying feeder's lock is free before its device is closed: it pings no more, but the closing ping is still to come */
+  /* the dying feeder's lock is free before its device is closed: it sends no further ping, but the closing ping is still to come */
   :: d_step { node_acts && !second_checked && lease > 0 && feeder == OPEN ->
        second_checked = true; printf("lock freed, second feeder checked\n") }
 #endif
@@ -485,7 +485,7 @@ proctype Feeder() {
 }
 
 #ifdef OWN_LOOKS
-/* It lives on its own looks whether or not there is an agent. A marker condemns; or, as in a drill, only ends its renewals. */
+/* The node lives on the feeder's own API checks with or without an agent. A marker fences the node; or, as in a drill, only ends its renewals. */
 proctype OwnLook() {
   do
   :: d_step { node_acts && look == 0 && !condemned -> look = LOOK_SENT; look_worth = G; printf("look sent\n") }
@@ -506,11 +506,11 @@ proctype OwnLook() {
   :: d_step { node_acts && look == LOOK_MARKED -> condemn(); look = 0; look_worth = 0; printf("look condemns\n") }
   :: d_step { node_acts && look != 0 -> look = 0; look_worth = 0; printf("look lost\n") }
 #ifdef LOOK_LONGER
-  /* a feeder that is started anew with a longer lease than the one that stands on the Lease */
+  /* a feeder that is restarted with a longer lease than the published one */
   :: d_step { node_acts && look == LOOK_CLEAN -> renew_lease(look_worth + 1); look = 0; look_worth = 0; printf("look clean, for longer\n") }
 #endif
 #ifdef REACH_OWN_LOOK
-  /* sanity: a node does outlive its agent's last renewal by its own looks */
+  /* sanity: a node does outlive its agent's last renewal by its feeder's own API checks */
   :: d_step { node_acts && look == LOOK_CLEAN && lease == 0 && look_worth > 0 && feeder == OPEN -> assert(false) }
 #endif
   od
@@ -520,7 +520,7 @@ proctype OwnLook() {
 #if NP > 0
 proctype Peer(byte j) {
   do
-  /* its own renewals, and whether their replies arrive; without a marker nothing depends on them but what a peer may say */
+  /* its own renewals, and whether their replies arrive; without a marker only the possible answers of a peer depend on them */
 #ifdef MARKER_NEVER
   :: d_step { others_act && contact[j] > 0 -> contact[j] = 0; printf("peer %d renewal acknowledged\n", j) }
 #else
@@ -570,7 +570,7 @@ proctype Peer(byte j) {
      }
 #endif
 #ifdef RESTARTS
-  /* restarted: knows of no contact and no acknowledgement, so that the age of its contact counts from its start */
+  /* restarted: without any contact and acknowledgement, so that the age of its contact counts from its start */
   :: d_step { others_act && mishap_may ->
        mishap(); replying[j] = false; acked[j] = OLDER; printf("peer %d restarted\n", j);
 #ifdef OUTAGE_NUMBERS
@@ -586,7 +586,7 @@ proctype Peer(byte j) {
 #endif
      }
 #endif
-  /* asked: reads the node's Lease, after the request arrived */
+  /* queried: reads the node's Lease, after the request arrived */
   :: d_step { node_acts && asking && answer[j] == SILENT && reaches(PEER(j)) ->
        answer[j] = (marker -> UNHEALTHY : HEALTHY);
        if :: marker -> printf("peer %d unhealthy\n", j) :: else -> printf("peer %d healthy\n", j) fi }
@@ -594,7 +594,7 @@ proctype Peer(byte j) {
   :: d_step { node_acts && asking && answer[j] == SILENT -> answer[j] = HEALTHY; printf("peer %d healthy\n", j) }
 #endif
 #if LIARS > 0
-  /* a liar says anything, whatever its own contact is */
+  /* a Byzantine peer gives any answer, regardless of its own contact */
   :: d_step { node_acts && asking && j < LIARS && answer[j] == SILENT -> answer[j] = HEALTHY; printf("peer %d lies healthy\n", j) }
   :: d_step { node_acts && asking && j < LIARS && answer[j] == SILENT -> answer[j] = UNHEALTHY; printf("peer %d lies unhealthy\n", j) }
   :: d_step { node_acts && asking && j < LIARS && answer[j] == SILENT -> answer[j] = NO_API; printf("peer %d lies no API\n", j) }
@@ -670,7 +670,7 @@ proctype Manager() {
 #endif
      }
 #if NP > 0
-  /* a poll of the peers' Leases; what it sees for the first time was committed after the poll before it was sent */
+  /* a poll of the peers' Leases; a renewal seen for the first time was committed after the previous poll was sent */
 #ifdef SLOW_POLLS
   :: d_step { others_act && manager == COUNTING && polling == 0 -> polling = POLL_SENT; polling_age = 0; printf("poll sent\n") }
   :: d_step { others_act && polling == POLL_SENT && reaches(MANAGER) ->
@@ -711,7 +711,7 @@ proctype Manager() {
 #endif
 #endif
 #ifdef FAILOVER
-  /* another manager takes over: it finds the proven time in the status, and has seen no renewals */
+  /* another manager takes over: it reads the proven time in the status, and has seen no renewals */
   :: d_step { others_act && manager == COUNTING && mishap_may ->
        mishap(); i = 0;
        do
@@ -719,7 +719,7 @@ proctype Manager() {
 #if defined(FAILOVER_RESUMES) || defined(OUTAGE_NUMBERS)
           inherited[i] = (proven[i] > 0);
 #else
-          proven[i] = 0;             /* nobody knows whether coverage lapsed in between */
+          proven[i] = 0;             /* it is unknown whether coverage lapsed in between */
 #endif
           evidence[i] = COVERED_FOR; seen_age[i] = COVERED_FOR; forget_worthless_number(i); i++
        :: else -> break

@@ -1,14 +1,14 @@
-/* Standing down: an agent that is stopped publishes that nothing rests on the watchdog, leaves a permit, and ends; the feeder then feeds
-   without a lease. The next agent takes the permit away before it publishes anything else.
+/* Graceful stop: an agent that is stopped publishes that the watchdog promises nothing, leaves a permit, and ends; the feeder then feeds
+   without a lease. The next agent removes the permit before it publishes anything else.
 
-   Safety: no node is released by time while it is alive. Nobody vouches for it here, and time alone proves (as the runs `alone` of
-   self_fencing, from which lease, feeder and device are taken): what is asked is whether a permit ever outlives what is published.
+   Safety: no node is released by time while it is alive. It has no peers here, and time alone proves its end (as in the runs `alone` of
+   self_fencing, from which lease, feeder and device are taken): the search is for a permit that outlives its publication.
 
-   A report promises a reset, or it does not. The manager releases if the report promised when the marker was put on it, or promises later.
+   A report promises a reset, or it does not. The manager releases if the report promised when the marker was set on it, or promises later.
 
    Mutants: KEEPS_PROMISE (the report of an agent that is stopped still promises), PERMIT_UNACKNOWLEDGED (the permit is left with the sending),
-   BLIND_WRITE (a renewal without a precondition), OVERLOOKS_MARKER (a stopped agent that reads a marker goes on),
-   STANDS_UP_LATE (the next agent promises before it has taken the permit away), NEVER_STANDS_UP (and never takes it away),
+   BLIND_WRITE (a renewal without a precondition), OVERLOOKS_MARKER (a stopped agent that reads a marker continues),
+   STANDS_UP_LATE (the next agent promises before it has removed the permit), NEVER_STANDS_UP (and never removes it),
    NO_AGENT_LOCK (the next agent begins before the one that is stopped has ended) */
 #ifndef G
 #define G 2
@@ -51,7 +51,7 @@ byte agent[AGENTS];
 #define READ_MARKED 6
 byte request[AGENTS];
 bool carried[AGENTS];        /* the version of the request, or of its reply, is still that of the Lease */
-bool promises[AGENTS];       /* what the renewal says */
+bool promises[AGENTS];       /* whether the renewal promises a reset */
 byte worth[AGENTS];          /* what the lease becomes if it is acknowledged now */
 #define UNKNOWN 0
 #define CURRENT 1
@@ -187,7 +187,7 @@ proctype Manager() {
   :: d_step { acts && manager == MARKER_PUT -> manager = COUNTING }
   :: d_step { acts && manager == COUNTING && elapsed >= T && promised_to -> released = true; printf("release\n"); assert(!alive) }
 #ifdef REACH_STOOD_DOWN
-  /* sanity: a node that stood down does outlive all its leases, under a marker */
+  /* sanity: a node whose agent stopped gracefully does outlive all its leases, under a marker */
   :: d_step { acts && manager == COUNTING && elapsed >= T && permit && lease == 0 -> assert(false) }
 #endif
   od

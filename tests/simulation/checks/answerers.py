@@ -1,19 +1,19 @@
-"""Those who answer requests: a controller that fixes, and an owner that replaces. They never fail.
+"""Controllers that answer requests: one fixes nodes, one replaces machines. They never fail.
 
-Each looks again only when something has happened, or when it left something undone.
+Each reconciles only after a change, or if it left work undone.
 """
 
-from nodemend.api.group_versions import NODE
-from nodemend.kube.api_request import EVERYTHING
-from nodemend.testing.cluster.direct import Object
+from nodemend.api.resources import NODE
+from nodemend.kube.request import EVERYTHING
+from simulation.cluster.direct import Object
 from tests.simulation.checks.world import FIX, MACHINE, SPACE, ChecksWorld
 
 FINALIZER = "fix.example.com/at-work"
-LOOK_EVERY = 5.0
+POLL_INTERVAL = 5.0
 
 
 class Fixer:
-    """Takes a Fix in hand, brings its node back after a while, and lets go when the Fix is withdrawn."""
+    """Accepts a Fix, later makes its node Ready, and removes its finalizer when the Fix is deleted."""
 
     def __init__(self, world: ChecksWorld) -> None:
         self._world = world
@@ -22,10 +22,10 @@ class Fixer:
         self._undone = False
         self.fixed = 0
 
-    def look(self) -> None:
+    def poll(self) -> None:
         if self._news.any() or self._undone:
             self._answer()
-        self._world.scheduler.after(LOOK_EVERY, self.look)
+        self._world.scheduler.after(POLL_INTERVAL, self.poll)
 
     def _answer(self) -> None:
         self._undone = False
@@ -53,7 +53,7 @@ class Fixer:
 
 
 class Owner:
-    """Deletes machines that it is asked to replace, and makes them anew with a fresh node."""
+    """Deletes machines whose replacement is requested, and creates them again with a healthy node."""
 
     def __init__(self, world: ChecksWorld) -> None:
         self._world = world
@@ -62,10 +62,10 @@ class Owner:
         self._undone = False
         self.replaced = 0
 
-    def look(self) -> None:
+    def poll(self) -> None:
         if self._news.any() or self._undone:
             self._answer()
-        self._world.scheduler.after(LOOK_EVERY, self.look)
+        self._world.scheduler.after(POLL_INTERVAL, self.poll)
 
     def _answer(self) -> None:
         self._undone = False

@@ -1,4 +1,4 @@
-"""Plays many seeds of the checks. `python -m tests.simulation.checks.campaign --seeds 5000`."""
+"""Runs many seeds of the checks. `python -m tests.simulation.checks.campaign --seeds 5000`."""
 
 import sys
 from collections import Counter
@@ -7,7 +7,7 @@ from tests.simulation.campaigning import Campaign
 from tests.simulation.checks.run import Run, play
 
 WANTED_SHARE = 0.65
-"""In the others the links are so bad all the time that the guard never trusts what it sees."""
+"""In the other seeds, the links are always so bad that the guard never trusts its cache."""
 
 
 def _report(runs: list[Run], seconds: float) -> int:

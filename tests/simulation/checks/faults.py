@@ -1,4 +1,4 @@
-"""What goes wrong in a run of the checks: drawn from its seed, counted as it happens."""
+"""Faults in a run of the checks: drawn from its seed, counted when they happen."""
 
 import random
 from collections import Counter
@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
-from nodemend.kube.api_request import Request
-from nodemend.testing.cluster.replicas import Replica
-from nodemend.testing.network import GOOD_LINK, CrashPoint, LinkQuality, worse
+from nodemend.api import well_known
+from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.kube.request import Request
+from simulation.cluster.replicas import Replica
+from simulation.network import GOOD_LINK, CrashPoint, LinkQuality, worse
 from tests.simulation.checks.world import CHECK, FIX, MACHINE, SPACE, SWITCH_ON, ChecksWorld
 
 FAULTS_CEASE: Final = 400.0
-"""Simulated seconds. After that nothing goes wrong any more."""
+"""Simulated seconds after which no fault starts."""
 
 LENIENT: Final = {
     "maxUnhealthy": "100%",
@@ -35,20 +35,20 @@ STRICT: Final = {
 
 SQUALL: Final = (10.0, 60.0)
 LULL: Final = (40.0, 120.0)
-"""Seconds. The guard trusts what it sees after 20 without a failed read: in a lull something may begin."""
+"""Seconds. The guard trusts its cache after 20 without a failed read, so a LULL permits remediations."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weather:
+class FaultRates:
     quality: LinkQuality
     steady: bool
-    """Whether the links are as bad as that all the time; else in squalls, with lulls between them."""
+    """True if links are always this bad. Otherwise bad and good periods (SQUALL and LULL) alternate."""
     crash_every: int
     node_faults: int
     policy: Mapping[str, Any]
 
     @classmethod
-    def draw(cls, chance: random.Random) -> "Weather":
+    def draw(cls, chance: random.Random) -> "FaultRates":
         losses = chance.choice((0.0, 0.002, 0.01, 0.1))
         slow = chance.choice((0.02, 0.02, 0.5))
         quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
@@ -58,12 +58,14 @@ class Weather:
 
 
 class Faults:
-    """Makes them happen."""
+    """Injects the faults."""
 
-    def __init__(self, world: ChecksWorld, weather: Weather, policy_changed: Callable[[], None]) -> None:
+    def __init__(
+        self, world: ChecksWorld, fault_rates: FaultRates, policy_changed: Callable[[], None]
+    ) -> None:
         self.counts: Counter[str] = Counter()
         self._world = world
-        self._weather = weather
+        self._fault_rates = fault_rates
         self._policy_changed = policy_changed
         self._chance = world.chance("faults")
 
@@ -72,9 +74,9 @@ class Faults:
             replica.clock.rate = self._chance.uniform(0.999, 1.001)
             replica.on_start = self._arm
             self._arm(replica)
-        if not self._weather.steady:
+        if not self._fault_rates.steady:
             self._lull()
-        for _ in range(self._weather.node_faults):
+        for _ in range(self._fault_rates.node_faults):
             self._at_some_time(lambda: self._break(self._chance.choice(self._world.nodes)))
         if self._chance.random() < 0.3:
             self._at_some_time(self._storm)
@@ -87,11 +89,11 @@ class Faults:
 
     def _squall(self) -> None:
         if self._world.scheduler.now < FAULTS_CEASE:
-            self._set_quality(self._weather.quality)
+            self._set_quality(self._fault_rates.quality)
             self._world.scheduler.after(self._chance.uniform(*SQUALL), self._lull)
 
     def _lull(self) -> None:
-        self._set_quality(replace(GOOD_LINK, delay=self._weather.quality.delay))
+        self._set_quality(replace(GOOD_LINK, delay=self._fault_rates.quality.delay))
         self._world.scheduler.after(self._chance.uniform(*LULL), self._squall)
 
     def _set_quality(self, quality: LinkQuality) -> None:
@@ -99,8 +101,11 @@ class Faults:
             replica.quality = replica.link.quality = quality
 
     def _arm(self, replica: Replica) -> None:
-        """Every so many writes one crashes, at one of three points. Renewals of the Lease are many."""
-        every = self._weather.crash_every
+        """Crash at one in `crash_every` writes, at one of three points.
+
+        Renewals of the Lease are frequent, so they crash ten times less often.
+        """
+        every = self._fault_rates.crash_every
         if not every or self._world.scheduler.now >= FAULTS_CEASE:
             return
 
@@ -164,17 +169,17 @@ class Faults:
         self._world.scheduler.after(self._chance.uniform(20.0, 200.0), lambda: self._set_pause(None))
 
     def _set_pause(self, pause: dict[str, str] | None) -> None:
-        self._world.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": pause}})
+        self._world.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"pause": pause}})
         self._policy_changed()
 
     def _touch(self, _replica: Replica) -> None:
-        """Somebody else writes to every Machine: what we read of them is out of date."""
+        """Write to every Machine as another controller, so that cached versions are out of date."""
         for name in self._world.machines:
             label = {"metadata": {"labels": {"touched": str(self._chance.randrange(10**6))}}}
             self._world.api.patch(MACHINE, name, label, at=(SPACE, ""))
 
     def _lag(self, _replica: Replica) -> None:
-        """One kind's watch cache stands still for a while."""
+        """Freeze the watch cache of one kind for a while."""
         kind = self._chance.choice((NODE, MACHINE, FIX, CHECK, SWITCH_ON, NODE_HEALTH_CHECK))
         self._world.server.lag(kind, self._world.server.revision)
         after = self._chance.uniform(2.0, 40.0)

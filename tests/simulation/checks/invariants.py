@@ -1,4 +1,4 @@
-"""What must hold in every simulated run of the checks, watched at every write.
+"""Invariants of every simulated run of the checks, verified at every write.
 
 The numbers are those of SAFETY.md.
 """
@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.network import Fate
+from nodemend.api import well_known
+from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.network import Fate
 from tests.simulation.checks.recoveries import RecoveryInvariants
 from tests.simulation.checks.world import CHECK, FOREIGN, MACHINE, SPACE, ChecksWorld
 from tests.simulation.settling import InvariantBrokenError
@@ -22,7 +22,7 @@ PASSED: Final = "True"
 
 
 class Invariants:
-    """Stands beside a world and sees everything."""
+    """Observes every write in a world."""
 
     def __init__(self, world: ChecksWorld, most: int) -> None:
         self.begun = 0
@@ -43,12 +43,12 @@ class Invariants:
             raise InvariantBrokenError(broken)
 
     def note_policy(self) -> None:
-        """To be told after every change of the policy: I5 asks what it said when."""
-        policy = self._world.api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+        """Record the policy. Call it after every change of the policy, because I5 depends on its history."""
+        policy = self._world.api.get(REMEDIATION_POLICY, well_known.POLICY_NAME)
         spec = policy["spec"] if policy else {}
         self._allowed.append((self._world.scheduler.now, spec.get("mode") == "Act" and "pause" not in spec))
 
-    def _saw_write(self, _user: str, request: Request, answer: Answer) -> None:
+    def _saw_write(self, _user: str, request: Request, answer: ApiResponse) -> None:
         self._has_preconditions(request)
         self._must_hold(self._recoveries.saw(request, answer, self._late_writes()))
         if request.method is Method.POST and request.path.endswith("/fixes"):
@@ -63,7 +63,7 @@ class Invariants:
             self.withdrawn += 1
 
     def _has_preconditions(self, request: Request) -> None:
-        """I3: whatever changes what is others', or deletes anything, names the object and its version."""
+        """Check I3: a deletion or a change of a Cluster API object names the object and its version."""
         if request.method is Method.DELETE:
             conditions = msgspec.json.decode(request.body).get("preconditions", {})
         elif request.method is Method.PATCH and "cluster.x-k8s.io" in request.path:
@@ -83,7 +83,7 @@ class Invariants:
             self._saw_beginning(machine["metadata"]["name"])
 
     def _written_now(self, request: Request) -> str | None:
-        """When this write says that its OwnerRemediated began, if it begins with it."""
+        """Return the time of OwnerRemediated in this write, or None if the machine passes its check."""
         conditions = msgspec.json.decode(request.body)["status"]["conditions"]
         marks = {one["type"]: one for one in conditions}
         failed = marks.get("HealthCheckSucceeded", {}).get("status") == "False"
@@ -106,7 +106,10 @@ class Invariants:
             raise InvariantBrokenError(f"I6: {name} begins beside {others}")
 
     def _late_writes(self) -> int:
-        """Writes that may have come to pass after their sender gave up: nobody could count those."""
+        """Return the number of writes that may have been applied after their sender gave up.
+
+        The checker cannot count these.
+        """
         return sum(
             replica.faults.get(fate, 0)
             for replica in self._world.replicas
@@ -114,7 +117,7 @@ class Invariants:
         )
 
     def _was_allowed(self, name: str) -> None:
-        """I5: the policy allowed it when it was last read, which is before the write was sent."""
+        """Check I5: the policy allowed it when it was last read, which is before the write was sent."""
         oldest = self._world.scheduler.now - READ_WITHIN - LATEST_ARRIVAL
         before = [allowed for when, allowed in self._allowed if when <= oldest][-1:]
         since = [allowed for when, allowed in self._allowed if when > oldest]
@@ -122,7 +125,7 @@ class Invariants:
             raise InvariantBrokenError(f"I5: {name} was begun with while that was not allowed")
 
     def settled(self) -> None:
-        """I8 and I14: faults have ceased long ago. Everything is well, and nothing of ours is left."""
+        """Check I8 and I14, long after the faults: all nodes are healthy; Nodemend left nothing behind."""
         self._must_hold(self._recoveries.settled())
         if left := [one["metadata"]["name"] for one in self._world.fixes()]:
             raise InvariantBrokenError(f"I8: {left} not withdrawn")

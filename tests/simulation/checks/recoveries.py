@@ -1,27 +1,30 @@
-"""Recoveries in a simulated run: who answers them, and that none is lost, repeated or made beside a Fix."""
+"""Recoveries in a simulated run: their controller, and their invariants.
+
+No recovery is lost, repeated, or created beside a Fix.
+"""
 
 from collections import Counter, defaultdict
 
 import msgspec
 
-from nodemend.api.group_versions import NODE_HEALTH_CHECK
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.cluster.direct import Object
+from nodemend.api.resources import NODE_HEALTH_CHECK
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.cluster.direct import Object
 from tests.simulation.checks.world import SPACE, SWITCH_ON, ChecksWorld
 
 FINALIZER = "fix.example.com/switching"
-LOOK_EVERY = 4.0
+POLL_INTERVAL = 4.0
 
 
 class Switcher:
-    """Takes a recovery in hand, says after a while that it has succeeded, and lets go when it is deleted."""
+    """Accepts a recovery, reports success after a while, and releases it when it is deleted."""
 
     def __init__(self, world: ChecksWorld) -> None:
         self._world = world
         self._chance = world.chance("switcher")
 
-    def look(self) -> None:
+    def poll(self) -> None:
         for found in self._world.api.list(SWITCH_ON):
             metadata = found["metadata"]
             if "deletionTimestamp" in metadata:
@@ -30,7 +33,7 @@ class Switcher:
                 self._keep(found, [FINALIZER])
                 status = {"conditions": [{"type": "Succeeded", "status": "True"}]}
                 self._world.api.patch(SWITCH_ON, metadata["name"], {"status": status}, at=(SPACE, "status"))
-        self._world.scheduler.after(LOOK_EVERY, self.look)
+        self._world.scheduler.after(POLL_INTERVAL, self.poll)
 
     def _keep(self, found: Object, finalizers: list[str]) -> None:
         change = {"metadata": {"finalizers": finalizers}}
@@ -38,9 +41,10 @@ class Switcher:
 
 
 class RecoveryInvariants:
-    """Of the nodes without machines, whose check names a recovery. An answer is what is broken, or nothing.
+    """Invariants of nodes without machines, whose check names a recovery.
 
-    A creation that arrives after its sender gave it up cannot be counted by anybody: `strays` of them.
+    Methods return a description of the violation, or "". `strays` is the number of creations that may arrive
+    after their sender gave up; the checker cannot count these.
     """
 
     def __init__(self, world: ChecksWorld) -> None:
@@ -52,7 +56,7 @@ class RecoveryInvariants:
         self._last: dict[str, str] = defaultdict(str)
         self._nodes_deleted: set[str] = set()
 
-    def saw(self, request: Request, answer: Answer, strays: int) -> str:
+    def saw(self, request: Request, answer: ApiResponse, strays: int) -> str:
         kind = next((one for one in ("fixes", "switchons") if f"/{one}" in request.path), "")
         if not kind or request.method not in (Method.POST, Method.DELETE):
             return ""
@@ -63,7 +67,7 @@ class RecoveryInvariants:
             return ""
         self._last[name] = f"{request.method} {kind}"
         if kind == "fixes" and name in self._nodes_deleted:
-            # The Fix was for the Node that is gone, and its end owes the next Node nothing.
+            # The Fix was for the deleted Node, so its end makes no recovery pending for the next Node.
             self._nodes_deleted.discard(name)
             self._last.pop(name)
         return self._begins(name, kind, strays) if posted else self._ends(name, kind, answer)
@@ -80,25 +84,28 @@ class RecoveryInvariants:
                 return f"I4: {name} was recovered {self._made[name]} times, and healed {self._healed[name]}"
         return ""
 
-    def _ends(self, name: str, kind: str, answer: Answer) -> str:
+    def _ends(self, name: str, kind: str, answer: ApiResponse) -> str:
         if kind == "fixes":
             self._healed[name] += 1
             return ""
-        # What nobody has taken in hand is gone at once: then the answer is not the object.
+        # A recovery without a finalizer is deleted immediately. The answer is then not the object.
         said = msgspec.json.decode(answer.body).get("status", {})
         conditions = (said.get("conditions") or ()) if isinstance(said, dict) else ()
         self._given_up[name] += not any(one["status"] == "True" for one in conditions)
         return ""
 
     def forget(self, *names: str) -> None:
-        """Of these Nodes, or of all. What was owed to one that another deleted is not owed to the next."""
-        at_work = {one["metadata"]["name"] for one in self._world.fixes()}
-        self._nodes_deleted = (self._nodes_deleted | set(names)) & at_work
+        """Forget these Nodes, or all.
+
+        A recovery that was pending for a deleted Node is not pending for the next one.
+        """
+        in_progress = {one["metadata"]["name"] for one in self._world.fixes()}
+        self._nodes_deleted = (self._nodes_deleted | set(names)) & in_progress
         for name in names or tuple(self._last):
             self._last.pop(name, None)
 
     def settled(self) -> str:
-        """None is owed, none is at work, and none was lost: after a Fix went there was a recovery."""
+        """Check that no recovery is pending, active or lost: after every deleted Fix there was a recovery."""
         if left := [one["metadata"]["name"] for one in self._world.api.list(SWITCH_ON)]:
             return f"I8: the recoveries of {left} are not withdrawn"
         status = (self._world.api.get(NODE_HEALTH_CHECK, "bare") or {}).get("status", {})

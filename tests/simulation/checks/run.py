@@ -1,15 +1,15 @@
-"""One seed, from its weather to its verdict."""
+"""One seed of the checks, from its fault parameters to its verdict."""
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from nodemend.testing.request_log import RequestDigests
-from nodemend.testing.scheduler import Scheduler
+from simulation.request_log import RequestDigests
+from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.checks.answerers import Fixer, Owner
-from tests.simulation.checks.faults import FAULTS_CEASE, Faults, Weather
+from tests.simulation.checks.faults import FAULTS_CEASE, FaultRates, Faults
 from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.recoveries import Switcher
 from tests.simulation.checks.world import ChecksWorld
@@ -20,7 +20,7 @@ SETTLED_BY: Final = FAULTS_CEASE + 900.0
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a seed showed."""
+    """Result of one seed."""
 
     seed: int
     broken: str
@@ -30,26 +30,28 @@ class Run:
     recovered: int
     faults: Counter[str]
     digest: str
-    requests: RequestDigests
+    requests: RequestDigests | None
     lines: tuple[str, ...] = ()
 
 
 Judges = Callable[[ChecksWorld, int], Invariants]
-"""Made for a world, and for how many remediations may be at work in it."""
+"""Creates the invariants of a world with this limit of concurrent remediations."""
 
 
 def play(seed: int, *, keep_trace: bool = False, beside: Beside[Judges, ChecksWorld] | None = None) -> Run:
-    """Play a seed to its end and judge it."""
+    """Run a seed to its end and check the invariants."""
     beside = beside or Beside(Invariants)
-    weather = Weather.draw(Scheduler(seed).chance("weather"))
-    world = ChecksWorld(seed, weather.quality, weather.policy, keep_trace=keep_trace, **beside.wishes)
-    invariants = beside.judge(world, weather.policy["maxConcurrent"])
+    fault_rates = FaultRates.draw(Scheduler(seed).chance("weather"))
+    world = ChecksWorld(
+        seed, fault_rates.quality, fault_rates.policy, keep_trace=keep_trace, **beside.options
+    )
+    invariants = beside.evaluate(world, fault_rates.policy["maxConcurrent"])
     beside.join(world)
     fixer, owner = Fixer(world), Owner(world)
-    fixer.look()
-    owner.look()
-    Switcher(world).look()
-    faults = Faults(world, weather, invariants.note_policy)
+    fixer.poll()
+    owner.poll()
+    Switcher(world).poll()
+    faults = Faults(world, fault_rates, invariants.note_policy)
     faults.plan()
     broken = ""
     try:

@@ -1,4 +1,4 @@
-"""A few seeds of the checks, for CI and for the hunt for mutants. `just simulate-checks` plays thousands."""
+"""A few seeds of the checks, for CI and mutation testing. `just simulate-checks` runs thousands."""
 
 import os
 import subprocess

@@ -1,10 +1,10 @@
-"""Nodes and Machines take their turns in the same room: what is begun for one counts for the other."""
+"""Nodes and Machines share the limits: a remediation of one counts for the other."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from nodemend.testing.network import GOOD_LINK
+from simulation.network import GOOD_LINK
 from tests.simulation.checks.world import SECONDS, ChecksWorld
 
 POLICY = {"maxConcurrent": 1, "minInterval": "1s", "settleTime": "1s", "maxUnhealthy": "100%"}

@@ -1,4 +1,4 @@
-"""A cluster of machines and nodes under checks of every way of asking, and those who answer."""
+"""A cluster of machines and nodes under checks with every kind of remediation request."""
 
 import random
 from collections.abc import Mapping
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
-from nodemend.controllers.admission_proof import Admission
-from nodemend.controllers.checker import Checker, CheckerObservers
-from nodemend.controllers.machine_checking import MachineDuty, MachineObservers
-from nodemend.kube.leader_loop import Unobserved
-from nodemend.kube.machine_check_record import CLAIM
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.guard.policy_proof import Admission
+from nodemend.health.machine.manager import MachineCheckingSettings, MachineObservers
+from nodemend.health.manager import Checker, CheckerObservers
+from nodemend.kube.leader_runner import Unobserved
 from nodemend.kube.ports import Runtime, Transport
-from nodemend.testing.api_server.admission import User
-from nodemend.testing.api_server.our_rules import our_rules
-from nodemend.testing.api_server.policies import CHECKER
-from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
-from nodemend.testing.cluster.direct import Direct, Object
-from nodemend.testing.cluster.foreign_kinds import a_definition
-from nodemend.testing.cluster.replicas import Replica, Silent, election
-from nodemend.testing.cluster.world import DEFINITIONS, Account
-from nodemend.testing.network import LinkQuality
-from nodemend.testing.scheduler import Scheduler
+from nodemend.records.machine import CLAIM
+from simulation.api_server.admission import User
+from simulation.api_server.our_rules import our_rules
+from simulation.api_server.policies import CHECKER
+from simulation.api_server.server import NAMESPACES, SimulatedApiServer
+from simulation.cluster.direct import Direct, Object
+from simulation.cluster.foreign_kinds import a_definition
+from simulation.cluster.replicas import Replica, Silent, election
+from simulation.cluster.world import DEFINITIONS, Account
+from simulation.network import LinkQuality
+from simulation.scheduler import Scheduler
 
 GROUP: Final = "cluster.x-k8s.io"
 MACHINE: Final = Resource(GROUP, "v1beta2", "Machine", "machines")
@@ -38,9 +38,9 @@ SPACE: Final = "default"
 PROD: Final = "prod"
 
 POOLS: Final = {"control": 3, "fixed": 4, "owned": 3, "bare": 3}
-"""Machines of the control plane, with a template, without one; and nodes without machines."""
+"""Control-plane machines, machines with a template, machines without one, and nodes without machines."""
 SECONDS: Final = 30
-"""For which a node may be unwell before its check says so."""
+"""Seconds for which a node may be unhealthy before its check reports it."""
 TICK: Final = 5.0
 FOREIGN: Final = {
     "type": "Booted",
@@ -49,12 +49,12 @@ FOREIGN: Final = {
     "message": "",
     "lastTransitionTime": "2026-01-01T00:00:00Z",
 }
-"""A condition on every machine that is somebody else's."""
+"""A condition of another controller on every machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """How many replicas there are, and whether one that has died is started again."""
+    """Number of replicas, and whether one that ended is restarted."""
 
     replicas: int = 2
     restarted: bool = True
@@ -75,9 +75,9 @@ async def _check(
     await Checker(
         runtime,
         transport,
-        election("nodemend-checker", name, keys.SYSTEM_NAMESPACE),
+        election("nodemend-checker", name, well_known.SYSTEM_NAMESPACE),
         CheckerObservers(Unobserved(), Silent(), Silent()),
-        machines=MachineDuty(
+        machines=MachineCheckingSettings(
             MachineObservers(Silent(), Silent(), Silent()), annotation_template=annotation_template
         ),
         medik8s_leases=medik8s_leases,
@@ -86,11 +86,12 @@ async def _check(
 
 
 class ChecksWorld:
-    """`policy` is what the RemediationPolicy says beside its mode.
+    """A simulated cluster with checkers.
 
-    `medik8s_leases` is the namespace of the Leases that the checkers respect; none by default. `account` is
-    their way into the API server. With `annotation_template` an annotation may ask for remediations. With
-    `admission` the server has our policies, and the checkers prove them.
+    `policy` has the fields of the RemediationPolicy other than its mode. `medik8s_leases` is the namespace of
+    the Leases that the checkers respect; empty: they ignore them. `account` is the type of their access to
+    the API server. With `annotation_template` an annotation may request remediations. With `admission` the
+    server has Nodemend's policies, and the checkers prove them.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class ChecksWorld:
             self.scheduler.wall,
             definitions=(*DEFINITIONS, *(a_definition(one) for one in kinds)),
             rules=our_rules() if admission else None,
-            namespaces=(*NAMESPACES, keys.SYSTEM_NAMESPACE),
+            namespaces=(*NAMESPACES, well_known.SYSTEM_NAMESPACE),
         )
         self.api = Direct(Account(self.server, User("admin")))
         self.checker = account(self.server, User(CHECKER))
@@ -151,7 +152,7 @@ class ChecksWorld:
             replica.process.crash()
 
     def report(self, node: str, ready: str) -> None:
-        """As the node, or who watches over it, tells."""
+        """Set Ready, as the node's kubelet or the node lifecycle controller does."""
         now = self.scheduler.wall().strftime("%Y-%m-%dT%H:%M:%SZ")
         condition = {"type": "Ready", "status": ready, "reason": "Told", "lastTransitionTime": now}
         self.api.patch(NODE, node, {"status": {"conditions": [condition]}}, at=("", "status"))
@@ -168,7 +169,7 @@ class ChecksWorld:
         return {one["type"]: one for one in machine.get("status", {}).get("conditions") or ()}
 
     def asked(self) -> list[str]:
-        """Machines whose owner is asked to act, or acts."""
+        """Return the machines whose owner is requested to act, or acts."""
         return [
             machine["metadata"]["name"]
             for machine in self.api.list(MACHINE)
@@ -204,7 +205,8 @@ class ChecksWorld:
     def _make(self, policy: Mapping[str, Any]) -> None:
         self.api.create(LEASE, {"metadata": {"name": "busy"}, "spec": {}}, SPACE)
         self.api.create(
-            REMEDIATION_POLICY, {"metadata": {"name": keys.POLICY_NAME}, "spec": {"mode": "Act", **policy}}
+            REMEDIATION_POLICY,
+            {"metadata": {"name": well_known.POLICY_NAME}, "spec": {"mode": "Act", **policy}},
         )
         template = {"metadata": {"name": "fix"}, "spec": {"template": {"spec": {}}}}
         self.api.create(FIX_TEMPLATE, template, SPACE)
@@ -263,7 +265,7 @@ class ChecksWorld:
         self.api.create(NODE_HEALTH_CHECK, {"metadata": {"name": "bare"}, "spec": spec})
 
     def _tick(self) -> None:
-        """The server's own chores. Somewhere something is always written: bookmarks tell of it."""
+        """Run the server's periodic work. The write gives bookmarks a new version."""
         self.api.patch(
             LEASE, "busy", {"metadata": {"labels": {"at": f"{self.scheduler.now:.0f}"}}}, at=(SPACE, "")
         )

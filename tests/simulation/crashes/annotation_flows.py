@@ -1,12 +1,12 @@
-"""The flows of an annotation that asks for the remediation of a Machine."""
+"""Flows of an annotation that requests the remediation of a Machine."""
 
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import METAL3_REMEDIATION, METAL3_REMEDIATION_TEMPLATE
-from nodemend.testing.cluster.direct import Object
+from nodemend.api import well_known
+from nodemend.api.resources import METAL3_REMEDIATION, METAL3_REMEDIATION_TEMPLATE
+from simulation.cluster.direct import Object
 from tests.simulation.checks.world import CHECK, MACHINE, SPACE, ChecksWorld
 from tests.simulation.crashes.flow import Flow, Wanted
 
@@ -15,12 +15,12 @@ TEMPLATE: Final = "reboot"
 
 
 def _furnish(world: ChecksWorld) -> None:
-    """Some Machines have no check, and a host."""
+    """Remove the check of some Machines, and give each of these a host."""
     world.api.delete(CHECK, "owned", SPACE)
     spec: Object = {"template": {"spec": {}}}
     world.api.create(METAL3_REMEDIATION_TEMPLATE, {"metadata": {"name": TEMPLATE}, "spec": spec}, SPACE)
     for name in world.names["owned"]:
-        _annotate(world, name, keys.HOST_OF_MACHINE, f"{SPACE}/{name}")
+        _annotate(world, name, well_known.HOST_OF_MACHINE, f"{SPACE}/{name}")
 
 
 def _annotate(world: ChecksWorld, machine: str, key: str, value: str | None) -> None:
@@ -29,7 +29,7 @@ def _annotate(world: ChecksWorld, machine: str, key: str, value: str | None) -> 
 
 def _is_asked(world: ChecksWorld) -> bool:
     found = world.api.get(MACHINE, ASKED, SPACE) or {}
-    return keys.EXTERNAL_REMEDIATION in found["metadata"]["annotations"]
+    return well_known.EXTERNAL_REMEDIATION in found["metadata"]["annotations"]
 
 
 def _cycles(world: ChecksWorld) -> list[str]:
@@ -38,7 +38,7 @@ def _cycles(world: ChecksWorld) -> list[str]:
 
 def _ask(world: ChecksWorld) -> Iterator[Wanted]:
     world.report(ASKED, "Unknown")
-    _annotate(world, ASKED, keys.EXTERNAL_REMEDIATION, "")
+    _annotate(world, ASKED, well_known.EXTERNAL_REMEDIATION, "")
     yield lambda: _cycles(world) == [ASKED]
 
 
@@ -52,13 +52,13 @@ def _heal(world: ChecksWorld) -> Iterator[Wanted]:
 
 
 def _take_back(world: ChecksWorld) -> Iterator[Wanted]:
-    _annotate(world, ASKED, keys.EXTERNAL_REMEDIATION, None)
+    _annotate(world, ASKED, well_known.EXTERNAL_REMEDIATION, None)
     yield lambda: not _cycles(world)
 
 
 def _ask_in_vain(world: ChecksWorld) -> Iterator[Wanted]:
-    """Its node is well."""
-    _annotate(world, ASKED, keys.EXTERNAL_REMEDIATION, "")
+    """Request the remediation of a healthy node."""
+    _annotate(world, ASKED, well_known.EXTERNAL_REMEDIATION, "")
     yield lambda: not _is_asked(world)
 
 

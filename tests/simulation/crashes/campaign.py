@@ -1,4 +1,4 @@
-"""A crash before, at and after every write of every flow of the checks, on the same and on another replica.
+"""Crashes before, at and after every write of every flow of the checks, on the same and on another replica.
 
 `python -m tests.simulation.crashes.campaign`
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from nodemend.testing.network import CrashPoint
+from simulation.network import CrashPoint
 from tests.simulation.checks.world import Crew
 from tests.simulation.crashes.annotation_flows import ANNOTATION_FLOWS
 from tests.simulation.crashes.flow import Flow
@@ -28,7 +28,7 @@ CREWS: Final = {"the same goes on": ALONE, "another takes over": PAIR}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of one flow with one crew."""
+    """Result of one flow with one crew."""
 
     flow: str
     crew: str
@@ -42,8 +42,8 @@ def crashes_of(wanted: Played) -> Iterator[Crash]:
         yield from (Crash(write, point) for point in CrashPoint)
 
 
-def judge(flow: Flow, crew: Crew, crash: Crash, wanted: Played) -> str:
-    """What was wrong; empty when nothing was."""
+def evaluate(flow: Flow, crew: Crew, crash: Crash, wanted: Played) -> str:
+    """Run a flow with a crash; return the violation, or ""."""
     try:
         play(flow, crew, crash, wanted)
     except (FlowFailedError, InvariantBrokenError) as failure:
@@ -51,11 +51,11 @@ def judge(flow: Flow, crew: Crew, crash: Crash, wanted: Played) -> str:
     return ""
 
 
-def judge_all(names: tuple[str, str], every: int = 1) -> Verdict:
-    """All crashes of a flow with a crew, by their names; or `every` so-many-th."""
+def evaluate_all(names: tuple[str, str], every: int = 1) -> Verdict:
+    """Run all crashes of a flow with a crew, given their names; or only one in `every`."""
     flow, crew = FLOWS[names[0]], CREWS[names[1]]
     wanted = play(flow, crew)
-    verdicts = [judge(flow, crew, crash, wanted) for crash in list(crashes_of(wanted))[::every]]
+    verdicts = [evaluate(flow, crew, crash, wanted) for crash in list(crashes_of(wanted))[::every]]
     return Verdict(*names, len(wanted.writes), len(verdicts), tuple(filter(None, verdicts)))
 
 
@@ -69,11 +69,11 @@ def main() -> int:
     began = time.monotonic()
     ignore = partial(warnings.filterwarnings, "ignore", "coroutine .* was never awaited", RuntimeWarning)
     with ProcessPoolExecutor(options.workers, initializer=ignore) as pool:
-        verdicts = [_told(one) for one in pool.map(partial(judge_all, every=options.every), cases)]
+        verdicts = [_reported(one) for one in pool.map(partial(evaluate_all, every=options.every), cases)]
     return _report(verdicts, time.monotonic() - began)
 
 
-def _told(one: Verdict) -> Verdict:
+def _reported(one: Verdict) -> Verdict:
     print(f"{one.writes:4} writes, {one.crashes:4} crashes  {one.flow}; {one.crew}", flush=True)
     for why in one.broken:
         print(f"      {why}", flush=True)

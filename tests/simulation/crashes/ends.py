@@ -1,12 +1,12 @@
-"""All that the checks have left in a world, without what another run may say differently: times and UIDs."""
+"""The final state of a world, without the parts that may differ between runs: times and UIDs."""
 
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY, Resource
-from nodemend.testing.cluster.direct import Object
+from nodemend.api import well_known
+from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY, Resource
+from simulation.cluster.direct import Object
 from tests.simulation.checks.world import CHECK, FIX, MACHINE, ChecksWorld
 
 _OURS: Final = (NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY, CHECK, FIX, MACHINE)
@@ -21,10 +21,10 @@ _ANOTHER_TIME: Final = {
     "managedFields",
     "uid",
     "generation",
-    # It is read off the world: what began and ended between two leaders is not in it (decision 26).
+    # It records observations: a change that began and ended between two leaders is missing (decision 26).
     "machineHistory",
-    # What an override passed is what held at the time: a new leader paces itself first.
-    keys.PAST_GUARD,
+    # It names the holds at that moment, and a new leader first waits for the start interval.
+    well_known.PAST_GUARD,
 }
 _UID: Final = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _SECONDS: Final = re.compile(r"\b\d+ s\b")
@@ -34,12 +34,12 @@ End = dict[str, Object]
 
 
 def end_of(world: ChecksWorld, kinds: tuple[Resource, ...]) -> End:
-    """`kinds` are served beside the usual."""
+    """Return the final state. `kinds` are served in addition to the usual ones."""
     return dict(pair for kind in (*_OURS, *kinds) for pair in _of_kind(world, kind))
 
 
 def without_history(end: End) -> End:
-    """Nobody who was not there can tell how something went that is gone."""
+    """Return the state without history: a checker that was down cannot know how a deleted object ended."""
     return {
         name: {**found, "status": {**found["status"], "history": []}} if "status" in found else found
         for name, found in end.items()
@@ -62,7 +62,7 @@ def _plain(value: Any) -> Any:
 
 
 def differences(wanted: Any, found: Any, where: str = "") -> Iterator[str]:
-    """One line for each place that is not as it should be."""
+    """Yield one line for each difference."""
     if isinstance(wanted, dict) and isinstance(found, dict):
         for key in sorted(wanted.keys() | found.keys()):
             yield from differences(wanted.get(key), found.get(key), f"{where} {key}".strip())

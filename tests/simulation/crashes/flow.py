@@ -1,16 +1,16 @@
-"""A flow of the checks: what comes before, what happens then, and what is waited for."""
+"""A flow of the checks: its precondition, its actions, and the states that must follow."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nodemend.api.group_versions import Resource
-from nodemend.testing.cluster.direct import Object
+from nodemend.api.resources import Resource
+from simulation.cluster.direct import Object
 from tests.simulation.checks.world import MACHINE, SPACE, SWITCH_ON, ChecksWorld
 
 Wanted = Callable[[], bool]
 Script = Callable[[ChecksWorld], Iterator[Wanted]]
-"""Does something to the world, and then waits for what it yields; as often as it likes."""
+"""Changes the world, then yields the condition to wait for; any number of times."""
 
 
 def nothing(_world: ChecksWorld) -> Iterator[Wanted]:
@@ -19,25 +19,25 @@ def nothing(_world: ChecksWorld) -> Iterator[Wanted]:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The writes of `script` are its own. `before` is played without a crash."""
+    """One flow. Crashes happen at writes during `script`; `before` runs without a crash."""
 
     name: str
     script: Script
     before: Script = nothing
     prepare: Callable[[ChecksWorld], None] = lambda _world: None
-    """What the world has from its first moment."""
+    """Prepares the world before the run starts."""
     policy: Mapping[str, Any] = field(default_factory=dict)
     medik8s_leases: str = ""
     annotation_template: str = ""
-    """From which is made what an annotation asks for; empty where that is not heeded."""
+    """Template for remediations that an annotation requests; empty: the annotation is ignored."""
     kinds: tuple[Resource, ...] = ()
-    """Served beside the usual."""
+    """Kinds that are served in addition to the usual ones."""
     from_the_start: bool = False
-    """Whether the writes count from the first moment, not from when all that is there was reported."""
+    """True if writes count from the start of the run instead of after the initial reports."""
 
 
 def fixes(world: ChecksWorld) -> list[str]:
-    """All that are there, with their namespaces where these are not the usual."""
+    """Return all Fixes, with their namespaces if these are not the usual one."""
     found = (one["metadata"] for one in world.fixes())
     return sorted(
         one["name"] if one["namespace"] == SPACE else f"{one['namespace']}/{one['name']}" for one in found
@@ -45,23 +45,23 @@ def fixes(world: ChecksWorld) -> list[str]:
 
 
 def marks_of(world: ChecksWorld, machine: str) -> dict[str, str]:
-    """Type and reason of all that our checks put there."""
+    """Return type and reason of all conditions that Nodemend's checks set."""
     found = world.marks(world.api.get(MACHINE, machine, SPACE) or {})
     return {type_: one["reason"] for type_, one in found.items() if type_ != "Booted"}
 
 
 def switched_on(world: ChecksWorld) -> list[str]:
-    """The nodes whose recovery is at work."""
+    """Return the nodes with an active recovery."""
     return sorted(one["metadata"]["name"] for one in world.api.list(SWITCH_ON))
 
 
 def say_of(kind: Resource, world: ChecksWorld, name: str, **said: str) -> None:
-    """Its controller says how it goes."""
+    """Set conditions of an object as its controller does."""
     conditions = [{"type": type_, "status": status} for type_, status in said.items()]
     world.api.patch(kind, name, {"status": {"conditions": conditions}}, at=(SPACE, "status"))
 
 
 def condition(found: Object | None, type_: str) -> tuple[str, str]:
-    """Status and reason."""
+    """Return status and reason of a condition, or two empty strings."""
     shown = (found or {}).get("status", {}).get("conditions") or ()
     return next(((one["status"], one["reason"]) for one in shown if one["type"] == type_), ("", ""))

@@ -1,13 +1,12 @@
-"""The flows of MachineHealthCheck."""
+"""Flows of MachineHealthCheck."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
-from nodemend.kube.machine_check_record import CLAIM
-from nodemend.kube.machine_dialect import OPENSHIFT
-from nodemend.testing.cluster.foreign_kinds import a_definition
+from nodemend.api import well_known
+from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.records.machine import CLAIM, OPENSHIFT
+from simulation.cluster.foreign_kinds import a_definition
 from tests.simulation.checks.world import CHECK, MACHINE, SECONDS, SPACE, ChecksWorld
 from tests.simulation.crashes.flow import Flow, Wanted, fixes, marks_of
 
@@ -37,7 +36,7 @@ def _spare(world: ChecksWorld) -> Iterator[Wanted]:
 
 
 def _spare_in_a_storm(world: ChecksWorld) -> Iterator[Wanted]:
-    """Two more fall silent: what no owner has begun with is taken back, and asked again afterwards."""
+    """Make two more nodes silent. The unserved request is withdrawn, and repeated after the storm."""
     for name in ("fixed-1", "fixed-2"):
         world.report(name, "Unknown")
     yield lambda: "OwnerRemediated" not in marks_of(world, OWNED)
@@ -59,7 +58,7 @@ def _begin(world: ChecksWorld, name: str = FIXED) -> Iterator[Wanted]:
 
 
 def _begin_in_control_plane(world: ChecksWorld) -> Iterator[Wanted]:
-    """Two are sick, one after the other: the second waits for the first."""
+    """Make two nodes unhealthy one after the other: the second waits for the first."""
     yield from _begin(world, CONTROL)
     world.report(CONTROL, "True")
     world.report("control-2", "Unknown")
@@ -93,7 +92,7 @@ def _given_away(world: ChecksWorld) -> Iterator[Wanted]:
 
 
 def _openshift(world: ChecksWorld) -> None:
-    """The bare nodes have Machines of OpenShift, whose owner makes new ones of those that are gone."""
+    """Give the bare nodes Machines of OpenShift, whose owner replaces deleted ones."""
     for kind in SHIFT:
         world.server.define(a_definition(kind))
     world.api.delete(NODE_HEALTH_CHECK, "bare")
@@ -105,7 +104,9 @@ def _openshift(world: ChecksWorld) -> None:
     metadata = {"name": "shift", "labels": dict((CLAIM,))}
     spec = {"selector": selector, "unhealthyConditions": conditions, "maxUnhealthy": "100%"}
     world.api.create(SHIFT_CHECK, {"metadata": metadata, "spec": spec}, SPACE)
-    world.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"machines": {"deleteMachines": True}}})
+    world.api.patch(
+        REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"machines": {"deleteMachines": True}}}
+    )
 
 
 def _add_shift_machine(world: ChecksWorld, name: str, owner_uid: str) -> None:
@@ -114,7 +115,7 @@ def _add_shift_machine(world: ChecksWorld, name: str, owner_uid: str) -> None:
         "name": name,
         "labels": {"pool": "shift"},
         "ownerReferences": [{**owner, "controller": True}],
-        # Its end takes as long as it takes to drain the node.
+        # Its deletion takes as long as the drain of the node.
         "finalizers": ["machine.example.com/drain"],
     }
     body = {"metadata": metadata, "spec": {"providerID": f"metal://{name}"}}

@@ -1,10 +1,11 @@
-"""The flows of NodeHealthCheck."""
+"""Flows of NodeHealthCheck."""
 
 from collections.abc import Iterator
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import (
+from nodemend.api import well_known
+from nodemend.api.meta import print_micro_time
+from nodemend.api.resources import (
     LEASE,
     NAMESPACE,
     NODE,
@@ -12,16 +13,15 @@ from nodemend.api.group_versions import (
     REMEDIATION_ORDER,
     REMEDIATION_POLICY,
 )
-from nodemend.api.timestamps import print_micro_time
-from nodemend.testing.cluster.direct import Object
+from simulation.cluster.direct import Object
 from tests.simulation.checks.world import FIX, FIX_TEMPLATE, SPACE, SWITCH_ON, ChecksWorld
 from tests.simulation.crashes.flow import Flow, Wanted, condition, fixes, say_of, switched_on
 
 SICK: Final = "bare-1"
 CHECK: Final = "bare"
 LEASES: Final = "medik8s-leases"
-SECOND: Final = f"{keys.SYSTEM_NAMESPACE}/{SICK}"
-"""What the second remedy of the ladder makes."""
+SECOND: Final = f"{well_known.SYSTEM_NAMESPACE}/{SICK}"
+"""The remediation that the second remedy creates."""
 
 
 def _change(world: ChecksWorld, **spec: Any) -> None:
@@ -29,13 +29,13 @@ def _change(world: ChecksWorld, **spec: Any) -> None:
 
 
 def verdict(world: ChecksWorld, node: str = SICK) -> str:
-    """The word that the check has for a node; empty when it is simply healthy."""
+    """Return the check's verdict on a node; empty if the node is healthy."""
     status = (world.api.get(NODE_HEALTH_CHECK, CHECK) or {}).get("status", {})
     return next((row["verdict"] for row in status.get("reports", ()) if row["name"] == node), "")
 
 
-def _weather(world: ChecksWorld) -> str:
-    return condition(world.api.get(REMEDIATION_POLICY, keys.POLICY_NAME), "Storm")[1]
+def _storm_state(world: ChecksWorld) -> str:
+    return condition(world.api.get(REMEDIATION_POLICY, well_known.POLICY_NAME), "Storm")[1]
 
 
 def _begin(world: ChecksWorld) -> Iterator[Wanted]:
@@ -47,34 +47,34 @@ def _recover(world: ChecksWorld) -> Iterator[Wanted]:
     world.report(SICK, "True")
     yield lambda: not fixes(world) and switched_on(world) == [SICK]
     say_of(SWITCH_ON, world, SICK, Succeeded="True")
-    yield lambda: not switched_on(world) and not _owed(world) and not verdict(world)
+    yield lambda: not switched_on(world) and not _pending(world) and not verdict(world)
 
 
-def _owed(world: ChecksWorld) -> list[Object]:
-    """What the check says of recoveries."""
+def _pending(world: ChecksWorld) -> list[Object]:
+    """Return the recoveries in the check's status."""
     status: Object = (world.api.get(NODE_HEALTH_CHECK, CHECK) or {}).get("status", {})
     return list(status.get("recoveries", ()))
 
 
 def _two_remedies(world: ChecksWorld) -> None:
     template = {"metadata": {"name": "fix"}, "spec": {"template": {"spec": {}}}}
-    world.api.create(FIX_TEMPLATE, template, keys.SYSTEM_NAMESPACE)
+    world.api.create(FIX_TEMPLATE, template, well_known.SYSTEM_NAMESPACE)
     named = {"apiVersion": FIX_TEMPLATE.api_version, "kind": FIX_TEMPLATE.kind, "name": "fix"}
     first = {"template": {**named, "namespace": SPACE}, "timeout": "2m"}
-    _change(world, remedies=[first, {"template": {**named, "namespace": keys.SYSTEM_NAMESPACE}}])
+    _change(world, remedies=[first, {"template": {**named, "namespace": well_known.SYSTEM_NAMESPACE}}])
 
 
-def _fail_and_climb(world: ChecksWorld) -> Iterator[Wanted]:
+def _fail_and_escalate(world: ChecksWorld) -> Iterator[Wanted]:
     say_of(FIX, world, SICK, Succeeded="False")
     yield lambda: fixes(world) == [SECOND]
 
 
-def _climb_when_time_is_over(world: ChecksWorld) -> Iterator[Wanted]:
+def _escalate_when_time_is_over(world: ChecksWorld) -> Iterator[Wanted]:
     yield lambda: fixes(world) == [SECOND]
 
 
 def _patiently(world: ChecksWorld) -> None:
-    """A node that is not Ready is suspect for so long that only an order begins anything."""
+    """Set long thresholds: a node that is not Ready stays Suspect, and only an order starts a remediation."""
     statuses = ("Unknown", "False")
     _change(world, thresholds=[{"type": "Ready", "status": one, "period": "1h"} for one in statuses])
 
@@ -96,7 +96,7 @@ def _orders(world: ChecksWorld) -> int:
 
 
 def _run(world: ChecksWorld, *, past_guard: bool = False) -> Iterator[Wanted]:
-    """Whoever finds the order gone and nothing begun gives it anew: it was lost with who took it up."""
+    """Create an order, and once more if it is gone without effect: a crash after its deletion loses it."""
     _order(world, past_guard=past_guard)
     yield lambda: not _orders(world)
     if not fixes(world):
@@ -121,10 +121,10 @@ def _deselect(world: ChecksWorld) -> Iterator[Wanted]:
 def _storm(world: ChecksWorld) -> Iterator[Wanted]:
     for node in (SICK, "bare-2"):
         world.report(node, "Unknown")
-    yield lambda: _weather(world) == "Raging" and verdict(world) == "Held"
+    yield lambda: _storm_state(world) == "Raging" and verdict(world) == "Held"
     for node in (SICK, "bare-2"):
         world.report(node, "True")
-    yield lambda: _weather(world) == "Calm" and not verdict(world)
+    yield lambda: _storm_state(world) == "Calm" and not verdict(world)
 
 
 def _pause(world: ChecksWorld) -> Iterator[Wanted]:
@@ -135,16 +135,16 @@ def _pause(world: ChecksWorld) -> Iterator[Wanted]:
 
 
 def _set_pause(world: ChecksWorld, pause: Object | None) -> None:
-    world.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": pause}})
+    world.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"pause": pause}})
 
 
 def _paused(world: ChecksWorld) -> set[str]:
-    """What the check and the policy say of it."""
-    told = (NODE_HEALTH_CHECK, CHECK), (REMEDIATION_POLICY, keys.POLICY_NAME)
-    return {condition(world.api.get(*one), "Paused")[0] for one in told}
+    """Return the status of Paused on the check and on the policy."""
+    reported = (NODE_HEALTH_CHECK, CHECK), (REMEDIATION_POLICY, well_known.POLICY_NAME)
+    return {condition(world.api.get(*one), "Paused")[0] for one in reported}
 
 
-def _neighbour_at_work(world: ChecksWorld) -> None:
+def _external_lease_held(world: ChecksWorld) -> None:
     world.api.create(NAMESPACE, {"metadata": {"name": LEASES}})
     now = print_micro_time(world.scheduler.wall())
     spec = {"holderIdentity": "node-maintenance", "acquireTime": now, "renewTime": now}
@@ -152,7 +152,7 @@ def _neighbour_at_work(world: ChecksWorld) -> None:
     world.api.create(LEASE, lease, LEASES)
 
 
-def _wait_for_the_neighbour(world: ChecksWorld) -> Iterator[Wanted]:
+def _wait_for_the_external_lease(world: ChecksWorld) -> Iterator[Wanted]:
     world.report(SICK, "Unknown")
     yield lambda: verdict(world) == "Held"
     world.api.delete(LEASE, f"node-{SICK}", LEASES)
@@ -162,8 +162,8 @@ def _wait_for_the_neighbour(world: ChecksWorld) -> Iterator[Wanted]:
 NODE_FLOWS: Final = (
     Flow("a node's remediation begins", _begin),
     Flow("a node's remediation is withdrawn when it is well, and it is recovered", _recover, _begin),
-    Flow("the next remedy after one that failed", _fail_and_climb, _begin, _two_remedies),
-    Flow("the next remedy after one whose time is over", _climb_when_time_is_over, _begin, _two_remedies),
+    Flow("the next remedy after one that failed", _fail_and_escalate, _begin, _two_remedies),
+    Flow("the next remedy after one whose time is over", _escalate_when_time_is_over, _begin, _two_remedies),
     Flow("an order is followed and used up", _run, _suspect, _patiently),
     Flow("an override is followed and used up", _override, _suspect, _patiently, {"maxUnhealthy": 0}),
     Flow("an order for a healthy node ends", _order_for_a_healthy_node),
@@ -172,8 +172,8 @@ NODE_FLOWS: Final = (
     Flow("a pause is reported and ends", _pause),
     Flow(
         "a node is left to a neighbour until it is given back",
-        _wait_for_the_neighbour,
-        prepare=_neighbour_at_work,
+        _wait_for_the_external_lease,
+        prepare=_external_lease_held,
         medik8s_leases=LEASES,
     ),
 )

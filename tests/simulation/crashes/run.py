@@ -1,4 +1,4 @@
-"""One flow with one crash, from its beginning to its verdict."""
+"""One flow with one crash, from its start to its verdict."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from nodemend.api.group_versions import REMEDIATION_ORDER
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.cluster.replicas import Replica
-from nodemend.testing.cluster.world import Account
-from nodemend.testing.network import GOOD_LINK, CrashPoint
+from nodemend.api.resources import REMEDIATION_ORDER
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.cluster.replicas import Replica
+from simulation.cluster.world import Account
+from simulation.network import GOOD_LINK, CrashPoint
 from tests.simulation.checks.faults import LENIENT
 from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.world import ChecksWorld, Crew
@@ -20,21 +20,21 @@ from tests.simulation.crashes.ends import End, differences, end_of, without_hist
 from tests.simulation.crashes.flow import Flow, Script, Wanted
 
 IN_TIME: Final = 900.0
-"""Simulated seconds within which everything that is waited for must come, crash or not."""
+"""Simulated seconds within which every awaited state must be reached, with or without a crash."""
 QUIET: Final = 20.0
-"""Seconds without a write after which all that there is to tell is told."""
+"""Seconds without a write after which all reports are complete."""
 STAYS: Final = 60.0
-"""Seconds for which the end must stay as it is."""
-LOOK_EVERY: Final = 1.0
+"""Seconds for which the final state must persist."""
+POLL_INTERVAL: Final = 1.0
 CALM: Final = 30.0
 """Seconds after the start from which a checker acts."""
 MOST: Final = 100
-"""Under remediation at once: nobody waits for others, unless a flow says so."""
+"""Limit of concurrent remediations: none waits for others, unless a flow changes the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """At the so-many-th write of a flow."""
+    """A crash at one write of a flow, counted from 1."""
 
     write: int
     point: CrashPoint
@@ -45,25 +45,25 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """How a flow went."""
+    """Result of a flow."""
 
     writes: tuple[str, ...]
-    """Its own, in the order in which they were sent."""
-    deeds: Counter[str]
-    """What the API server was made to create, to delete, and to ask of owners."""
+    """Writes of the flow, in the order in which they were sent."""
+    actions: Counter[str]
+    """Creations, deletions and requests to owners that the API server committed."""
     end: End
 
 
 class FlowFailedError(AssertionError):
-    """It did not come to what was waited for."""
+    """The awaited state was not reached."""
 
 
 class Journal:
-    """Counts the writes of a flow, lets one of them crash, and sees what came of all."""
+    """Counts the writes of a flow, crashes at one of them, and records all that were committed."""
 
     def __init__(self, world: ChecksWorld, crash: Crash | None) -> None:
         self.writes: list[str] = []
-        self.deeds: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
         self.counting = False
         self.last_write_at = 0.0
         self._world = world
@@ -83,27 +83,27 @@ class Journal:
         crash = self._crash
         return crash.point if crash is not None and crash.write == len(self.writes) else None
 
-    def _saw_write(self, _user: str, request: Request, answer: Answer) -> None:
+    def _saw_write(self, _user: str, request: Request, answer: ApiResponse) -> None:
         if _of_election(request):
             return
         self.last_write_at = self._world.scheduler.now
         if request.method is Method.POST:
             name = msgspec.json.decode(answer.body)["metadata"]["name"]
-            self.deeds[f"POST {request.path}/{name}"] += 1
+            self.actions[f"POST {request.path}/{name}"] += 1
         elif request.method is Method.DELETE and REMEDIATION_ORDER.plural not in request.path:
-            # One order may be lost and given anew. What was begun on them is counted.
-            self.deeds[f"DELETE {request.path}"] += 1
+            # One order may be lost and repeated. Remediations that started on orders are counted.
+            self.actions[f"DELETE {request.path}"] += 1
 
 
 def _of_election(request: Request) -> bool:
-    """Crashes at these are the elector's own campaign."""
+    """True for writes of the leader election; a separate campaign crashes at these."""
     return "/leases" in request.path
 
 
 ALONE: Final = Crew(replicas=1)
-"""Whoever dies goes on itself."""
+"""The process that crashes restarts and continues."""
 PAIR: Final = Crew(replicas=2, restarted=False)
-"""Whoever dies stays dead, and the other takes over."""
+"""The process that crashes stays down, and the other one takes over."""
 
 
 def play(
@@ -113,7 +113,7 @@ def play(
     wanted: Played | None = None,
     account: type[Account] = Account,
 ) -> Played:
-    """Without a crash this shows how it should be; with one, it must come to be as in `wanted`."""
+    """Run a flow. Without a crash it gives the reference; with one, its end must equal `wanted`."""
     policy = {**LENIENT, "maxConcurrent": MOST, **flow.policy}
     world = ChecksWorld(
         flow.name,
@@ -158,7 +158,7 @@ class _Play:
         for replica in self._world.replicas:
             if failures := replica.process.unjoined_failures:
                 raise FlowFailedError(f"a task died unseen: {failures}")
-        return Played(tuple(journal.writes), self._deeds(), self._end())
+        return Played(tuple(journal.writes), self._actions(), self._end())
 
     def _follow(self, script: Script) -> None:
         for number, wanted in enumerate(script(self._world), 1):
@@ -170,24 +170,27 @@ class _Play:
         while not wanted():
             if self._world.scheduler.now >= latest:
                 raise FlowFailedError(f"{what} did not come: {why() or self._end()}")
-            self._run(LOOK_EVERY)
+            self._run(POLL_INTERVAL)
 
     def _quiet(self) -> bool:
         return self._world.scheduler.now - self._journal.last_write_at >= QUIET
 
     def _wrong(self, wanted: Played) -> list[str]:
-        """What is not as it should be. Whoever is alone and dies cannot tell what ended meanwhile."""
+        """Return the differences from `wanted`.
+
+        A single replica cannot report what ended during its downtime.
+        """
         judged = without_history if self._alone else lambda end: end
         return [
-            *differences(dict(wanted.deeds), dict(self._deeds())),
+            *differences(dict(wanted.actions), dict(self._actions())),
             *differences(judged(wanted.end), judged(self._end())),
         ]
 
     def _end(self) -> End:
         return end_of(self._world, self._flow.kinds)
 
-    def _deeds(self) -> Counter[str]:
-        return self._journal.deeds | Counter({"owners asked or remediations begun": self._invariants.begun})
+    def _actions(self) -> Counter[str]:
+        return self._journal.actions | Counter({"owners asked or remediations begun": self._invariants.begun})
 
     def _run(self, seconds: float) -> None:
         self._world.run(self._world.scheduler.now + seconds)

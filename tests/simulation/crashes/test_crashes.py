@@ -1,15 +1,15 @@
-"""A few crashes of every flow, for CI and for the hunt for mutants. `just simulate-checks` plays all."""
+"""A few crashes of every flow, for CI and mutation testing. `just simulate-checks` runs all."""
 
 from dataclasses import replace
 
 import msgspec
 import pytest
 
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
-from nodemend.testing.cluster.world import Account
-from nodemend.testing.network import CrashPoint
-from tests.simulation.crashes.campaign import FLOWS, judge
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from simulation.cluster.world import Account
+from simulation.network import CrashPoint
+from tests.simulation.crashes.campaign import FLOWS, evaluate
 from tests.simulation.crashes.run import PAIR, Crash, FlowFailedError, play
 
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 def test_a_crash_at_its_first_write_changes_nothing_about_how_a_flow_ends(name: str) -> None:
     flow = FLOWS[name]
     wanted = play(flow, PAIR)
-    assert judge(flow, PAIR, Crash(1, CrashPoint.AFTER_COMMIT), wanted) == ""
+    assert evaluate(flow, PAIR, Crash(1, CrashPoint.AFTER_COMMIT), wanted) == ""
 
 
 class Forgetful(Account):
-    """What a checker writes of how far a node has come is lost: it knows that in its memory alone."""
+    """Drops a node's current remedy from status writes, so that the checker has it only in its memory."""
 
-    def handle(self, request: Request) -> Answer:
+    def handle(self, request: Request) -> ApiResponse:
         if request.writes and request.path.endswith("/nodehealthchecks/bare/status"):
             said = msgspec.json.decode(request.body)
             for report in said["status"].get("reports", ()):

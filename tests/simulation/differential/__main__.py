@@ -1,11 +1,11 @@
-"""Runs random sequences on a real and on the simulated API server, and compares every answer and every event.
+"""Runs random sequences on a real and on the simulated API server, and compares all answers and events.
 
     python -m tests.simulation.differential --sequences 500 --seed 1
     python -m tests.simulation.differential --replay 4711         one seed again
     python -m tests.simulation.differential --cases               the regression cases, on both servers
-    python -m tests.simulation.differential --record              the same, and write down the real answers
+    python -m tests.simulation.differential --record              the same, and record the real answers
 
-The last line is the figure. The exit code is 1 when something differs that is not in known_differences.
+The last line is the result. The exit code is 1 if there is a difference that is not in known_differences.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from tests.simulation.differential.sides import Address, RealSide
 SETTINGS = Settings(
     controller_manager=False,
     scheduler=False,
-    # With snapshots in the watch cache a compaction is felt up to 15 s later; without, at once.
+    # With snapshots in the watch cache, a compaction is effective up to 15 s later; otherwise immediately.
     feature_gates={"ListFromCacheSnapshot": False},
 )
 
@@ -47,7 +47,7 @@ def real_server(kubernetes: str) -> Iterator[RealSide]:
 
 
 def readied(plane: ControlPlane, real: RealSide) -> RealSide:
-    """With all that sequences need, and with a past that neither its watch caches nor its etcd remember."""
+    """Prepare the server, and remove its history from its watch caches and its etcd."""
     prepare(real)
     plane.restart_api_server()
     real.reconnect()
@@ -110,7 +110,7 @@ def run_sequences(real: RealSide, seed: int, sequences: int, *, keep_going: bool
 
 
 def report(seed: int, trial: Trial, real: RealSide, *, keep: bool) -> None:
-    """What differs, how to see it again, and the least that shows it."""
+    """Print the difference, the command that repeats it, and the smallest sequence that shows it."""
     say(f"seed {seed} differs: {trial.comparison.difference}")
     say(f"again: python -m tests.simulation.differential --replay {seed}")
     least = try_out(

@@ -1,7 +1,8 @@
-"""Regression cases: sequences on which the two once differed, with what the real server answered.
+"""Regression cases: sequences on which the servers once differed, with the answers of the real server.
 
-A case is a JSON file: why it is kept, its steps, and the recorded run of the real server. It is replayed in
-two ways: on the simulated server alone, against the record; on both, to see that the record is still true.
+A case is a JSON file: the reason why it is kept, its steps, and the recorded run of the real server. It is
+replayed in two ways: on the simulated server alone, against the record; on both servers, to verify the
+record.
 """
 
 import json
@@ -40,7 +41,7 @@ def read_all() -> list[Case]:
 
 
 def write(case: Case) -> Path:
-    """One line for each step, answer and watch, so that a change shows as one."""
+    """Write a case with one line for each step, answer and watch, so that diffs are readable."""
     sections = [f'"why": {_line(case.why)}', _section("steps", [step.as_json() for step in case.steps])]
     if case.recorded is not None:
         outcomes = [asdict(outcome) for outcome in case.recorded.outcomes]
@@ -60,7 +61,7 @@ def _line(value: Any) -> str:
 
 
 def replay(case: Case) -> Comparison:
-    """The simulated server against the record."""
+    """Compare the simulated server with the record."""
     assert case.recorded is not None, f"{case.name} has no record"
     times = [outcome.begun for outcome in case.recorded.outcomes]
     return compare(case.recorded, run(simulated_side(), case.steps, times))

@@ -1,7 +1,7 @@
-"""Compares what two servers answered, up to the names that each is free to choose.
+"""Compares the answers of two servers, except for names that each server may choose.
 
-Uids are numbered by first appearance. Revisions become ranks among the revisions of all objects that the
-side showed, so that only order and identity count. Times that a server set may be a second apart.
+UIDs are numbered by first appearance. Revisions become ranks among the revisions of all objects that the side
+returned, so that only order and identity count. Times that a server set may differ by a second.
 """
 
 import base64
@@ -21,13 +21,16 @@ UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}
 TIME: Final = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 NUMBER: Final = re.compile(r"\b\d+\b")
 SPEAKING: Final = frozenset({401, 403, 404, 409, 410})
-"""Codes whose messages are compared. Those of 400 and 422 are worded by many hands: of these, the causes."""
+"""Codes whose messages are compared.
+
+Many parts of the server write the messages of 400 and 422, so only the causes of these are compared.
+"""
 SECONDS_APART: Final = 1.0
 
 
 @dataclass(slots=True)
 class Run:
-    """All that one side gave."""
+    """All answers and events of one side."""
 
     outcomes: list[Outcome]
     events: list[list[Event]]
@@ -35,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where the two first part."""
+    """The first difference."""
 
     where: str
     real: Any
@@ -51,7 +54,7 @@ def _short(value: Any) -> str:
 
 
 class Normal:
-    """One side's view in names that both sides share."""
+    """One side's output with names that both sides share."""
 
     def __init__(self, run: Run) -> None:
         self._uids: dict[str, str] = {}
@@ -83,7 +86,7 @@ class Normal:
         return UID.sub(lambda found: self._uids.setdefault(found[0], f"uid {len(self._uids)}"), text)
 
     def _named(self, text: str) -> Iterator[tuple[str, bool]]:
-        """The text in parts, its uids renamed. Numbers elsewhere in a refusal are revisions, mostly."""
+        """Yield the text in parts, with renamed UIDs. Other numbers in a refusal are mostly revisions."""
         end = 0
         for found in UID.finditer(text):
             yield text[end : found.start()], False
@@ -99,13 +102,13 @@ class Normal:
             found = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         except ValueError:
             return token
-        # Whether the key begins with a slash depends on which path of the server made the token.
+        # The key begins with a slash or not, depending on the server's code path that made the token.
         found["start"] = found["start"].lstrip("/")
         return {**found, "rv": found["rv"] if found["rv"] < 0 else f"revision {self._rank(found['rv'])}"}
 
 
 def _revisions(value: Any) -> Iterator[int]:
-    """Of every object in there: what has a uid and a resourceVersion."""
+    """Yield the revision of every contained object that has a UID and a resourceVersion."""
     if isinstance(value, dict):
         metadata = value.get("metadata")
         if isinstance(metadata, dict) and "uid" in metadata and "resourceVersion" in metadata:
@@ -138,7 +141,7 @@ def _comparable_status(status: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The first difference, if there is one, and the known differences that were passed over before it."""
+    """The first difference, if there is one, and the known differences before it."""
 
     difference: Difference | None
     known: tuple[str, ...]
@@ -155,8 +158,8 @@ def compare(real: Run, simulated: Run) -> Comparison:
         if excuse is None:
             return Comparison(found, tuple(known))
         known.append(excuse.name)
-    for index, (told, shown) in enumerate(zip(real.events, simulated.events, strict=True)):
-        found = _differ(theirs.value(_told(told)), ours.value(_told(shown)), f"watch {index}")
+    for index, (reported, shown) in enumerate(zip(real.events, simulated.events, strict=True)):
+        found = _differ(theirs.value(_reported(reported)), ours.value(_reported(shown)), f"watch {index}")
         if found is not None:
             return Comparison(found, tuple(known))
     return Comparison(None, tuple(known))
@@ -166,8 +169,8 @@ def _raw(outcome: Outcome) -> dict[str, Any]:
     return {"status": outcome.status, "body": outcome.body}
 
 
-def _told(events: list[Event]) -> list[Event]:
-    """Without the bookmarks that only time brings."""
+def _reported(events: list[Event]) -> list[Event]:
+    """Return the events without bookmarks that depend only on time."""
     return [
         event
         for event in events

@@ -1,4 +1,4 @@
-"""How often each kind of operation, answer and event came up."""
+"""Counts of operations, answers and events by kind."""
 
 from collections import Counter
 from typing import Final
@@ -29,7 +29,7 @@ OPERATIONS: Final = (
 
 
 def count(trial: Trial, counts: Counter[str]) -> None:
-    """Steps of the sequence itself; the cleaning after it is compared, not counted."""
+    """Count the steps of the sequence itself. The cleanup after it is compared, but not counted."""
     for name in trial.comparison.known:
         counts[f"known difference: {name}"] += 1
     for step, outcome in zip(trial.steps, trial.real.outcomes, strict=False):
@@ -46,7 +46,7 @@ def count(trial: Trial, counts: Counter[str]) -> None:
 
 
 def shortfalls(counts: Counter[str]) -> list[str]:
-    """What came up less often than it should in a full run."""
+    """Return the kinds that occurred less often than a full run requires."""
     answers = {
         code: counts[f"answer {code}"] + counts[f"answer {code} as an event"] for code in WANTED_ANSWERS
     }

@@ -1,11 +1,11 @@
-"""Writes down the field types of built-in kinds, from a server's OpenAPI document and the Go types behind it.
+"""Extracts the field types of built-in kinds from a server's OpenAPI document and the Go types behind it.
 
     python -m tests.simulation.differential.describe_builtin_types OPENAPI GO_MODULES > builtin_types.json
 
 OPENAPI is a folder with the answers of `/openapi/v3/api/v1` and `/openapi/v3/apis/GROUP/VERSION` as `*.json`;
-GO_MODULES is a folder with `api@...` and `apimachinery@...` as Go's module cache has them. OpenAPI knows how
-lists are keyed; only the Go tags know whether a zero is written or left out. The notation is explained in
-`nodemend.testing.api_server.builtin_types`.
+GO_MODULES is a folder with `api@...` and `apimachinery@...` as in Go's module cache. OpenAPI has the keys of
+lists; only the Go tags show whether a zero value is written or left out. The notation is explained in
+`simulation.api_server.builtin_types`.
 """
 
 import json
@@ -53,7 +53,10 @@ FIELD = re.compile(r'^\s+(?:(\w+)\s+)?(\S+)\s+`.*?json:"([^"]*)".*`', re.MULTILI
 
 
 def read_go_tags(modules: Path) -> dict[str, dict[str, str]]:
-    """Type name to field name to one of `=` (always written), `-` (left out when zero), `` (a pointer)."""
+    """Return a mark by type name and field name.
+
+    The marks are `=` (always written), `-` (left out if empty), `0` (left out if zero) and `` (a pointer).
+    """
     structs: dict[str, list[tuple[str, str]]] = {}
     for package, pattern in GO_PACKAGES.items():
         [source] = modules.glob(pattern)
@@ -107,7 +110,7 @@ def describe(folder: Path, modules: Path) -> dict[str, Any]:
 
 
 def settle(mark: str, text: str) -> str:
-    """What a tag comes to: encoding/json knows no empty struct, so omitempty does nothing for one."""
+    """Return the effective mark of a field: omitempty has no effect on structs in encoding/json."""
     if mark == "-" and text.startswith(("@", "time", "microtime", "quantity", "intstr")):
         return "="
     return "-" if mark == "0" else mark
@@ -118,7 +121,7 @@ def short(name: str) -> str:
 
 
 def expression(schema: dict[str, Any]) -> tuple[str, list[str]]:
-    """One field's type in our notation, and the structs it names."""
+    """Return one field's type in the notation, and the structs that it names."""
     if "allOf" in schema:
         [schema] = schema["allOf"]
     if "$ref" in schema:
@@ -129,7 +132,7 @@ def expression(schema: dict[str, Any]) -> tuple[str, list[str]]:
     match schema.get("type"):
         case "array":
             inner, named = expression(schema["items"])
-            return f"[{inner}]{list_ties(schema)}", named
+            return f"[{inner}]{structural_keys(schema)}", named
         case "object" if "additionalProperties" in schema:
             inner, named = expression(schema["additionalProperties"])
             return f"{{{inner}}}" + (
@@ -147,7 +150,7 @@ def expression(schema: dict[str, Any]) -> tuple[str, list[str]]:
             raise ValueError(f"no notation for {other!r} in {schema}")
 
 
-def list_ties(schema: dict[str, Any]) -> str:
+def structural_keys(schema: dict[str, Any]) -> str:
     match schema.get("x-kubernetes-list-type", "atomic"):
         case "map":
             return " by " + ",".join(schema["x-kubernetes-list-map-keys"])

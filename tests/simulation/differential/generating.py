@@ -1,10 +1,10 @@
-"""Makes sequences of steps from a seed. It knows nothing of either server, only what it wrote before."""
+"""Generates sequences of steps from a seed, without knowledge of the servers' answers."""
 
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from nodemend.kube.api_request import Content
+from nodemend.kube.request import Content
 from tests.simulation.differential.json_patches import json_patches
 from tests.simulation.differential.our_samples import CHECKS, ORDERS, POLICIES, REMEDIATIONS, TEMPLATES
 from tests.simulation.differential.power_samples import POWER_REMEDIATIONS, POWER_TEMPLATES
@@ -45,20 +45,20 @@ KINDS: Final = (
 
 
 class Generator:
-    """One sequence in the making."""
+    """Generates one sequence."""
 
     def __init__(self, seed: int, samples: tuple[Sample, ...] = KINDS) -> None:
         self._random = Random(seed)
-        # A few kinds a sequence, so that its steps meet.
+        # A sequence uses only a few kinds, so that its steps affect the same objects.
         self._samples = tuple(self._random.sample(samples, 4))
         self._steps: list[Step] = []
         self._answers: dict[str, list[int]] = {}
         self._pages: dict[str, list[int]] = {}
-        # What was asked to be created and not to be deleted since.
+        # Objects for which a create step exists, and no delete step since.
         self._likely: list[tuple[Sample, str, str]] = []
 
     def sequence(self) -> list[Step]:
-        """20 to 60 steps."""
+        """Return a sequence of 20 to 60 steps."""
         operations: tuple[tuple[int, Callable[[], Step]], ...] = (
             (20, self._create),
             (8, self._get),
@@ -78,7 +78,7 @@ class Generator:
         )
         weights = [weight for weight, _ in operations]
         count = self._random.randrange(20, 61)
-        # Something to watch and work on from the start.
+        # Objects to watch and change from the start.
         for operation in (self._create, self._create, self._watch, self._create):
             self._steps.append(operation())
         while len(self._steps) < count:
@@ -89,12 +89,12 @@ class Generator:
             if self._steps[-1].label == "compact":
                 self._steps += self._after_compaction()
         if self._chance(0.05):
-            # Long enough that a time which should have moved, or should not have, is told from the others.
+            # Long enough to detect a timestamp that should have changed, or should not have.
             self._steps[count // 2] = Step("wait", query={"seconds": "2.1"})
         return self._steps
 
     def _after_compaction(self) -> list[Step]:
-        """What compaction is felt by: pages begun before it, and lists of a past that is gone."""
+        """Return steps that reveal a compaction: pages begun before it, and lists at dropped revisions."""
         steps = []
         for path, known in self._pages.items():
             if self._chance(0.5):
@@ -132,7 +132,7 @@ class Generator:
         return f"{path}/{subresource}" if subresource else path
 
     def _earlier(self, path: str, *, latest: bool) -> int:
-        """An earlier step that was answered with this object, perhaps."""
+        """Return an earlier step whose answer may contain this object."""
         known = [index for index in self._answers.get(path, ()) if index < len(self._steps)]
         if not known:
             return 0
@@ -165,7 +165,7 @@ class Generator:
         )
 
     def _selection(self, sample: Sample, namespace: str) -> tuple[dict[str, str], Document]:
-        """A selector, and metadata that satisfies it."""
+        """Return a selector, and metadata that match it."""
         query: dict[str, str] = {}
         metadata: Document = {}
         if self._chance(0.5):
@@ -345,7 +345,7 @@ class Generator:
     def _watch(self) -> Step:
         sample, namespace, name = self._pick()
         if sample is EVENTS:
-            # They have no watch cache, and so other rules.
+            # Events have no watch cache, so other rules apply.
             return self._get()
         query, metadata = self._selection(sample, namespace)
         query = {"watch": "true", "timeoutSeconds": LONG, **query}
@@ -373,7 +373,7 @@ class Generator:
         return Step(label, path=sample.collection(namespace), query=query, user=user, sentinel=sentinel)
 
     def _sentinel(self, sample: Sample, namespace: str, metadata: Document) -> Document:
-        """An object that the watch is sure to see, once everything else is cleared away."""
+        """Return an object that the watch certainly reports after all other objects are deleted."""
         rest = sample.create(Random(1))
         if sample is PODS:
             rest = {"spec": {**rest["spec"], "nodeName": metadata.get("node", "n1")}}

@@ -1,4 +1,4 @@
-"""JSON patches that sequences try: some fit, some do not."""
+"""JSON patches of the sequences: some apply, some fail."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ APP: Final = "/metadata/labels/app"
 
 
 def json_patches(name: str, version: str) -> tuple[Operations, ...]:
-    """For an object of this name; `version` is a resourceVersion to test for."""
+    """Return patches for an object of this name; `version` is a resourceVersion to test for."""
     return (
         [{"op": "add", "path": "/metadata/labels", "value": {"app": "b"}}],
         [{"op": "add", "path": APP, "value": "b"}],

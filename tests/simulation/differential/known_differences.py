@@ -1,7 +1,7 @@
-"""Where the two servers are known to differ, and why that is no matter. Kept short.
+"""Known differences between the two servers, with the reasons why they are acceptable. Kept short.
 
-Three more are not compared at all, see `comparing`: the wording of 400 and 422, bookmarks that only time
-brings, and whether the key in a continue token begins with a slash.
+Three more are not compared at all (see `comparing`): the messages of 400 and 422, bookmarks that depend only
+on time, and the leading slash of the key in a continue token.
 """
 
 import re
@@ -35,7 +35,7 @@ KNOWN: Final = (
 
 
 def known_difference(real: dict[str, Any], simulated: dict[str, Any]) -> KnownDifference | None:
-    """That explains why two answers, as {"status", "body"}, are not the same."""
+    """Return the known difference that explains two different answers, as {"status", "body"}, or None."""
     if not isinstance(real["body"], dict) or not isinstance(simulated["body"], dict):
         return None
     return next((one for one in KNOWN if one.applies(real, simulated)), None)

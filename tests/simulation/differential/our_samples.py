@@ -1,4 +1,7 @@
-"""Documents of Nodemend's own kinds. Values come from small pools, so that words and statuses often agree."""
+"""Documents of Nodemend's own kinds.
+
+Values come from small pools, so that confirmations and statuses often match.
+"""
 
 from pathlib import Path
 from random import Random
@@ -13,17 +16,17 @@ CHECK_LABEL: Final = {"labels": {"nodemend.io/check": "c1"}, "annotations": {"no
 
 
 def definitions() -> list[Document]:
-    """The CRDs as they are shipped."""
+    """Return the CRDs that ship."""
     return [yaml.safe_load(path.read_text()) for path in sorted((DEPLOY / "crds").glob("*.yaml"))]
 
 
 def policies() -> list[Document]:
-    """The admission policies and their bindings, as they are installed."""
+    """Return the admission policies and their bindings that are installed."""
     documents = yaml.safe_load_all((DEPLOY / "manifests" / "install.yaml").read_text())
     return [one for one in documents if one and one["kind"].startswith("ValidatingAdmissionPolicy")]
 
 
-def _word(random: Random) -> Document:
+def _token(random: Random) -> Document:
     return {
         "by": random.choice(("admin", "carol", "carol", "dave")),
         "reason": "pulled the plug",
@@ -38,7 +41,7 @@ def _remediation(random: Random) -> Document:
     if random.random() < 0.4:
         spec["instructions"] = "go and look"
     if random.random() < 0.05:
-        spec["confirmation"] = _word(random)
+        spec["confirmation"] = _token(random)
     made: Document = {"spec": spec} if spec or random.random() < 0.5 else {}
     metadata: Document = {}
     if random.random() < 0.5:
@@ -51,7 +54,7 @@ def _remediation(random: Random) -> Document:
 def _remediation_change(random: Random) -> Document:
     kind = random.randrange(10)
     if kind < 5:
-        return {"spec": {"confirmation": _word(random)}}
+        return {"spec": {"confirmation": _token(random)}}
     if kind == 5:
         return {"spec": {"confirmation": None}}
     if kind == 6:
@@ -64,7 +67,7 @@ def _remediation_change(random: Random) -> Document:
 
 
 def _remediation_status(random: Random) -> Document:
-    evidence = {"class": random.choice(("E5", "E5", "E1")), **_word(random)}
+    evidence = {"class": random.choice(("E5", "E5", "E1")), **_token(random)}
     condition = {
         "type": "Processing",
         "status": random.choice(("True", "False")),
@@ -95,7 +98,7 @@ def _remediation_status(random: Random) -> Document:
 
 
 def _bad_remediation(random: Random) -> Document:
-    word = _word(Random(1))
+    word = _token(Random(1))
     return random.choice(
         (
             {"spec": {"confirmation": {**word, "by": ""}}},
@@ -242,7 +245,7 @@ def _template(random: Random) -> Document:
 
 
 def _bad_template(random: Random) -> Document:
-    word = _word(Random(1))
+    word = _token(Random(1))
     return random.choice(
         (
             {"spec": {"template": {"spec": {"instructions": 7}}}},

@@ -1,4 +1,4 @@
-"""Documents of Metal3Remediation and its template. Values come from small pools, so that they often agree."""
+"""Documents of Metal3Remediation and its template. Values come from small pools, so that they often match."""
 
 from random import Random
 from typing import Final

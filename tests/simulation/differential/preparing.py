@@ -1,4 +1,4 @@
-"""Makes a real server ready: kinds, namespaces and rights that sequences take for granted."""
+"""Prepares a real server: kinds, namespaces and rights that sequences require."""
 
 import time
 from typing import Any, Final
@@ -16,7 +16,7 @@ SECONDS_TO_SERVE: Final = 20.0
 
 
 def prepare(real: RealSide) -> None:
-    """Harmless to repeat."""
+    """Create everything that sequences require. It can be repeated."""
     for definition in (DEFINITION, *definitions()):
         _post(real, DEFINITIONS, definition)
     for policy in policies():
@@ -46,7 +46,7 @@ def _grant(real: RealSide, group: str, verbs: list[str]) -> None:
 
 
 def _wait_for_policies(real: RealSide) -> None:
-    """Each is in force when it refuses something."""
+    """Wait until each policy refuses a probe, and so is active."""
     remediation = REMEDIATIONS.document("probe", {})
     order = ORDERS.document("probe", {"spec": {"by": "x", "reason": "x", "nodeUID": "x"}})
     probes = (
@@ -72,7 +72,10 @@ def _post(real: RealSide, path: str, body: dict[str, Any]) -> None:
 
 
 def wait_until_served(real: RealSide) -> None:
-    """A new kind is served a moment after its definition is accepted, and its watch cache later still."""
+    """Wait until all kinds are served.
+
+    A kind is served shortly after its definition is accepted, its watch cache later.
+    """
     until = time.monotonic() + SECONDS_TO_SERVE
     for sample in SAMPLES:
         path = sample.collection(NAMESPACES[0])

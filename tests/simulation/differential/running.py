@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from nodemend.kube.api_request import Content
-from nodemend.testing.api_server import Question, SimulatedApiServer, User
-from nodemend.testing.api_server.our_rules import our_rules
-from nodemend.testing.api_server.policies import CHECKER, REMEDIATOR
+from nodemend.kube.request import Content
+from simulation.api_server.admission import Question, User
+from simulation.api_server.our_rules import our_rules
+from simulation.api_server.policies import CHECKER, REMEDIATOR
+from simulation.api_server.server import SimulatedApiServer
 from tests.simulation.differential.comparing import Comparison, Run, compare
 from tests.simulation.differential.generating import NAMESPACES
 from tests.simulation.differential.our_samples import (
@@ -44,7 +45,7 @@ VERBS: Final = {
     ),
     "differential:readers": frozenset({"get", "list", "watch"}),
 }
-"""What each group may do, to everything. The real server is given the same as RBAC."""
+"""Verbs of each group, for all resources. The real server has the same as RBAC."""
 
 USERS: Final = {
     "admin": User("admin", ("system:masters",)),
@@ -71,11 +72,11 @@ def may(question: Question) -> bool:
 
 
 STRAY: Final = "elsewhere"
-"""The name of objects that bad documents make."""
+"""Name of objects that invalid documents create."""
 
 
 def cleaning(steps: list[Step]) -> list[Step]:
-    """What leaves nothing behind. Part of the comparison like everything else."""
+    """Return steps that delete all objects. Their answers are compared, too."""
     made = []
     for sample in SAMPLES:
         for namespace in NAMESPACES if sample.namespaced else ("",):
@@ -94,9 +95,10 @@ def cleaning(steps: list[Step]) -> list[Step]:
 
 
 def run(side: Side, steps: list[Step], times: list[float] | None = None) -> Run:
-    """All steps, the cleaning, and then the events of every watch up to its sentinel.
+    """Run all steps and the cleanup, then read the events of every watch up to its sentinel.
 
-    Each step happens at the moment in `times`, where they are given; else now, and is noted in the answer.
+    Each step happens at its time in `times`. Without `times` it happens now, and its outcome records the
+    time.
     """
     outcomes: list[Outcome] = []
     for index, step in enumerate([*steps, *cleaning(steps)]):
@@ -121,7 +123,7 @@ def run(side: Side, steps: list[Step], times: list[float] | None = None) -> Run:
 def _send_sentinel(side: Side, sentinel: dict[str, Any]) -> None:
     path, body = sentinel["path"], sentinel["body"]
     if side.perform(Step("sentinel", "POST", path, {}, body)).status == 409:
-        # Another watch has one of this name: make it match this watch too.
+        # Another watch has a sentinel of this name: change it so that it also matches this watch.
         labels = {"app": None, "tier": None, **body["metadata"]["labels"]}
         target = f"{path}/{body['metadata']['name']}"
         change = {"metadata": {"labels": labels}}
@@ -130,7 +132,7 @@ def _send_sentinel(side: Side, sentinel: dict[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One sequence, run on both."""
+    """One sequence, run on both sides."""
 
     steps: list[Step]
     real: Run
@@ -150,7 +152,7 @@ def try_out(steps: list[Step], real: RealSide) -> Trial:
 
 
 def _clear_rest(real: RealSide, done: Run) -> None:
-    """What a sequence left behind although it cleaned up would be found by the next one."""
+    """Delete objects that remain after the cleanup, so that the next sequence does not find them."""
     for outcome in done.outcomes:
         items = outcome.body.get("items", []) if isinstance(outcome.body, dict) else []
         leftovers = [item for item in items if outcome.cleared]
@@ -183,7 +185,7 @@ def _perform(side: Side, step: Step, outcomes: list[Outcome]) -> Outcome:
         side.wait(float(step.query["seconds"]))
         return Outcome(0, None)
     if step.label == "compact":
-        # A write first, so that the compaction lies after every list that was answered before it.
+        # A write first, so that the compaction is later than every list that was answered before it.
         spec = {"holderIdentity": uuid4().hex}
         body = {
             "apiVersion": "coordination.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""Documents of each kind that sequences are about: good ones, changes to them, and bad ones."""
+"""Documents of each kind in the sequences: valid ones, changes to them, and invalid ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ OURS: Document = {"key": "node.kubernetes.io/out-of-service", "value": "nodemend
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One kind: where it lives and what is written to it."""
+    """One kind: its path and its documents."""
 
-    path: str  # with {} for the namespace, where there is one
+    path: str  # contains {} for the namespace of a namespaced kind
     api_version: str
     kind: str
     names: tuple[str, ...]
@@ -44,7 +44,7 @@ class Sample:
     status: Maker | None
     bad: Maker
     bad_status: Maker | None = None
-    # Who writes such objects, and their status, when nobody out of place does.
+    # Users that usually write such objects, and their status.
     users: tuple[str, ...] = ("admin", "writer")
     status_users: tuple[str, ...] = ()
 
@@ -86,7 +86,7 @@ SYSTEM_METADATA: tuple[Document, ...] = (
     {"ownerReferences": [OWNER, OWNER]},
     {"ownerReferences": None},
 )
-"""What belongs to the server, mostly."""
+"""Metadata that mostly belongs to the server."""
 
 
 def metadata_change(random: Random) -> Document:
@@ -203,7 +203,7 @@ def _bad_lease(random: Random) -> Document:
     )
 
 
-# Named, so that it does not matter whether the server has an admission plugin that fills it in.
+# Set explicitly, so that an admission plugin that would fill it in makes no difference.
 POD_ACCOUNT: Document = {"automountServiceAccountToken": False, "serviceAccountName": "default"}
 
 

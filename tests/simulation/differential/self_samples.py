@@ -1,4 +1,4 @@
-"""Documents of SelfRemediation. Values come from small pools, so that they often agree."""
+"""Documents of SelfRemediation. Values come from small pools, so that they often match."""
 
 from random import Random
 from typing import Final
@@ -37,7 +37,7 @@ def _change(random: Random) -> Document:
 
 
 def _proof(random: Random) -> Document:
-    """A proof by time at some point of its way: begun, nearly done, done, or void."""
+    """Return a proof by time in one of its states: started, almost complete, complete or void."""
     return {
         "marked": random.choice((LEASE, LEASE, LEASE, {**LEASE, "version": "8"}, None)),
         "safeTimeSeconds": random.choice((0, NEEDED, NEEDED, NEEDED)),

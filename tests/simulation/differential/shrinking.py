@@ -1,4 +1,4 @@
-"""Makes a failing sequence smaller, step by step, as long as it still fails."""
+"""Reduces a failing sequence step by step while it still fails."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ MOST_TRIALS = 80
 
 
 def shrink(steps: list[Step], fails: Callable[[list[Step]], bool]) -> list[Step]:
-    """A shorter sequence for which `fails` still holds. Asks at most MOST_TRIALS times."""
+    """Return a shorter sequence for which `fails` is true. Calls `fails` at most MOST_TRIALS times."""
     trials = 0
     size = max(1, len(steps) // 2)
     while size >= 1:
@@ -30,7 +30,7 @@ def shrink(steps: list[Step], fails: Callable[[list[Step]], bool]) -> list[Step]
 
 
 def without(steps: list[Step], dropped: range) -> list[Step]:
-    """The sequence without some steps; references to the others follow them."""
+    """Return the sequence without some steps, with adjusted references to the other steps."""
 
     def moved(found: re.Match[str]) -> str:
         index = int(found[2])

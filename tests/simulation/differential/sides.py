@@ -1,4 +1,4 @@
-"""The two servers under comparison, behind one face."""
+"""The two servers under comparison, behind one interface."""
 
 import base64
 import http.client
@@ -14,9 +14,11 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Content, Request
-from nodemend.testing.api_server import SimulatedApiServer, SimulatedWatch, User
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Content, Request
+from simulation.api_server.admission import User
+from simulation.api_server.server import SimulatedApiServer
+from simulation.api_server.watching import SimulatedWatch
 from tests.simulation.differential.steps import Outcome, Step
 
 Event = dict[str, Any]
@@ -28,11 +30,11 @@ class Side(Protocol):
     """One server."""
 
     def perform(self, step: Step) -> Outcome:
-        """Run a step whose references are resolved. A watch stays open until `events` is called."""
+        """Run a step with resolved references. A watch stays open until `forget_watches`."""
         ...
 
     def set_time(self, moment: float | None) -> float:
-        """The moment of the steps to come: the given one, else now."""
+        """Set the time of the following steps: `moment`, or now if it is None. Returns it."""
         ...
 
     def wait(self, seconds: float) -> None: ...
@@ -40,14 +42,14 @@ class Side(Protocol):
     def compact(self) -> None: ...
 
     def events(self, index: int, until: Callable[[Event], bool]) -> list[Event]:
-        """Of the watch that the `index`th watch step opened: up to one that satisfies `until`, or its end."""
+        """Return the events of the `index`th watch step, up to one that satisfies `until`, or all."""
         ...
 
     def forget_watches(self) -> None: ...
 
 
 class SimulatedSide:
-    """The simulated server, at the wall clock of the real one."""
+    """The simulated server, at the wall-clock time of the real one."""
 
     def __init__(
         self, server: Callable[[Callable[[], datetime]], SimulatedApiServer], users: dict[str, User]
@@ -55,7 +57,7 @@ class SimulatedSide:
         self.clock = time.time()
         self.server = server(lambda: datetime.fromtimestamp(self.clock, UTC))
         self._users = users
-        self._watches: list[SimulatedWatch | Answer] = []
+        self._watches: list[SimulatedWatch | ApiResponse] = []
 
     def perform(self, step: Step) -> Outcome:
         body = b"" if step.body is None else _encoded(step.body)
@@ -64,21 +66,21 @@ class SimulatedSide:
             return _outcome(self.server.handle(request, self._users[step.user]))
         opened = self.server.watch(request, self._users[step.user])
         self._watches.append(opened)
-        return _outcome(opened) if isinstance(opened, Answer) else Outcome(200, None)
+        return _outcome(opened) if isinstance(opened, ApiResponse) else Outcome(200, None)
 
     def set_time(self, moment: float | None) -> float:
         self.clock = time.time() if moment is None else moment
         return self.clock
 
     def wait(self, seconds: float) -> None:
-        """The moments of later steps show it."""
+        """Do nothing: the times of later steps include the wait."""
 
     def compact(self) -> None:
         self.server.compact(events=False)
 
     def events(self, index: int, until: Callable[[Event], bool]) -> list[Event]:
         watch = self._watches[index]
-        lines = [] if isinstance(watch, Answer) else watch.take()
+        lines = [] if isinstance(watch, ApiResponse) else watch.take()
         return _up_to([json.loads(line) for line in lines], until)
 
     def forget_watches(self) -> None:
@@ -96,11 +98,11 @@ def _up_to(events: list[Event], until: Callable[[Event], bool]) -> list[Event]:
 
 
 def _encoded(body: Any) -> bytes:
-    """Text stands for itself, to say things that are no JSON."""
+    """Encode a body as JSON. A string is sent as it is, to test invalid JSON."""
     return body.encode() if isinstance(body, str) else msgspec.json.encode(body)
 
 
-def _outcome(answer: Answer) -> Outcome:
+def _outcome(answer: ApiResponse) -> Outcome:
     return Outcome(answer.status, parsed(answer.body), answer.retry_after)
 
 
@@ -113,7 +115,7 @@ def parsed(body: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a real server and its etcd are, and how to be admin there."""
+    """Address of a real server and its etcd, and the admin's credentials."""
 
     port: int
     ca: Path
@@ -137,7 +139,7 @@ class RealSide:
         self._connection.close()
 
     def reconnect(self) -> None:
-        """After a restart of the server."""
+        """Connect again after a restart of the server."""
         self._connection.close()
         self._connection = self._connect()
 
@@ -184,7 +186,10 @@ class RealSide:
         return headers
 
     def _freshen(self, step: Step) -> None:
-        """The watch cache follows etcd by milliseconds: a consistent list waits until it has caught up."""
+        """Wait until the watch cache has caught up; it lags by milliseconds.
+
+        A consistent list waits for that.
+        """
         collection = step.path.split("/")
         if not step.is_watch and step.label == "get":
             collection = collection[:-1]

@@ -1,9 +1,9 @@
-"""How many requests a second the simulated server handles on one core, in processor time.
+"""Measures requests per second of the simulated server on one core, in processor time.
 
     python -m tests.simulation.differential.speed
 
-The last line is the figure: gets and patches, half and half. A loop of additions is timed beside it, to
-compare machines and to see whether this one is busy with other things.
+The last line is the result: gets and patches in equal parts. A loop of additions is timed as well, to compare
+machines and to detect other load on this one.
 """
 
 import sys
@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 
-from nodemend.api.group_versions import LEASE, NODE
-from nodemend.kube.api_request import Content, Method, Request, create, get, item_path
-from nodemend.testing.api_server import SimulatedApiServer, SimulatedWatch
+from nodemend.api.resources import LEASE, NODE
+from nodemend.kube.request import Content, Method, Request, create, get, item_path
+from simulation.api_server.server import SimulatedApiServer
+from simulation.api_server.watching import SimulatedWatch
 
 NODES = 100
 REQUESTS = 20_000
@@ -23,7 +24,7 @@ NAMESPACE = "kube-node-lease"
 
 
 class World:
-    """A hundred nodes and their leases, and a clock that moves with every request."""
+    """A hundred nodes and their Leases, and a clock that advances with every request."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -75,7 +76,7 @@ def report_status(number: int) -> Request:
 
 
 def additions() -> float:
-    """Millions a second."""
+    """Return additions per second, in millions."""
     begun, total = time.process_time(), 0
     for number in range(5_000_000):
         total += number

@@ -1,25 +1,25 @@
-"""Steps of a sequence: requests whose details may refer to earlier answers, so that both sides can run them.
+"""Steps of a sequence: requests that may refer to earlier answers, so that both sides can run them.
 
-In a query or a body, `@rv:3`, `@uid:3` and `@token:3` stand for the resourceVersion, uid or continue token in
-the answer to step 3, as the side that runs it got it. `{"@object": 3, "with": {...}}` is the whole object of
-that answer, with a merge patch applied.
+In a query or a body, `@rv:3`, `@uid:3` and `@token:3` stand for the resourceVersion, UID or continue token in
+the answer to step 3 on the side that runs it. `{"@object": 3, "with": {...}}` is the whole object of that
+answer, with a merge patch applied.
 """
 
 import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from nodemend.kube.api_request import Content, Method
-from nodemend.testing.api_server.patches import merge_patch
+from nodemend.kube.request import Content, Method
+from simulation.api_server.patches import merge_patch
 
 REFERENCE: Final = re.compile(r"@(rv|uid|token):(\d+)")
 NOWHERE: Final = {"rv": "7", "uid": "00000000-dead-4000-8000-000000000000", "token": "bm90LWEtdG9rZW4"}
-"""What a reference to an answer that has no such thing comes to."""
+"""Values of references to an answer without such a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request. `label` is the kind of operation that it counts as."""
+    """One request. `label` is the kind of operation under which it is counted."""
 
     label: str
     method: str = "GET"
@@ -28,7 +28,7 @@ class Step:
     body: Any = None
     content: str = Content.JSON.value
     user: str = "admin"
-    # For a watch: the collection and object whose arrival shows that all before it has arrived.
+    # For a watch: collection and object of an event that arrives after all others.
     sentinel: dict[str, Any] | None = None
 
     @property
@@ -45,7 +45,7 @@ class Step:
 
 
 def as_dry_run(step: Step) -> Step:
-    """The options of a deletion are read from its body alone, where there is one."""
+    """Return the step as a dry run. A deletion with a body has its options only in the body."""
     if step.method == "DELETE" and step.body:
         return replace(step, body={**step.body, "dryRun": ["All"]})
     return replace(step, query={**step.query, "dryRun": "All"})
@@ -53,19 +53,19 @@ def as_dry_run(step: Step) -> Step:
 
 @dataclass(slots=True)
 class Outcome:
-    """What one side answered: the code and the parsed body."""
+    """Answer of one side: the code and the parsed body."""
 
     status: int
     body: Any
     retry_after: float | None = None
-    # Wall clock when the step was begun.
+    # Wall-clock time at the start of the step.
     begun: float = 0.0
-    # For a list after the cleaning: the collection that should be empty.
+    # For a list after the cleanup: the collection that should be empty.
     cleared: str = ""
 
 
 def resolve(value: Any, outcomes: list[Outcome]) -> Any:
-    """`value` with every reference replaced by what this side was answered."""
+    """Return `value` with every reference replaced by the value in this side's answers."""
     if isinstance(value, str):
         return REFERENCE.sub(lambda found: _looked_up(found[1], int(found[2]), outcomes), value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Sequences on which the two servers once differed: the simulated one against the record of the real one."""
+"""Sequences on which the servers once differed: the simulated server against the record of the real one."""
 
 import pytest
 

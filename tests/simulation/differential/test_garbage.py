@@ -1,4 +1,4 @@
-"""What the real garbage collector leaves of owners and dependents, and what the simulated one does."""
+"""Compares the owners and dependents that the real and the simulated garbage collector leave."""
 
 import time
 from collections.abc import Callable
@@ -9,8 +9,8 @@ import pytest
 
 from controlplane.run import ControlPlane
 from controlplane.settings import Settings
-from nodemend.api.group_versions import Resource
-from nodemend.kube.api_request import Method, Request, item_path
+from nodemend.api.resources import Resource
+from nodemend.kube.request import Method, Request, item_path
 from tests.simulation.differential.preparing import prepare
 from tests.simulation.differential.running import USERS, simulated_side
 from tests.simulation.differential.sides import Address, RealSide, Side
@@ -41,7 +41,7 @@ def reference(owner: Any, *, blocks: bool = False) -> dict[str, Any]:
 
 
 def play(side: Side) -> None:
-    """Owners that are deleted in every way, with dependents of one, of two, and such as hold on."""
+    """Delete owners in every way, with dependents of one owner, of two owners, and with finalizers."""
     owners = {name: create(side, name) for name in OWNERS}
     for name, owner in owners.items():
         create(side, f"{name}-only", ownerReferences=[reference(owner)])
@@ -56,7 +56,7 @@ def play(side: Side) -> None:
 
 
 def left(side: Side) -> dict[str, tuple[list[str], bool, list[str]]]:
-    """Of each object its owners, whether it is being deleted, and its finalizers."""
+    """Return the owners of each object, whether it is being deleted, and its finalizers."""
     found = {}
     for item in side.perform(Step("list", path=PATH)).body["items"]:
         metadata = item["metadata"]
@@ -66,7 +66,7 @@ def left(side: Side) -> dict[str, tuple[list[str], bool, list[str]]]:
 
 
 def wait_for_collector(real: RealSide) -> None:
-    """The collector looks for new kinds every half minute."""
+    """Wait until the collector knows the kind: it discovers new kinds every half minute."""
     owner = create(real, "probe")
     create(real, "probe-dependent", ownerReferences=[reference(owner)])
     real.perform(Step("delete", "DELETE", f"{PATH}/probe"))
@@ -92,7 +92,7 @@ def test_the_two_collectors_leave_the_same(start_control_plane: Callable[[Settin
         until = time.monotonic() + SECONDS_TO_SETTLE
         while left(real) != expected and time.monotonic() < until:
             time.sleep(0.2)
-        time.sleep(1.0)  # It is not only passing by.
+        time.sleep(1.0)  # The state must be final, not transient.
         assert left(real) == expected
     assert (
         simulated.server.handle(Request(Method.GET, item_path(WIDGET, "kept-only", "diff-a"))).status == 200

@@ -1,4 +1,4 @@
-"""A custom kind made to have everything that a structural schema can say, as far as we use it."""
+"""A custom kind with every feature of structural schemas that Nodemend uses."""
 
 from random import Random
 from typing import Any, Final

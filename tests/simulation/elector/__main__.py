@@ -1,4 +1,4 @@
-"""`python -m tests.simulation.elector`."""
+"""Runs the campaign: `python -m tests.simulation.elector`."""
 
 import sys
 

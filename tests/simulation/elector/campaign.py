@@ -1,20 +1,20 @@
-"""Many seeded elections under faults. The last line is the figure; exit status 1 when the bar is missed.
+"""Many seeded elections under faults. The last line is the result; exit status 1 if a limit is exceeded.
 
     python -m tests.simulation.elector --runs 10000
     python -m tests.simulation.elector --seed 17        (one run, with its trace)
 
-Bar: actions begun by a non-holder 0, writes of a non-holder accepted 0, seconds in which two processes
-believe that they lead 0.0 (counted through pauses as well), no epoch that is not higher than all before it,
+Limits: actions begun by a non-holder 0, accepted writes of a non-holder 0, seconds in which two processes
+consider themselves leader 0.0 (also counted during pauses), no epoch that is not higher than all before it,
 and one leader at the end of every run.
 
-A non-holder's action: one begun with an epoch when a later claim of the Lease had already been committed.
-A non-holder's write accepted: one that the API server commits to an object that bears a higher epoch.
+Action of a non-holder: begun with an epoch after a later claim of the Lease was committed.
+Accepted write of a non-holder: committed by the API server to an object that has a higher epoch.
 
-Late writes are printed beside these. They were begun in time, were under way when their sender's term ended,
-and were committed after the next claim, but before the next leader had stamped that object. They do no harm:
-the next leader writes to an object only after a stamp, under the version that it read, so either it has read
-what the late write left, or its stamp is refused and it reads again. To everybody this looks as if the late
-write had come before the claim. After the stamp the server refuses the old epoch.
+Late writes are printed as well. They began in time, were in flight when their sender's term ended, and were
+committed after the next claim, but before the next leader stamped that object. They are safe: the next leader
+writes to an object only after a stamp with the version that it read. So either it has read the result of the
+late write, or its stamp is refused and it reads again. For every observer, this is equivalent to a late write
+before the claim. After the stamp, the server refuses the old epoch.
 """
 
 import argparse
@@ -22,57 +22,57 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from statistics import quantiles
 
-from tests.simulation.elector.judge import Tally
+from tests.simulation.elector.judge import Counts
 from tests.simulation.elector.world import ElectorWorld
 
 _CHUNK = 50
 
 
-def play_seeds(seeds: range) -> tuple[Tally, list[int]]:
-    """The sum of some runs, and the seeds that broke a promise."""
-    total, broken = Tally(), []
+def play_seeds(seeds: range) -> tuple[Counts, list[int]]:
+    """Return the sum of some runs, and the seeds that violated a guarantee."""
+    total, broken = Counts(), []
     for seed in seeds:
-        tally = ElectorWorld(seed).play()
-        if tally.broken:
+        counts = ElectorWorld(seed).play()
+        if counts.broken:
             broken.append(seed)
-        total.add(tally)
+        total.add(counts)
     return total, broken
 
 
-def play_until_broken(runs: int) -> tuple[Tally, list[int]]:
-    total, broken = Tally(), list[int]()
+def play_until_broken(runs: int) -> tuple[Counts, list[int]]:
+    total, broken = Counts(), list[int]()
     for seed in range(runs):
-        tally, broken = play_seeds(range(seed, seed + 1))
-        total.add(tally)
+        counts, broken = play_seeds(range(seed, seed + 1))
+        total.add(counts)
         if broken:
             break
     return total, broken
 
 
-def play_all(runs: int, jobs: int) -> tuple[Tally, list[int]]:
+def play_all(runs: int, jobs: int) -> tuple[Counts, list[int]]:
     chunks = [range(start, min(start + _CHUNK, runs)) for start in range(0, runs, _CHUNK)]
-    total, broken = Tally(), []
+    total, broken = Counts(), []
     with ProcessPoolExecutor(max_workers=jobs) as pool:
-        for tally, seeds in pool.map(play_seeds, chunks):
-            total.add(tally)
+        for counts, seeds in pool.map(play_seeds, chunks):
+            total.add(counts)
             broken += seeds
     return total, broken
 
 
-def describe(tally: Tally) -> str:
-    faults = ", ".join(f"{name} {count}" for name, count in sorted(tally.faults.items()))
-    cuts = quantiles(tally.takeovers, n=100) if len(tally.takeovers) > 1 else [0.0] * 99
+def describe(counts: Counts) -> str:
+    faults = ", ".join(f"{name} {count}" for name, count in sorted(counts.faults.items()))
+    cuts = quantiles(counts.takeovers, n=100) if len(counts.takeovers) > 1 else [0.0] * 99
     return "\n".join(
         (
-            f"{tally.runs} runs, {tally.simulated_seconds:.0f} simulated seconds, {tally.terms} terms",
+            f"{counts.runs} runs, {counts.simulated_seconds:.0f} simulated seconds, {counts.terms} terms",
             f"faults: {faults}",
-            f"actions begun {tally.actions}",
-            f"writes committed {tally.writes_committed}, of these late {tally.late_writes}",
-            f"writes refused {tally.writes_refused}",
-            f"processes that ended because they slept through the end of their lease {tally.overruns}",
+            f"actions begun {counts.actions}",
+            f"writes committed {counts.writes_committed}, of these late {counts.late_writes}",
+            f"writes refused {counts.writes_refused}",
+            f"processes that ended because they slept through the end of their lease {counts.overruns}",
             f"from the last renewal to the next term: median {cuts[49]:.1f} s, 99 % {cuts[98]:.1f} s",
-            f"epochs that did not rise {tally.falling_epochs}",
-            f"runs that did not end with one leader {tally.leaderless_ends}",
+            f"epochs that did not rise {counts.falling_epochs}",
+            f"runs that did not end with one leader {counts.leaderless_ends}",
         )
     )
 
@@ -91,32 +91,32 @@ def main() -> int:
     if asked.seed is not None:
         return _replay(asked.seed)
     if asked.until_broken:
-        tally, broken = play_until_broken(asked.runs)
+        counts, broken = play_until_broken(asked.runs)
     else:
-        tally, broken = play_all(asked.runs, asked.jobs)
-    _tell(describe(tally))
+        counts, broken = play_all(asked.runs, asked.jobs)
+    _tell(describe(counts))
     for seed in broken[:10]:
         _tell(f"broken: python -m tests.simulation.elector --seed {seed}")
-    _tell(_figure(tally))
+    _tell(_figure(counts))
     return 1 if broken else 0
 
 
 def _replay(seed: int) -> int:
     world = ElectorWorld(seed, keep_trace=True)
-    tally = world.play()
+    counts = world.play()
     _tell("\n".join(world.scheduler.trace.lines))
-    _tell(describe(tally))
-    _tell(_figure(tally))
-    return 1 if tally.broken else 0
+    _tell(describe(counts))
+    _tell(_figure(counts))
+    return 1 if counts.broken else 0
 
 
 def _tell(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-def _figure(tally: Tally) -> str:
+def _figure(counts: Counts) -> str:
     return (
-        f"elector, {tally.runs} simulated runs: actions begun by a non-holder {tally.foreign_actions}, "
-        f"writes of a non-holder accepted {tally.foreign_writes}, "
-        f"seconds with two leaders {tally.two_lead_seconds:.1f}"
+        f"elector, {counts.runs} simulated runs: actions begun by a non-holder {counts.foreign_actions}, "
+        f"writes of a non-holder accepted {counts.foreign_writes}, "
+        f"seconds with two leaders {counts.two_lead_seconds:.1f}"
     )

@@ -1,4 +1,4 @@
-"""The shipped elector, loop and gate in a simulated process, with work that writes by the epoch rule."""
+"""The real elector, loop and write gate in a simulated process, with work that follows the epoch rule."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,23 +6,21 @@ from typing import Final
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION
+from nodemend.api import well_known
 from nodemend.api.manual_remediation import ManualRemediation
-from nodemend.kube.api_reply import Answer, Reply
-from nodemend.kube.api_request import Precondition, Request, get, merge_patch
-from nodemend.kube.leader_loop import ElectionSettings, Leadership, WorkOverranError, lead
-from nodemend.kube.leader_record import LeaseAddress
-from nodemend.kube.leader_timing import LeaseTiming
+from nodemend.api.resources import MANUAL_REMEDIATION
+from nodemend.kube.leader_election import LeaseAddress, LeaseTiming
+from nodemend.kube.leader_runner import ElectionSettings, Leadership, LeaderTransport, WorkOverranError, lead
+from nodemend.kube.outcome import ApiResponse, Reply
 from nodemend.kube.ports import Stream, Transport
-from nodemend.kube.write_gate import WriteGate
-from nodemend.testing.network import Link
-from nodemend.testing.processes import SimulatedProcess, SimulatedTask
-from nodemend.testing.transport import SimulatedTransport
+from nodemend.kube.request import Precondition, Request, get, merge_patch
+from simulation.network import Link
+from simulation.processes import SimulatedProcess, SimulatedTask
+from simulation.transport import SimulatedTransport
 from tests.simulation.elector.judge import Judge
 
-ELECTION: Final = LeaseAddress("remediator", keys.SYSTEM_NAMESPACE)
-NAMESPACE: Final = keys.SYSTEM_NAMESPACE
+ELECTION: Final = LeaseAddress("remediator", well_known.SYSTEM_NAMESPACE)
+NAMESPACE: Final = well_known.SYSTEM_NAMESPACE
 OBJECTS: Final = ("node-1", "node-2")
 _READ_SECONDS: Final = 2.0
 _WRITE_SECONDS: Final = 5.0
@@ -31,15 +29,15 @@ _decode: Final = msgspec.json.Decoder(ManualRemediation).decode
 
 @dataclass(slots=True)
 class _Witness:
-    """Between the gate and the network: whatever passes here has begun."""
+    """Transport between the gate and the network. A write that arrives here has begun."""
 
     transport: Transport
-    judge: Judge
+    evaluate: Judge
     epoch: int
 
     async def send(self, request: Request, deadline: float) -> Reply:
         if request.writes:
-            self.judge.action_began(self.epoch)
+            self.evaluate.action_began(self.epoch)
         return await self.transport.send(request, deadline)
 
     async def open(self, request: Request, deadline: float) -> Stream | Reply:
@@ -49,11 +47,11 @@ class _Witness:
 class Candidate:
     """One process from its start to its end."""
 
-    def __init__(self, process: SimulatedProcess, link: Link, timing: LeaseTiming, judge: Judge) -> None:
+    def __init__(self, process: SimulatedProcess, link: Link, timing: LeaseTiming, evaluate: Judge) -> None:
         self.process = process
         self.link = link
         self._timing = timing
-        self._judge = judge
+        self._evaluate = evaluate
         self._transport = SimulatedTransport(link)
         self._chance = process.scheduler.chance(f"work of {process.name}")
         self._written = 0
@@ -71,26 +69,26 @@ class Candidate:
         try:
             await lead(self.process, self._transport, settings, self._work)
         except WorkOverranError:
-            self._judge.tally.overruns += 1
+            self._evaluate.counts.overruns += 1
         finally:
             when_ended()
 
     async def _work(self, leadership: Leadership) -> None:
-        self._judge.term_began(self.process, leadership)
-        witness = _Witness(self._transport, self._judge, leadership.epoch)
-        gate = WriteGate(self.process, witness, leadership, needing=0.1)
+        self._evaluate.term_began(self.process, leadership)
+        witness = _Witness(self._transport, self._evaluate, leadership.epoch)
+        gate = LeaderTransport(self.process, witness, leadership, needing=0.1)
         try:
             while True:
                 await self.process.sleep(self._chance.uniform(0.0, 3.0))
                 if leadership.may_begin(self.process.monotonic(), 0.0):
-                    self._judge.action_began(leadership.epoch)
+                    self._evaluate.action_began(leadership.epoch)
                 await self._write(gate, leadership.epoch, self._chance.choice(OBJECTS))
         finally:
-            # Work seldom ends in an instant.
+            # Work rarely ends immediately.
             await self.process.sleep(self._chance.uniform(0.0, 0.5) * self._timing.stop_within)
 
-    async def _write(self, gate: WriteGate, epoch: int, name: str) -> None:
-        """Stamp an object with our epoch before the first write to it, each under compare-and-swap."""
+    async def _write(self, gate: LeaderTransport, epoch: int, name: str) -> None:
+        """Stamp an object with the leader's epoch before the first write, both with compare-and-swap."""
         now = self.process.monotonic()
         seen = _object(await gate.send(get(MANUAL_REMEDIATION, name, NAMESPACE), now + _READ_SECONDS))
         if seen is not None and seen.status.epoch < epoch:
@@ -99,7 +97,7 @@ class Candidate:
             self._written += 1
             await self._patch(gate, seen, epoch, f"{self._written} by {self.process.name}")
 
-    async def _patch(self, gate: WriteGate, seen: ManualRemediation, epoch: int, message: str) -> Reply:
+    async def _patch(self, gate: LeaderTransport, seen: ManualRemediation, epoch: int, message: str) -> Reply:
         request = merge_patch(
             MANUAL_REMEDIATION,
             seen.metadata.name,
@@ -113,4 +111,4 @@ class Candidate:
 
 
 def _object(reply: Reply) -> ManualRemediation | None:
-    return _decode(reply.body) if isinstance(reply, Answer) and reply.status == 200 else None
+    return _decode(reply.body) if isinstance(reply, ApiResponse) and reply.status == 200 else None

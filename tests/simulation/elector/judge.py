@@ -1,23 +1,23 @@
-"""Watches one simulated run from outside, on the true clock, and counts what must not happen."""
+"""Observes one simulated run on the true clock and counts violations."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.kube.leader_loop import Leadership
-from nodemend.testing.processes import SimulatedProcess
+from nodemend.api.resources import LEASE, MANUAL_REMEDIATION
+from nodemend.kube.leader_runner import Leadership
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.processes import SimulatedProcess
 
 _LEASES = f"/{LEASE.plural}/"
 _REMEDIATIONS = f"/{MANUAL_REMEDIATION.plural}/"
 
 
 @dataclass(slots=True)
-class Tally:
-    """What one run, or many, came to."""
+class Counts:
+    """Counters of one run, or of many."""
 
     runs: int = 0
     simulated_seconds: float = 0.0
@@ -35,7 +35,7 @@ class Tally:
     faults: dict[str, int] = field(default_factory=dict)
     takeovers: list[float] = field(default_factory=list)
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "Counts") -> None:
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
             if isinstance(mine, dict):
@@ -46,7 +46,7 @@ class Tally:
 
     @property
     def broken(self) -> bool:
-        """A promise was broken, or nothing was there to break."""
+        """True if a guarantee was violated, or if no write tested it."""
         return bool(
             self.foreign_actions
             or self.foreign_writes
@@ -63,7 +63,7 @@ class _Belief:
     leadership: Leadership
 
     def until(self) -> float:
-        """The true time at which this process stops believing that it leads, as things stand."""
+        """Return the true time at which this process stops to consider itself leader, if nothing changes."""
         clock = self.process.clock
         if not self.process.alive:
             return float("-inf")
@@ -71,10 +71,10 @@ class _Belief:
 
 
 class Judge:
-    """Sees every request where it is handled, every action where it begins, every belief as time passes."""
+    """Observes requests at the server, actions at their start, and leadership over time."""
 
     def __init__(self) -> None:
-        self.tally = Tally(runs=1)
+        self.counts = Counts(runs=1)
         self._beliefs: list[_Belief] = []
         self._highest_claim = 0
         self._highest_term = 0
@@ -84,14 +84,14 @@ class Judge:
         self._seen_at = 0.0
         self._seen_until: list[float] = []
 
-    # Beliefs.
+    # Leadership.
 
     def watch_time(self, now: float) -> None:
-        """Call between any two events: adds up the time since the last call during which two believed."""
+        """Add the time since the last call in which two processes led. Call it between any two events."""
         if now > self._seen_at:
             if len(self._seen_until) > 1:
                 second = sorted(self._seen_until)[-2]
-                self.tally.two_lead_seconds += max(0.0, min(second, now) - self._seen_at)
+                self.counts.two_lead_seconds += max(0.0, min(second, now) - self._seen_at)
             self._seen_at = now
         untils = ((belief, belief.until()) for belief in self._beliefs)
         alive = [(belief, until) for belief, until in untils if until > now]
@@ -100,11 +100,11 @@ class Judge:
 
     def term_began(self, process: SimulatedProcess, leadership: Leadership) -> None:
         now = process.scheduler.now
-        self.tally.terms += 1
+        self.counts.terms += 1
         if leadership.epoch <= self._highest_term:
-            self.tally.falling_epochs += 1
+            self.counts.falling_epochs += 1
         if self._last_leader not in ("", leadership.identity):
-            self.tally.takeovers.append(now - self._renewed_at[self._last_leader])
+            self.counts.takeovers.append(now - self._renewed_at[self._last_leader])
         self._last_leader = leadership.identity
         self._highest_term = max(self._highest_term, leadership.epoch)
         self._beliefs.append(_Belief(process, leadership))
@@ -116,13 +116,13 @@ class Judge:
     # Actions.
 
     def action_began(self, epoch: int) -> None:
-        self.tally.actions += 1
+        self.counts.actions += 1
         if epoch < self._highest_claim:
-            self.tally.foreign_actions += 1
+            self.counts.foreign_actions += 1
 
     # Writes, at the instant at which the server handles them.
 
-    def saw(self, request: Request, answer: Answer, now: float) -> None:
+    def saw(self, request: Request, answer: ApiResponse, now: float) -> None:
         if request.method is not Method.PATCH:
             return
         if _REMEDIATIONS in request.path:
@@ -130,24 +130,24 @@ class Judge:
         elif _LEASES in request.path and answer.status == 200:
             self._saw_lease(request, answer, now)
 
-    def _saw_lease(self, request: Request, answer: Answer, now: float) -> None:
+    def _saw_lease(self, request: Request, answer: ApiResponse, now: float) -> None:
         spec = _decode(request.body).get("spec", {})
         if holder := spec.get("holderIdentity"):
             self._renewed_at[holder] = now
         if "acquireTime" in spec:
             self._highest_claim = int(_decode(answer.body)["metadata"]["resourceVersion"])
 
-    def _saw_write(self, request: Request, answer: Answer) -> None:
+    def _saw_write(self, request: Request, answer: ApiResponse) -> None:
         if answer.status != 200:
-            self.tally.writes_refused += 1
+            self.counts.writes_refused += 1
             return
         epoch = int(_decode(request.body)["status"]["epoch"])
         stamped = self._stamped.get(request.path, 0)
-        self.tally.writes_committed += 1
+        self.counts.writes_committed += 1
         if epoch < stamped:
-            self.tally.foreign_writes += 1
+            self.counts.foreign_writes += 1
         elif epoch < self._highest_claim:
-            self.tally.late_writes += 1
+            self.counts.late_writes += 1
         self._stamped[request.path] = max(stamped, epoch)
 
 

@@ -1,8 +1,8 @@
-"""Breaks the elector on purpose, one rule at a time: the campaign must notice every time.
+"""Breaks the elector on purpose, one rule at a time. The campaign must detect every mutant.
 
     python -m tests.simulation.elector.mutants --runs 400
 
-Each mutant is a copy of the sources with one line changed, and is played until a promise is broken.
+Each mutant is a copy of the sources with one line changed. It runs until a guarantee is violated.
 """
 
 import argparse
@@ -29,61 +29,61 @@ class Mutant:
 MUTANTS: Final = (
     Mutant(
         "a term counts from the answer",
-        "leader_lease",
+        "leader_election",
         "ends_at=sent_at + self._timing.renew_deadline,",
         "ends_at=sent_at + self._timing.renew_deadline + self._timing.request_timeout,",
     ),
     Mutant(
         "renewals of the holder do not start the count again",
-        "leader_lease",
+        "leader_election",
         "if self._sighting is None or not _same(self._sighting.record, record):",
         "if self._sighting is None or self._sighting.record.holder != record.holder:",
     ),
     Mutant(
         "reading that the Lease is ours extends the term",
-        "leader_lease",
+        "leader_election",
         "self._term = replace(term, record=record)",
         "self._term = replace(term, record=record, ends_at=now + self._timing.renew_deadline)",
     ),
     Mutant(
         "a renewal without an answer is believed",
-        "leader_lease",
+        "leader_election",
         "return self._within(term, self._pause(now, why, retry_after))",
         "self._term = self._term_from(term.epoch, term.record); return self._pause(now, why, retry_after)",
     ),
     Mutant(
         "a holder who asks for longer is not heard",
-        "leader_lease",
+        "leader_election",
         "wait = max(own, record.seconds) if record.holder else record.seconds or own",
         "wait = own if record.holder else record.seconds or own",
     ),
     Mutant(
         "a Lease held by nobody is free at once",
-        "leader_lease",
+        "leader_election",
         "wait = max(own, record.seconds) if record.holder else record.seconds or own",
         "wait = max(own, record.seconds) if record.holder else 0",
     ),
     Mutant(
         "half a lease duration is enough",
-        "leader_lease",
+        "leader_election",
         "return sighting.since + wait",
         "return sighting.since + wait / 2",
     ),
     Mutant(
         "the epoch is the number of transitions",
-        "leader_lease",
+        "leader_election",
         "term = self._term_from(record.revision, record)",
         "term = self._term_from(record.transitions, record)",
     ),
     Mutant(
         "a term lasts until somebody ends it",
-        "leader_loop",
+        "leader_runner",
         "return now + needing < self._ends_at",
         'return self._ends_at > float("-inf")',
     ),
     Mutant(
         "the gate does not look at the clock",
-        "write_gate",
+        "leader_runner",
         "if not self._leadership.may_begin(self._runtime.monotonic(), self._needing):",
         "if self._leadership is None:",
     ),
@@ -91,7 +91,7 @@ MUTANTS: Final = (
 
 
 def is_caught(mutant: Mutant, runs: int) -> bool:
-    """Whether the campaign fails on it, and not for another reason than a broken promise."""
+    """Return whether the campaign detects a violated guarantee. Raises RuntimeError for any other failure."""
     with tempfile.TemporaryDirectory() as directory:
         sources = Path(directory) / "src"
         shutil.copytree(_ROOT / "src", sources)

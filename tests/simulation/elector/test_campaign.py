@@ -1,4 +1,4 @@
-"""A handful of the campaign's runs, and that a run is decided by its seed alone."""
+"""A few runs of the campaign, and a test that the seed alone decides a run."""
 
 import pytest
 
@@ -7,11 +7,11 @@ from tests.simulation.elector.world import ElectorWorld
 
 
 def test_no_promise_is_broken_in_the_first_runs() -> None:
-    tally, broken = play_seeds(range(10))
+    counts, broken = play_seeds(range(10))
 
     assert broken == []
-    assert tally.terms > 10
-    assert tally.actions > 1000
+    assert counts.terms > 10
+    assert counts.actions > 1000
 
 
 @pytest.mark.parametrize("seed", [3, 17])

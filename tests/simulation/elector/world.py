@@ -1,4 +1,4 @@
-"""One seeded run: three candidates, one API server, and everything that can go wrong between them."""
+"""One seeded run: three candidates, one API server, and all faults between them."""
 
 import random
 from datetime import timedelta
@@ -8,18 +8,18 @@ from typing import Any, Final
 
 import yaml
 
-from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
-from nodemend.kube.leader_timing import LeaseTiming
-from nodemend.testing.api_server.remediation_rules import remediation_rules
-from nodemend.testing.api_server.server import NAMESPACES, SimulatedApiServer
-from nodemend.testing.cluster.direct import Direct
-from nodemend.testing.network import Link, LinkQuality, ServedWatch, worse
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.api.resources import LEASE, MANUAL_REMEDIATION
+from nodemend.kube.leader_election import LeaseTiming
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from simulation.api_server.remediation_rules import remediation_rules
+from simulation.api_server.server import NAMESPACES, SimulatedApiServer
+from simulation.cluster.direct import Direct
+from simulation.network import Link, LinkQuality, ServedWatch, worse
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 from tests.simulation.elector.candidates import ELECTION, NAMESPACE, OBJECTS, Candidate
-from tests.simulation.elector.judge import Judge, Tally
+from tests.simulation.elector.judge import Counts, Judge
 
 FAULTS_FROM: Final = 5.0
 FAULTS_UNTIL: Final = 125.0
@@ -30,45 +30,45 @@ _CALM: Final = LinkQuality()
 
 
 class TroubledServer:
-    """The simulated API server; on request it answers with errors, before or after doing what was asked."""
+    """The simulated API server with errors, before or after it handled the request."""
 
-    def __init__(self, server: SimulatedApiServer, judge: Judge, scheduler: Scheduler) -> None:
+    def __init__(self, server: SimulatedApiServer, evaluate: Judge, scheduler: Scheduler) -> None:
         self._server = server
-        self._judge = judge
+        self._evaluate = evaluate
         self._scheduler = scheduler
         self._chance = scheduler.chance("trouble of the server")
-        self.trouble = 0.0
+        self.failure = 0.0
 
-    def handle(self, request: Request) -> Answer:
+    def handle(self, request: Request) -> ApiResponse:
         answer = self._fault(request)
         if answer is None:
             answer = self._apply(request)
         return answer
 
-    def _apply(self, request: Request) -> Answer:
+    def _apply(self, request: Request) -> ApiResponse:
         answer = self._server.handle(request)
-        self._judge.saw(request, answer, self._scheduler.now)
+        self._evaluate.saw(request, answer, self._scheduler.now)
         return answer
 
-    def _fault(self, request: Request) -> Answer | None:
-        if self._chance.random() >= self.trouble:
+    def _fault(self, request: Request) -> ApiResponse | None:
+        if self._chance.random() >= self.failure:
             return None
         status = self._chance.choice((409, 429, 500, 500, 503))
         if status == 500 and self._chance.random() < 0.5:
             self._apply(request)
-        return Answer(status, b"{}", retry_after=1.0 if status == 429 else None)
+        return ApiResponse(status, b"{}", retry_after=1.0 if status == 429 else None)
 
-    def watch(self, request: Request) -> ServedWatch | Answer:
+    def watch(self, request: Request) -> ServedWatch | ApiResponse:
         raise NotImplementedError
 
 
 class ElectorWorld:
     def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
         self.scheduler = Scheduler(seed, keep_trace=keep_trace)
-        self.judge = Judge()
+        self.evaluate = Judge()
         self._chance = self.scheduler.chance("campaign")
         self._api = _server(self.scheduler)
-        self._server = TroubledServer(self._api, self.judge, self.scheduler)
+        self._server = TroubledServer(self._api, self.evaluate, self.scheduler)
         self._admin = Direct(self._api)
         self._timings = _draw_timings(self._chance)
         rate_error = self._timings[HOSTS[0]].clock_rate_error
@@ -76,50 +76,50 @@ class ElectorWorld:
         self._candidates: dict[str, Candidate] = {}
         self._starts = 0
 
-    def play(self) -> Tally:
+    def play(self) -> Counts:
         for name in OBJECTS:
             self._admin.create(MANUAL_REMEDIATION, {"metadata": {"name": name}}, NAMESPACE)
         for host in HOSTS:
             self.scheduler.at(self._chance.uniform(0.0, 3.0), partial(self._start, host))
         for _ in range(self._chance.randint(5, 25)):
             when = self._chance.uniform(FAULTS_FROM, FAULTS_UNTIL - 1.0)
-            self.scheduler.at(when, self._strike)
+            self.scheduler.at(when, self._inject)
         self.scheduler.at(FAULTS_UNTIL, self._heal)
         self.scheduler.run(SETTLED_BY, stop=self._watch)
-        self.judge.watch_time(SETTLED_BY)
-        if self.judge.leaders(SETTLED_BY) != 1:
-            self.judge.tally.leaderless_ends += 1
-        self.judge.tally.simulated_seconds = SETTLED_BY
+        self.evaluate.watch_time(SETTLED_BY)
+        if self.evaluate.leaders(SETTLED_BY) != 1:
+            self.evaluate.counts.leaderless_ends += 1
+        self.evaluate.counts.simulated_seconds = SETTLED_BY
         for candidate in self._candidates.values():
             candidate.process.crash()
-        return self.judge.tally
+        return self.evaluate.counts
 
     def _watch(self) -> bool:
-        self.judge.watch_time(self.scheduler.now)
+        self.evaluate.watch_time(self.scheduler.now)
         return False
 
     def _start(self, host: str) -> None:
-        """A new process on the host, unless one is there."""
+        """Start a new process on the host, unless one is running."""
         if host in self._candidates and self._candidates[host].process.alive:
             return
         self._starts += 1
         started_at = self._chance.uniform(0.0, 1e6)
         clock = HostClock(rate=self._rates[host], started_at=started_at)
-        # A name of its own for each start: chance is drawn by name, and identities must differ.
+        # A separate name for each start: random streams are selected by name, and identities must differ.
         process = SimulatedProcess(self.scheduler, f"{host}{self._starts}", clock)
         link = Link(process, self._server, _CALM)
-        candidate = Candidate(process, link, self._timings[host], self.judge)
+        candidate = Candidate(process, link, self._timings[host], self.evaluate)
         self._candidates[host] = candidate
         candidate.start(lambda: self.scheduler.after(1.0, partial(self._replace, host, process)))
 
     def _replace(self, host: str, ended: SimulatedProcess) -> None:
-        """A process that came to its end is started again, as a Deployment would."""
+        """Restart a process that ended, as a Deployment does."""
         ended.crash()
         self._start(host)
 
-    # What goes wrong.
+    # Faults.
 
-    def _strike(self) -> None:
+    def _inject(self) -> None:
         host = self._target()
         candidate = self._candidates.get(host)
         if candidate is None or not candidate.process.alive:
@@ -133,20 +133,20 @@ class ElectorWorld:
             self._pause,
             self._pause,
             self._step_wall_clock,
-            self._trouble_server,
+            self._fail_server,
             self._delete_lease,
             self._touch_lease,
             self._crash,
             self._resign,
         )
-        strike = self._chance.choice(strikes)
-        name = strike.__name__.strip("_")
+        fault = self._chance.choice(strikes)
+        name = fault.__name__.strip("_")
         self.scheduler.note(f"{name} {host}")
-        self.judge.tally.faults[name] = self.judge.tally.faults.get(name, 0) + 1
-        strike(host, candidate)
+        self.evaluate.counts.faults[name] = self.evaluate.counts.faults.get(name, 0) + 1
+        fault(host, candidate)
 
     def _target(self) -> str:
-        """Most faults hit the leader: there they matter."""
+        """Return the host of a fault: mostly that of the leader, where faults matter."""
         if self._chance.random() < 0.6:
             lease = self._admin.get(LEASE, ELECTION.name, ELECTION.namespace)
             holder = str((lease or {}).get("spec", {}).get("holderIdentity", ""))
@@ -168,7 +168,7 @@ class ElectorWorld:
         self._spoil(candidate, worse(_CALM, self._chance.uniform(0.02, 0.2)))
 
     def _delay(self, _host: str, candidate: Candidate) -> None:
-        """What is sent arrives, but up to a minute after its sender gave up."""
+        """Requests arrive, but up to a minute after their sender gave up."""
         self._spoil(candidate, LinkQuality(late=self._chance.uniform(0.3, 1.0)))
 
     def _spoil(self, candidate: Candidate, quality: LinkQuality) -> None:
@@ -186,16 +186,16 @@ class ElectorWorld:
         seconds = self._chance.choice((-1e7, -3600.0, -2.0, -0.5, 0.5, 3600.0, 1e7))
         candidate.process.clock.wall_error += timedelta(seconds=seconds)
 
-    def _trouble_server(self, _host: str, _candidate: Candidate) -> None:
-        self._server.trouble = self._chance.choice((0.1, 0.5, 1.0))
+    def _fail_server(self, _host: str, _candidate: Candidate) -> None:
+        self._server.failure = self._chance.choice((0.1, 0.5, 1.0))
 
         def recover() -> None:
-            self._server.trouble = 0.0
+            self._server.failure = 0.0
 
         self.scheduler.after(self._duration() / 2, recover)
 
     def _delete_lease(self, _host: str, _candidate: Candidate) -> None:
-        # Together with different lease durations this is outside of what the election promises.
+        # A deletion together with different lease durations is outside of the guarantees of the election.
         if len({timing.lease_duration for timing in self._timings.values()}) == 1:
             self._admin.delete(LEASE, ELECTION.name, ELECTION.namespace)
 
@@ -211,7 +211,7 @@ class ElectorWorld:
         candidate.resign()
 
     def _heal(self) -> None:
-        self._server.trouble = 0.0
+        self._server.failure = 0.0
         for candidate in self._candidates.values():
             candidate.link.heal()
             candidate.link.quality = _CALM
@@ -233,7 +233,7 @@ def _definition() -> dict[str, Any]:
 
 
 def _draw_timings(chance: random.Random) -> dict[str, LeaseTiming]:
-    """Half of them as tight as LeaseTiming allows, where mistakes show; in a fifth of runs they differ."""
+    """Draw timings: half as tight as LeaseTiming allows, where errors show; different in a fifth of runs."""
     rate_error = chance.choice((0.0, 0.001, 0.01, 0.05))
     duration = chance.randint(5, 15)
     differ = chance.random() < 0.2

@@ -1,41 +1,39 @@
-"""The shipped agent in a simulated process: what its shell does, with messages that can be lost."""
+"""The real agent in a simulated process: the actions of its I/O layer, with messages that can be lost."""
 
 from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING
 
-from nodemend.agent import peer_desk as desk
-from nodemend.agent.certificate import NotHeld
-from nodemend.agent.looks_beside import SPREAD
-from nodemend.agent.memory import Memory
-from nodemend.agent.published import Conduct
-from nodemend.agent.self_watch import SelfWatch
-from nodemend.agent.self_watch_steps import (
+from nodemend.agent import peer_responder as desk
+from nodemend.agent.certificates import NoCertificate
+from nodemend.agent.heartbeat import (
     AskPeers,
-    Begun,
-    Command,
-    Condemn,
-    Event,
+    CreateLease,
     FeedUntil,
-    LookBeside,
-    Looked,
-    PeerSaid,
-    PlaceLease,
+    FenceNow,
+    Heartbeat,
+    HeartbeatCommand,
+    HeartbeatEvent,
+    HeartbeatStarted,
+    ParallelReadEnded,
+    PeerAnswered,
     ReadLease,
     Remember,
     RenewLease,
-    RoundOver,
-    StandDown,
-    StandUp,
-    StopAsked,
-    StopLooking,
-    Wait,
-    Waited,
+    ResumeFeeding,
+    RoundEnded,
+    StartParallelRead,
+    StopGracefully,
+    StopParallelReads,
+    StopRequested,
+    WaitEnded,
+    WaitUntil,
 )
-from nodemend.decide.certificate_belief import Belief, judge_validity
-from nodemend.decide.feed_lease import FeedLease
-from nodemend.decide.peer_verdict import Answer
-from nodemend.kube.agent_lease import AgentLease, Failed, Found, LeaseNews, Missing
+from nodemend.agent.heartbeat_loop import SPREAD
+from nodemend.agent.state import ActiveTerms, AgentState
+from nodemend.protocol.feed_lease import FeedLease
+from nodemend.protocol.peers import CertificateTrust, PeerReply, evaluate_validity
+from nodemend.records.agent_lease import AgentLease, AgentLeaseResult, LeaseFailed, LeaseFound, LeaseMissing
 from tests.simulation.fencing.papers import as_date
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.fencing.time_line import Process
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
     from tests.simulation.fencing.node import Node
 
 _S = 1_000_000_000
-_LATE = Failed("no answer in time")
+_LATE = LeaseFailed("no answer in time")
 
 
 class AgentProcess(Process):
@@ -52,39 +50,39 @@ class AgentProcess(Process):
         super().__init__(node.world.line)
         self._node = node
         fed = node.lease_file.until / _S if isinstance(node.lease_file, FeedLease) else 0.0
-        memory = node.memory or Memory(conduct=Conduct(), fed_until=fed)
+        memory = node.memory or AgentState(conduct=ActiveTerms(), fed_until=fed)
         wanted = node.healthy_wanted
         who = node.who
         self.node_uid = who.node_uid
-        """Of the Node for which it reports."""
-        self._watch = SelfWatch(who, memory, chance=node.chance.random(), healthy_wanted=wanted)
-        self._desk = desk.PeerDesk(now=node.clock.now())
+        """UID of the Node for which it reports."""
+        self._watch = Heartbeat(who, memory, chance=node.chance.random(), healthy_wanted=wanted)
+        self._responder = desk.PeerResponder(now=node.clock.now())
         self._lives = 0
-        """Told to stop, it begins another: answers that were meant for the first are not heard."""
-        self._looking: LookBeside | None = None
-        self._looks_under_way = 0
+        """Counts stop requests. Replies to requests from before the stop are ignored."""
+        self._looking: StartParallelRead | None = None
+        self._reads_under_way = 0
         self._questions = count()
-        self._replies: dict[int, Callable[[Answer], None]] = {}
-        condemned = isinstance(node.lease_file, FeedLease) and node.lease_file.condemned
-        if not condemned:
-            self._tell(Begun())
+        self._replies: dict[int, Callable[[PeerReply], None]] = {}
+        fence_requested = isinstance(node.lease_file, FeedLease) and node.lease_file.fence_requested
+        if not fence_requested:
+            self._tell(HeartbeatStarted())
 
-    # Its own watch.
+    # Heartbeat.
 
-    def _hear(self, event: Event) -> None:
-        if isinstance(event, (Begun, Waited)):
+    def _hear(self, event: HeartbeatEvent) -> None:
+        if isinstance(event, (HeartbeatStarted, WaitEnded)):
             node, wall = self._node, self._node.wall
             bare = node.name in node.world.uncertified
             self._watch.learn_certificate(
-                NotHeld() if bare else node.papers.hold(wall), as_date(wall), node.clock.now()
+                NoCertificate() if bare else node.papers.hold(wall), as_date(wall), node.clock.now()
             )
             self._watch.learn(node.who.watchdog, node.world.lease_length)
         now = self._node.clock.now()
         for command in self._watch.step(event, now, now):
             self._perform(command)
 
-    def _tell(self, event: Event, when: float = 0.0) -> None:
-        """At that true time, if it still lives the same life."""
+    def _tell(self, event: HeartbeatEvent, when: float = 0.0) -> None:
+        """Deliver an event at this true time, unless the agent was requested to stop in between."""
         life = self._lives
 
         def hear() -> None:
@@ -93,53 +91,53 @@ class AgentProcess(Process):
 
         self.do(hear, when)
 
-    def _perform(self, command: Command) -> None:
+    def _perform(self, command: HeartbeatCommand) -> None:
         node = self._node
         match command:
             case FeedUntil(until):
-                if not (isinstance(node.lease_file, FeedLease) and node.lease_file.condemned):
+                if not (isinstance(node.lease_file, FeedLease) and node.lease_file.fence_requested):
                     node.lease_file = FeedLease(node.boot_id, int(until * _S))
-            case Condemn(why):
-                self._condemn(why)
+            case FenceNow(why):
+                self._fence_now(why)
             case Remember(memory):
                 node.memory = memory
-            case StandDown():
-                node.stand_down()
-            case StandUp():
+            case StopGracefully():
+                node.stop_gracefully()
+            case ResumeFeeding():
                 node.permitted = False
-            case ReadLease() | PlaceLease() | RenewLease():
+            case ReadLease() | CreateLease() | RenewLease():
                 self._request(command)
             case AskPeers():
                 self._ask(command)
-            case LookBeside() | StopLooking():
-                self._looking = command if isinstance(command, LookBeside) else None
-                self._look_beside(self._looking)
-            case Wait(until):
-                self._tell(Waited(), node.clock.true(until))
+            case StartParallelRead() | StopParallelReads():
+                self._looking = command if isinstance(command, StartParallelRead) else None
+                self._start_parallel_read(self._looking)
+            case WaitUntil(until):
+                self._tell(WaitEnded(), node.clock.true(until))
 
     def stop(self) -> None:
-        """It is told to, and has some seconds for it."""
+        """Request a graceful stop, for which the agent has several seconds."""
 
-        def stand_down() -> None:
+        def stop_gracefully() -> None:
             self._lives += 1
             self._looking = None
-            self._hear(StopAsked())
+            self._hear(StopRequested())
 
-        self.do(stand_down)
+        self.do(stop_gracefully)
 
-    def _condemn(self, why: str) -> None:
+    def _fence_now(self, why: str) -> None:
         node = self._node
         node.world.tell(f"{node.name} is condemned: {why}")
         if node.boot_id not in node.world.marked_boots:
             raise BrokenError(f"I9: {node.boot_id} is condemned, and was never marked: {why}")
         node.world.counts["condemned"] += 1
-        node.condemned_at = node.clock.now()
-        node.lease_file = FeedLease(node.boot_id, 0, condemned=True)
+        node.fence_requested_at = node.clock.now()
+        node.lease_file = FeedLease(node.boot_id, 0, fence_requested=True)
 
-    def _request(self, request: ReadLease | PlaceLease | RenewLease) -> None:
+    def _request(self, request: ReadLease | CreateLease | RenewLease) -> None:
         node, heard, life = self._node, [False], self._lives
 
-        def hear(news: LeaseNews) -> None:
+        def hear(news: AgentLeaseResult) -> None:
             if not heard[0] and self._lives == life:
                 heard[0] = True
                 self._tell(news)
@@ -148,28 +146,28 @@ class AgentProcess(Process):
         store.ask(node.name, lambda: store.serve(node.name, request), hear)
         self.do(lambda: hear(_LATE), node.clock.true(request.deadline))
 
-    def _look_beside(self, command: LookBeside | None) -> None:
-        """As agent/looks_beside has it."""
+    def _start_parallel_read(self, command: StartParallelRead | None) -> None:
+        """Read its own Lease periodically beside the renewals, as agent/heartbeat_loop does."""
         if command is None or self._looking is not command:
             return
         node, now, life = self._node, self._node.clock.now(), self._lives
         wait = command.every * (1 + SPREAD * (node.chance.random() - 0.5))
-        self.do(lambda: self._look_beside(command), node.clock.true(now + wait))
-        if self._looks_under_way >= command.most:
+        self.do(lambda: self._start_parallel_read(command), node.clock.true(now + wait))
+        if self._reads_under_way >= command.most:
             return
-        self._looks_under_way += 1
+        self._reads_under_way += 1
         ended = [False]
 
-        def end(news: LeaseNews) -> None:
+        def end(news: AgentLeaseResult) -> None:
             if ended[0]:
                 return
             ended[0] = True
-            self._looks_under_way -= 1
+            self._reads_under_way -= 1
             if self._lives == life:
-                self._tell(Looked(news, now))
+                self._tell(ParallelReadEnded(news, now))
 
         def hear(lease: AgentLease | None) -> None:
-            end(Missing() if lease is None else Found(lease))
+            end(LeaseMissing() if lease is None else LeaseFound(lease))
 
         store = node.world.store
         store.ask(node.name, lambda: store.read(node.name), hear)
@@ -181,41 +179,41 @@ class AgentProcess(Process):
         node = self._node
         for peer in asked.peers:
             self._ask_one(asked.round, peer.name)
-        self._tell(RoundOver(asked.round), node.clock.true(asked.deadline))
+        self._tell(RoundEnded(asked.round), node.clock.true(asked.deadline))
 
     def _ask_one(self, number: int, peer: str) -> None:
         node, other = self._node, self._node.world.nodes[peer]
         if {node.name, peer} & node.world.uncertified:
             return
-        question = desk.Question(0, node.name, node.uid, node.boot_id)
+        question = desk.StatusQuestion(0, node.name, node.uid, node.boot_id)
 
-        def hear(answer: Answer) -> None:
+        def hear(answer: PeerReply) -> None:
             beliefs = (self.believes(other), other.agent.believes(node))
             if all(one.admits(answer) for one in beliefs):
-                self._tell(PeerSaid(number, peer, answer))
+                self._tell(PeerAnswered(number, peer, answer))
 
         def arrive() -> None:
             other.agent.asked(question, hear, node.name)
 
         node.world.network.send(node.name, peer, arrive)
 
-    def believes(self, other: "Node") -> Belief:
-        """What the other's certificate is worth here."""
+    def believes(self, other: "Node") -> CertificateTrust:
+        """Evaluate the other node's certificate by this node's wall clock."""
         shown, wall = other.papers.validity, as_date(self._node.wall).timestamp()
-        return judge_validity(shown, (shown,), wall, self._watch.trusted_at)
+        return evaluate_validity(shown, (shown,), wall, self._watch.trusted_at)
 
-    def asked(self, question: desk.Question, hear: Callable[[Answer], None], asker: str) -> None:
-        """By a peer, whose question has just arrived at this machine."""
+    def asked(self, question: desk.StatusQuestion, hear: Callable[[PeerReply], None], asker: str) -> None:
+        """Receive a question of a peer that has just arrived at this machine."""
         network, name = self._node.world.network, self._node.name
 
-        def reply(answer: Answer) -> None:
+        def reply(answer: PeerReply) -> None:
             network.send(name, asker, lambda: hear(answer))
 
         def take() -> None:
             number = next(self._questions)
             self._replies[number] = reply
-            mine = desk.Question(number, question.node, question.node_uid, question.boot_id)
-            self._serve(self._desk.ask(mine, self._node.clock.now()))
+            mine = desk.StatusQuestion(number, question.node, question.node_uid, question.boot_id)
+            self._serve(self._responder.ask(mine, self._node.clock.now()))
 
         if self._node.up:
             self.do(take)
@@ -223,28 +221,28 @@ class AgentProcess(Process):
     def _serve(self, commands: list[desk.Command]) -> None:
         for command in commands:
             match command:
-                case desk.Say(number, answer):
+                case desk.SendAnswer(number, answer):
                     reply = self._replies.pop(number)
                     lie = self._node.lie()
-                    if (lie or answer) is not Answer.SILENT:
+                    if (lie or answer) is not PeerReply.SILENT:
                         reply(lie or answer)
-                case desk.LookAt(name, deadline):
-                    self._look_at(name, deadline)
+                case desk.ReadPeerLease(name, deadline):
+                    self._read_lease_of(name, deadline)
 
-    def _looked(self, name: str, news: LeaseNews) -> None:
+    def _looked(self, name: str, news: AgentLeaseResult) -> None:
         now = self._node.clock.now()
-        self._serve(self._desk.looked(name, news, now, out_of_reach=self._watch.out_of_reach(now)))
+        self._serve(self._responder.looked(name, news, now, out_of_reach=self._watch.out_of_reach(now)))
 
-    def _look_at(self, name: str, deadline: float) -> None:
+    def _read_lease_of(self, name: str, deadline: float) -> None:
         node, heard = self._node, [False]
 
-        def hear(news: LeaseNews) -> None:
+        def hear(news: AgentLeaseResult) -> None:
             if not heard[0]:
                 heard[0] = True
                 self.do(lambda: self._looked(name, news))
 
         def read(lease: AgentLease | None) -> None:
-            hear(Missing() if lease is None else Found(lease))
+            hear(LeaseMissing() if lease is None else LeaseFound(lease))
 
         store = node.world.store
         store.ask(node.name, lambda: store.read(name), read)

@@ -1,4 +1,4 @@
-"""Who reaches whom: every link has a direction of its own, and may be cut, slow or lossy."""
+"""The network: every link has one direction, and may be cut, slow or lossy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ class Network:
     loss: float = 0.0
     delays: tuple[float, float] = (0.002, 0.032)
     slow: float = 0.0
-    """The share of messages that take long."""
+    """Share of messages with a long delay."""
     sending: Callable[[str, str], None] = lambda _sender, _receiver: None
-    """Told of every message before it is sent."""
+    """Called before each message is sent."""
 
     def links_of(self, party: str, parties: list[str]) -> set[tuple[str, str]]:
-        """All links from it and to it."""
+        """Return all links from and to this party."""
         others = [one for one in parties if one != party]
         return {(party, one) for one in others} | {(one, party) for one in others}
 
@@ -35,7 +35,7 @@ class Network:
         reader: Process | None = None,
         late: float = 0.0,
     ) -> None:
-        """A message that is under way when a link is cut still arrives. It is read when its reader can."""
+        """Send a message. One in flight arrives although its link is cut; a paused reader reads it later."""
         self.sending(sender, receiver)
         chance = self.chance.random
         if (self.cut and (sender, receiver) in self.cut) or chance() < self.loss:

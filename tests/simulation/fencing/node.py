@@ -1,28 +1,27 @@
-"""A node: a watchdog that counts, and the shipped feeder, boot gate and agent."""
+"""A node: a simulated watchdog, and the real feeder, boot gate and agent."""
 
 from random import Random
 
-from nodemend.agent.feeder.records import CLOSED, NoRecord
-from nodemend.agent.feeder.status_text import format_status, parse_status
-from nodemend.agent.feeder.words import Status
-from nodemend.agent.memory import Memory, Self
-from nodemend.api.agent_lease import WatchdogReport
-from nodemend.decide.feed_lease import FeedLease
-from nodemend.decide.peer_verdict import Answer
+from nodemend.agent.state import AgentIdentity, AgentState
+from nodemend.agent.watchdog.model import FeederStatus, format_status, parse_status
+from nodemend.agent.watchdog.records import CLOSED, NoRecord
+from nodemend.api.agent import WatchdogReport
+from nodemend.protocol.feed_lease import FeedLease
+from nodemend.protocol.peers import PeerReply
 from tests.simulation.fencing.agent_process import AgentProcess
 from tests.simulation.fencing.feeder_process import WATCHDOG, FeederProcess
 from tests.simulation.fencing.gate_process import GateProcess
 from tests.simulation.fencing.papers import Papers
-from tests.simulation.fencing.surroundings import BrokenError, Surroundings
+from tests.simulation.fencing.surroundings import BrokenError, FencingCluster
 from tests.simulation.fencing.time_line import Clock
 
 STOPPED_WITHIN = 15.0
-"""Seconds that kubelet gives an agent to end by itself."""
-_WORTH = WatchdogReport(class_="hardware", written=float(WATCHDOG), effective=float(WATCHDOG))
+"""Seconds that the kubelet gives an agent to stop."""
+_WATCHDOG = WatchdogReport(class_="hardware", written=float(WATCHDOG), effective=float(WATCHDOG))
 
 
 class Watchdog:
-    """A device that resets its machine. Opening it, setting it and closing it are pings."""
+    """A device that resets its machine. Opening, configuring and closing it count as pings."""
 
     def __init__(self, node: "Node", seconds: float) -> None:
         self._node = node
@@ -38,7 +37,7 @@ class Watchdog:
             line.at(self._ends, self._check)
 
     def left(self) -> float:
-        """Seconds until the reset; 0 when it does not run."""
+        """Return the seconds until the reset; 0 if the watchdog does not run."""
         return 0.0 if self._ends is None else max(0.0, self._ends - self._node.world.line.now)
 
     def _check(self) -> None:
@@ -51,16 +50,16 @@ class Watchdog:
 
 
 class Node:
-    def __init__(self, name: str, world: Surroundings, chance: Random, liar: bool) -> None:
+    def __init__(self, name: str, world: FencingCluster, chance: Random, byzantine_peer: bool) -> None:
         self.name = name
         self.world = world
         self.chance = chance
-        self.liar = liar
+        self.byzantine_peer = byzantine_peer
         self.stubborn = chance.random() < 0.5
-        """Lives as long as the rules allow: pings as late as can be, and dies when that pings once more."""
+        """True if it lives as long as allowed: late pings, and a death that causes one more."""
         self.papers = Papers.of_some_age(chance)
         self.wall_error = 0.0
-        """Seconds by which its wall clock is wrong: somebody has set it."""
+        """Error of its wall clock in seconds."""
         self.boots = 0
         self.boot_id = ""
         self.up = False
@@ -79,24 +78,24 @@ class Node:
         self.up, self.gate_open = True, False
         self.lease_file: FeedLease | NoRecord = NoRecord()
         self.permitted = False
-        """An agent has left its permit."""
-        self.gate_standing = CLOSED
-        """What the gate has left for the feeder."""
-        self.memory: Memory | None = None
-        self.condemned_at = 0.0
+        """True if an agent left its permit to run unattended."""
+        self.gate_status = CLOSED
+        """The gate's state in its file for the feeder."""
+        self.memory: AgentState | None = None
+        self.fence_requested_at = 0.0
         self._status: dict[str, str] | None = {}
         self.feeder = self.make_feeder()
         self.gate = GateProcess(self)
-        # It is a pod: there is none before kubelet runs.
+        # The agent is a pod: it does not exist before the kubelet runs.
         self.agent = AgentProcess(self)
         self.agent.alive = False
 
     def draw_rate(self) -> float:
-        """Of the clock of its next boot."""
+        """Return the clock rate of the next boot."""
         return 1 + self.chance.uniform(-1, 1) * self.world.clock_error
 
     def draw_watchdog(self) -> float:
-        """True seconds from a ping to the end, in its next boot."""
+        """Return the true seconds from a ping to the reset in the next boot."""
         worst = WATCHDOG / (1 - self.world.watchdog_error)
         return self.chance.choice([worst, self.chance.uniform(0.9 * WATCHDOG, worst)])
 
@@ -105,12 +104,12 @@ class Node:
 
     @property
     def healthy_wanted(self) -> int:
-        """Peers that must have seen no marker."""
-        return 1 + self.world.liars
+        """Number of peers that must have observed no marker."""
+        return 1 + self.world.byzantine_peers
 
     @property
     def uid(self) -> str:
-        """Of its Node."""
+        """UID of its Node."""
         return self.name
 
     @property
@@ -118,31 +117,31 @@ class Node:
         return self.world.line.now + self.wall_error
 
     @property
-    def who(self) -> Self:
-        who = Self(
+    def who(self) -> AgentIdentity:
+        who = AgentIdentity(
             node_uid=self.uid,
             boot_id=self.boot_id,
-            watchdog=_WORTH,
+            watchdog=_WATCHDOG,
             address=f"{self.name}:9771",
             boot_gate=True,
             longest_lease=self.world.lease_length,
             ride_through=self.world.ride_through,
         )
-        return who.stood_down() if self.permitted else who
+        return who.stopped_gracefully() if self.permitted else who
 
-    def tell(self, status: Status) -> None:
-        """The feeder writes how things stand."""
-        self._told, self._status = status, None
+    def tell(self, status: FeederStatus) -> None:
+        """Store the feeder's status."""
+        self._reported, self._status = status, None
 
     @property
     def status(self) -> dict[str, str]:
-        """As it stands in the feeder's file: printed and read when somebody looks."""
+        """The feeder's status file, formatted and parsed on demand."""
         if self._status is None:
-            self._status = parse_status(format_status(self._told, self.boot_id, []))
+            self._status = parse_status(format_status(self._reported, self.boot_id, []))
         return self._status
 
     def reset(self, why: str) -> None:
-        """The machine is off at once, and back after a while."""
+        """Power off immediately, and boot after a while."""
         if not self.up:
             return
         self.world.tell(f"{self.name} resets: {why}")
@@ -155,16 +154,16 @@ class Node:
             self.chance.uniform(90.0, 160.0) if slow else self.chance.uniform(5.0, 40.0), self.boot
         )
 
-    def lie(self) -> Answer | None:
-        """What a node says that does not keep the rules; None if it does."""
-        if not self.liar:
+    def lie(self) -> PeerReply | None:
+        """Return the false answer of a Byzantine node; None if the node follows the protocol."""
+        if not self.byzantine_peer:
             return None
-        return self.chance.choice([Answer.HEALTHY, Answer.CONDEMNED, Answer.API_OUT_OF_REACH])
+        return self.chance.choice([PeerReply.HEALTHY, PeerReply.FENCE_NOW, PeerReply.API_OUT_OF_REACH])
 
     # Processes.
 
     def stop_agent(self, back_after: float) -> None:
-        """In order: it may stand down. Another is there after a while, or very late."""
+        """Stop the agent gracefully; it may leave a permit. Another starts after `back_after` seconds."""
         stopped, self._agent_is_back_after = self.agent, back_after
         stopped.stop()
 
@@ -174,7 +173,7 @@ class Node:
 
         self.world.line.after(STOPPED_WITHIN, end)
 
-    def stand_down(self) -> None:
+    def stop_gracefully(self) -> None:
         self.world.tell(f"{self.name} stands down")
         self.world.counts["stood down"] += 1
         self.permitted = True
@@ -190,7 +189,10 @@ class Node:
             self.agent = AgentProcess(self)
 
     def restart_feeder(self, after: float) -> None:
-        """Its descriptor closes without the magic byte, and the kernel pings."""
+        """Kill the feeder and start another later.
+
+        Its descriptor closes without the magic byte, so the kernel pings.
+        """
         if self.feeder.alive:
             self.feeder.die()
         boot = self.boot_id
@@ -204,13 +206,14 @@ class Node:
 
     @property
     def is_guarded(self) -> bool:
-        """Its watchdog runs, so that this boot ends when nothing feeds it."""
+        """True if the watchdog runs, so that this boot ends when pings stop."""
         return self.watchdog.left() > 0.0
 
     def open_gate(self) -> None:
-        """This boot is published, and there was no marker: kubelet starts what is bound to the node.
+        """Open the gate: this boot is published, and there was no marker.
 
-        And the agent, sooner or later: until then the feeder lives by its own looks.
+        The kubelet then starts the pods of the node, and later the agent. Until then the feeder relies on its
+        own API checks.
         """
         if not self.is_guarded:
             raise BrokenError(f"I1: the gate of {self.name} opens before its watchdog runs")

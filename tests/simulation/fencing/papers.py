@@ -1,13 +1,13 @@
-"""A node's certificate, and what it is worth by a wall clock that may be wrong."""
+"""A node's certificate, and its validity by a wall clock that may be wrong."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final
 
-from nodemend.agent.certificate import Held, NotHeld
-from nodemend.decide.certificate_belief import Validity
-from nodemend.decide.certificate_life import RENEWED_AFTER
+from nodemend.agent.certificates import CertificateHeld, NoCertificate
+from nodemend.protocol.peers import Validity
+from nodemend.protocol.timing import RENEWED_AFTER
 
 LIFE: Final = 86_400.0
 _BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -15,7 +15,7 @@ _BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Papers:
-    """Valid from one true time to another. A run is too short for the next."""
+    """The validity in true time. A run is too short for a renewal."""
 
     begins: float
     ends: float
@@ -27,15 +27,15 @@ class Papers:
 
     @property
     def validity(self) -> Validity:
-        """As it stands in the certificate."""
+        """The validity in the certificate."""
         began = _BEGAN.timestamp()
         return Validity(began + self.begins, began + self.ends)
 
-    def hold(self, wall: float) -> Held | NotHeld:
-        """As its own node has it, by that clock."""
-        return Held(LIFE, self.ends - wall) if self.are_believed(wall) else NotHeld()
+    def hold(self, wall: float) -> CertificateHeld | NoCertificate:
+        """Return the certificate's state for its own node by this wall-clock time."""
+        return CertificateHeld(LIFE, self.ends - wall) if self.are_accepted(wall) else NoCertificate()
 
-    def are_believed(self, wall: float) -> bool:
+    def are_accepted(self, wall: float) -> bool:
         return self.begins <= wall <= self.ends
 
 

@@ -1,4 +1,4 @@
-"""What nodes share: time, links, the store, and what is counted and told."""
+"""Shared state of nodes: time, links, store, counters and log."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class BrokenError(AssertionError):
 
 
 @dataclass(slots=True)
-class Surroundings:
+class FencingCluster:
     line: TimeLine
     network: Network
     store: LeaseStore
@@ -26,17 +26,17 @@ class Surroundings:
     clock_error: float = 0.01
     watchdog_error: float = 0.02
     lease_length: float = 35.0
-    """What feeders believe, at most."""
+    """Longest lease in seconds that feeders accept."""
     ride_through: float = 0.0
-    liars: int = 0
-    """How many peers may lie; nodes are set to bear so many."""
+    byzantine_peers: int = 0
+    """Number of Byzantine peers that the nodes' settings tolerate."""
     hiccups: float = 0.0
-    """How often a process is paused between deciding something and doing it."""
+    """Probability of a pause between a decision and its action."""
     nodes: "dict[str, Node]" = field(default_factory=dict)
     uncertified: set[str] = field(default_factory=set)
-    """Nodes whom no peer believes."""
+    """Nodes whose certificate no peer accepts."""
     held_back: set[str] = field(default_factory=set)
-    """Nodes whose next boots wait at their gates for a person."""
+    """Nodes whose gates wait for an operator at their next boots."""
     marked_boots: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
     lines: list[str] | None = None

@@ -1,4 +1,4 @@
-"""True time, which nobody in the simulated world can read: what happens next, and what each clock shows."""
+"""True time, which no simulated process can read: the event queue, and the reading of each clock."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from itertools import count
 
 
 class TimeLine:
-    """Events in the order of their times; of equal times, in the order in which they were planned.
+    """Events in the order of their times; simultaneous events in the order in which they were planned.
 
-    An event may be of a process: then it happens when that can.
+    An event may belong to a process; it then waits while the process is paused.
     """
 
     def __init__(self) -> None:
         self.now = 0.0
         self._planned: list[tuple[float, int, Process | None, Callable[[], None]]] = []
         self._at_once: deque[tuple[Process | None, Callable[[], None]]] = deque()
-        """What was planned for now. Whatever else is due now was planned before."""
+        """Events that were planned for the current time. All other due events were planned before them."""
         self._numbers = count()
 
     def at(self, when: float, what: Callable[[], None], who: "Process | None" = None) -> None:
@@ -50,7 +50,7 @@ class TimeLine:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Runs a little fast or slow, from its own beginning."""
+    """A clock that runs slightly fast or slow from its start."""
 
     line: TimeLine
     rate: float
@@ -60,12 +60,15 @@ class Clock:
         return (self.line.now - self.began) * self.rate
 
     def true(self, shown: float) -> float:
-        """When it shows that, or a moment later: numbers are rounded, and nobody wakes too early."""
+        """Return the true time at which the clock shows this, or 1 µs later.
+
+        Numbers are rounded, and no process may wake too early.
+        """
         return self.began + shown / self.rate + 1e-6
 
 
 class Process:
-    """What can be stopped and go on, or die. Nothing of a dead process happens any more."""
+    """A process that can be paused, resumed and killed. No event of a dead process happens."""
 
     def __init__(self, line: TimeLine) -> None:
         self._line = line
@@ -76,5 +79,5 @@ class Process:
         self.frozen_until = max(self.frozen_until, self._line.now + seconds)
 
     def do(self, what: Callable[[], None], when: float = 0.0) -> None:
-        """At that true time, or when it can."""
+        """Run `what` at this true time, or later if the process is paused."""
         self._line.at(when if when > self.frozen_until else self.frozen_until, what, self)

@@ -1,8 +1,8 @@
-"""`python -m tests.simulation.hostile`: the worlds of the other campaigns, with hostile faults in them.
+"""`python -m tests.simulation.hostile`: the worlds of the other campaigns, with hostile faults.
 
-Seed n is played in world n modulo their number. `--replay WORLD:SEED` tells one, `--only KIND,KIND` leaves
-all other kinds of faults away. With `--world` all seeds are of one world, some without hostile faults;
-`--chosen SEED,SEED` plays these of it.
+Seed n runs in world n modulo the number of worlds. `--replay WORLD:SEED` prints one run, `--only KIND,KIND`
+disables all other kinds of faults. With `--world` all seeds run in one world, some without hostile faults;
+`--chosen SEED,SEED` runs these seeds of it.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tests.simulation.hostile.run import PLAYS, WORLDS, play, play_mixed
 REPLAY: Final = "python -m tests.simulation.hostile --replay {seed}"
 FULL: Final = 5_000
 EFFECTIVE: Final = 200
-"""Faults of each kind that the shipped code has to read in so many seeds; in fewer, their share."""
+"""Faults of each kind that must take effect in FULL seeds; fewer seeds need a proportional number."""
 INVARIANTS: Final = tuple(f"I{number}" for number in range(1, 15))
 
 
@@ -65,7 +65,7 @@ def _play_world(options: argparse.Namespace) -> int:
 
 
 def _replay(world: str, seed: int, only: tuple[Kind, ...]) -> int:
-    """Every seed can be played in every world; without one, in that where the campaign plays it."""
+    """Replay a seed. Every seed can run in every world; the default is the world of the campaign."""
     return _tell(PLAYS[world or WORLDS[seed % len(WORLDS)]](seed, keep_trace=True, only=only))
 
 
@@ -84,8 +84,8 @@ def _report(runs: list[Run], seconds: float) -> int:
         effective += run.effective
     print(f"{'checked':10}" + "".join(f"{world:>14}" for world in WORLDS))
     for name in INVARIANTS:
-        figures = "".join(f"{checked[world][name]:14}" for world in WORLDS)
-        print(f"{name:10}{figures}")
+        summary = "".join(f"{checked[world][name]:14}" for world in WORLDS)
+        print(f"{name:10}{summary}")
     for kind in Kind:
         print(f"{effective[kind]:8} effective of {made[kind]:8}  {kind}")
     reached = sum(run.releases > 0 for run in runs)
@@ -100,7 +100,7 @@ def _report(runs: list[Run], seconds: float) -> int:
 
 
 def _missed(runs: list[Run], checked: dict[str, Counter[str]], effective: Counter[str]) -> list[str]:
-    """The bars of the full size, in proportion for a smaller one."""
+    """Return the missed targets of a FULL campaign, in proportion for a smaller one."""
     least = EFFECTIVE * min(len(runs), FULL) // FULL
     unchecked = [
         f"{name} was never checked"

@@ -1,50 +1,50 @@
-"""Whether a pod that was removed by force was removed because of us, or because of another.
+"""Attributes each forced removal of a pod to Nodemend or to another controller.
 
-Pods are removed by force under anybody's out-of-service taint, and when anybody deleted a Node. What follows
-from another's taint or deletion is that one's fault: it is excused here, and nothing else is.
+Pods are removed by force under any out-of-service taint, and after any deletion of a Node. A removal that
+follows from another controller's taint or deletion is excused here; no other removal is.
 """
 
 from typing import Any, Final
 
 import msgspec
 
-from nodemend.api.group_versions import NODE, POD
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.cluster.machines import Machine
-from nodemend.testing.cluster.world import World
+from nodemend.api.resources import NODE, POD
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.cluster.machines import Machine
+from simulation.cluster.world import World
 from tests.simulation.settling import InvariantBrokenError
 from tests.simulation.walking_path.invariants import is_ours
 
 Object = dict[str, Any]
 NODES: Final = "/api/v1/nodes/"
 KNOWN_LATE: Final = 60.0
-"""Seconds for which Kubernetes may act on a taint that is off again: it may be late to know of Nodes."""
+"""Seconds for which Kubernetes may act on a removed taint, because its watch of Nodes may lag."""
 
 
 class Attribution:
-    """Of one world, whose writes it has to be told of."""
+    """Attribution in one world. The invariants report all writes of Nodes to it."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.liars: set[str] = set()
-        """Nodes that lie about themselves: they can harm their own workloads alone."""
+        self.byzantine_peers: set[str] = set()
+        """Nodes that lie about themselves. They can harm only their own workloads."""
         self._excused: set[str] = set()
         self._tainted_by_us: dict[str, float] = {}
         self._deleted_by_us: set[str] = set()
         self._brought_back: set[str] = set()
-        """Nodes that had our taint in a backup: Kubernetes acts on it before we can take it off."""
+        """Nodes with Nodemend's taint in a backup: Kubernetes acts on it before Nodemend can remove it."""
         self._before: dict[str, Object] = {}
 
-    # To be told of.
+    # Reports of writes.
 
     def remember(self, name: str) -> Object:
-        """A Node is about to be written by us: what there was before."""
+        """Record a Node before a write by Nodemend, and return it."""
         self._before[name] = self._world.admin_api.get(NODE, name) or {}
         return self._before[name]
 
-    def saw_node(self, name: str, request: Request, answer: Answer) -> tuple[Object, Object]:
-        """A Node was written by us: what there was before and after; nothing after a deletion."""
+    def saw_node(self, name: str, request: Request, answer: ApiResponse) -> tuple[Object, Object]:
+        """Record a write of a Node by Nodemend. Returns the Node before and after; empty after a deletion."""
         before = self._before.get(name, {})
         if request.method is Method.DELETE:
             self._deleted_by_us.add(name)
@@ -53,12 +53,12 @@ class Attribution:
         if any(map(is_ours, [*taints_of(before), *taints_of(after)])):
             self._tainted_by_us[name] = self._world.scheduler.now
         if not any(map(is_ours, taints_of(after))):
-            # A taint out of a backup is off; Kubernetes may know so a little later.
+            # The restored taint is removed; Kubernetes may observe that slightly later.
             self._world.scheduler.after(KNOWN_LATE, lambda: self._brought_back.discard(name))
         return before, after
 
     def restored(self) -> None:
-        """etcd went back: some of what was done was never done, and what runs may have no pod."""
+        """Handle a restore of etcd: some writes never happened, and running processes may have no pod."""
         self._deleted_by_us.clear()
         api = self._world.admin_api
         bound = {(one["metadata"]["uid"], one["spec"].get("nodeName")) for one in api.list(POD)}
@@ -83,9 +83,9 @@ class Attribution:
             raise InvariantBrokenError(f"I1: {workload} starts on {machine.name} while {others} run it")
 
     def removed(self, pod: Object) -> None:
-        """What is removed by force runs nowhere, where we are why it is."""
+        """Check I1: a pod whose forced removal Nodemend caused runs nowhere."""
         name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
-        if pod["metadata"]["uid"] not in self._world.machines[node].running or node in self.liars:
+        if pod["metadata"]["uid"] not in self._world.machines[node].running or node in self.byzantine_peers:
             return
         if self._released_by_us(node):
             raise InvariantBrokenError(f"I1: {name} is removed by force while {node} runs it")
@@ -93,8 +93,8 @@ class Attribution:
         self._excused.add(pod["metadata"]["uid"])
 
     def running(self, machine: Machine) -> dict[str, str]:
-        """What it runs and has to run nowhere else."""
-        if machine.name in self.liars:
+        """Return the workloads that the machine runs and that must run nowhere else."""
+        if machine.name in self.byzantine_peers:
             return {}
         return {uid: who for uid, who in machine.running.items() if uid not in self._excused}
 
@@ -112,5 +112,5 @@ def taints_of(node: Object) -> list[Object]:
 
 
 def node_in(request: Request) -> str:
-    """The name of the Node that a request is about."""
+    """Return the name of the Node in a request's path."""
     return request.path.removeprefix(NODES).partition("/")[0]

@@ -1,4 +1,4 @@
-"""Watches and cached reads of some replicas are behind for a while."""
+"""Watches and cached reads of some replicas lag for a while."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ def plan(around: Around) -> None:
 
 
 def _fall_behind(around: Around) -> None:
-    """One replica, or all: an API server is behind, or the etcd member that it reads from."""
+    """Delay one replica or all: an API server lags, or the etcd member that it reads from."""
     chance, names = around.chance, sorted(around.endpoints)
     fallen = [chance.choice(names)] if chance.random() < 0.6 else names
     seconds = chance.choice(BEHIND)

@@ -1,10 +1,10 @@
-"""Neighbours in the world of the checks, whose nodes are Nodes alone."""
+"""Other operators in the world of the checks, whose nodes exist only as Node objects."""
 
 from collections.abc import Callable
 from typing import Any
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE
+from nodemend.api import well_known
+from nodemend.api.resources import NODE
 from tests.simulation.checks.world import ChecksWorld
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
@@ -12,7 +12,7 @@ from tests.simulation.hostile.surroundings import Around
 
 class CheckedNeighbours:
     def __init__(self, around: Around, world: ChecksWorld, deleted: Callable[[str], None]) -> None:
-        """`deleted` is told the name of each Node that they delete."""
+        """Call `deleted` with the name of each Node that another operator deletes."""
         self._around = around
         self._world = world
         self._deleted = deleted
@@ -24,19 +24,19 @@ class CheckedNeighbours:
         around.scheduler.at(around.ceases, self._make_all)
 
     def _mark(self) -> None:
-        """A taint and a cordon of another's."""
-        around, name, token = self._around, self._around.pick(), self._around.token(Kind.NEIGHBOURS)
-        taint = {"key": keys.OUT_OF_SERVICE, "effect": keys.NO_EXECUTE, "value": token}
+        """Add a taint and a cordon of another operator."""
+        around, name, token = self._around, self._around.pick(), self._around.token(Kind.EXTERNAL_CONTROLLERS)
+        taint = {"key": well_known.OUT_OF_SERVICE, "effect": well_known.NO_EXECUTE, "value": token}
         if around.api.patch(NODE, name, {"spec": {"taints": [taint], "unschedulable": True}}) is not None:
             around.note(f"another takes {name} out of service")
-            around.tally.make(Kind.NEIGHBOURS, token)
+            around.counts.make(Kind.EXTERNAL_CONTROLLERS, token)
             around.later(lambda: self._unmark(name), (20.0, 90.0))
 
     def _unmark(self, name: str) -> None:
         self._around.api.patch(NODE, name, {"spec": {"taints": None, "unschedulable": None}})
 
     def _delete(self) -> None:
-        """And makes it anew, well or not."""
+        """Delete a Node, and create it again, healthy or not."""
         around, name = self._around, self._around.pick()
         node = around.api.get(NODE, name)
         if node is None:
@@ -54,11 +54,11 @@ class CheckedNeighbours:
         metadata = {"name": name, "labels": before["metadata"].get("labels", {})}
         spec = {"providerID": f"metal://{name}"}
         made = around.api.create(NODE, {"metadata": metadata, "spec": spec})
-        around.tally.make(Kind.NEIGHBOURS, made["metadata"]["uid"])
+        around.counts.make(Kind.EXTERNAL_CONTROLLERS, made["metadata"]["uid"])
         self._world.report(name, ready)
 
     def _make_all(self) -> None:
-        """When faults cease every node is there."""
+        """Create all missing Nodes at the end of the faults."""
         for name in self._around.nodes:
             labels = {"bare": "yes"} if name.startswith("bare") else {}
             self._make(name, {"metadata": {"labels": labels}}, "True")

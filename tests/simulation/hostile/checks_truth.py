@@ -1,12 +1,12 @@
-"""The invariants of the checks, counted, beside hostile faults."""
+"""The invariants of the checks under hostile faults, with counters."""
 
 from collections import Counter
 
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
-from nodemend.testing.api_server.policies import CHECKER
-from nodemend.testing.cluster.direct import Object
-from nodemend.testing.network import Fate
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from simulation.api_server.policies import CHECKER
+from simulation.cluster.direct import Object
+from simulation.network import Fate
 from tests.simulation.checks.invariants import Invariants
 from tests.simulation.checks.world import MACHINE, SPACE, ChecksWorld
 from tests.simulation.hostile.policies import Policies
@@ -14,7 +14,7 @@ from tests.simulation.hostile.surroundings import CANARY
 from tests.simulation.settling import InvariantBrokenError
 
 MAY_BE_UNDONE = 5
-"""Beginnings and ends that a restore may have taken back, each of which may be done again."""
+"""Starts and ends that a restore may have undone, each of which may be repeated."""
 
 
 class HostileChecksInvariants(Invariants):
@@ -33,11 +33,11 @@ class HostileChecksInvariants(Invariants):
             self._ask_the_owner_again(machine)
 
     def saw_deletion(self, node: str) -> None:
-        """By another."""
+        """Record a deletion by another operator."""
         self._recoveries.forget(node)
 
     def _ask_the_owner_again(self, machine: Object) -> None:
-        """It acts once on each asking, and what it did may be undone."""
+        """Repeat the request: an owner acts once per request, and a restore may have undone its action."""
         conditions = [
             {**one, "reason": "WaitingForRemediation"} if one["type"] == "OwnerRemediated" else one
             for one in machine.get("status", {}).get("conditions") or ()
@@ -45,8 +45,8 @@ class HostileChecksInvariants(Invariants):
         name, change = machine["metadata"]["name"], {"status": {"conditions": conditions}}
         self._world.api.patch(MACHINE, name, change, at=(SPACE, "status"))
 
-    def saw_read(self, request: Request, _answer: Answer) -> None:
-        """I12: no program reads Secrets, but for kubeconfigs that it was allowed to, and writes none."""
+    def saw_read(self, request: Request, _answer: ApiResponse) -> None:
+        """Check I12: no program reads Secrets except permitted kubeconfigs, and none writes their content."""
         self.checked["I12"] += 1
         if CANARY.encode() in request.body or "/secrets/canary" in request.path:
             raise InvariantBrokenError(f"I12: {request.method} {request.path} tells what is in a Secret")

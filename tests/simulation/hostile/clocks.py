@@ -1,12 +1,12 @@
-"""Wall clocks of replicas and kubelets that are minutes apart. A fault counts when the program reads it."""
+"""Wall clocks of replicas and kubelets differ by minutes. A fault counts when the program reads the clock."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from nodemend.testing.processes import HostClock
-from nodemend.testing.scheduler import Scheduler
-from tests.simulation.hostile.kinds import Kind, Tally
+from simulation.processes import HostClock
+from simulation.scheduler import Scheduler
+from tests.simulation.hostile.kinds import Counts, Kind
 from tests.simulation.hostile.surroundings import Around
 
 APART: Final = (-3600.0, -600.0, -180.0, -45.0, 45.0, 180.0, 600.0, 3600.0)
@@ -14,22 +14,22 @@ APART: Final = (-3600.0, -600.0, -180.0, -45.0, 45.0, 180.0, 600.0, 3600.0)
 
 @dataclass(slots=True)
 class ReadClock(HostClock):
-    """Knows whether its host's wall clock was read since it was set wrong."""
+    """Detects reads of its host's wall clock after the clock was set wrong."""
 
-    tally: Tally | None = None
+    counts: Counts | None = None
     unread: bool = False
 
     def wall(self, true_now: float) -> datetime:
-        if self.unread and self.tally is not None:
+        if self.unread and self.counts is not None:
             self.unread = False
-            self.tally.take_effect(Kind.CLOCKS)
+            self.counts.take_effect(Kind.CLOCKS)
         return HostClock.wall(self, true_now)
 
 
 def plan(around: Around) -> None:
-    """From the beginning, and some change on the way."""
+    """Set clocks wrong at the start, and some of them again during the run."""
     for replica in around.replicas:
-        clock = ReadClock(rate=replica.clock.rate, tally=around.tally)
+        clock = ReadClock(rate=replica.clock.rate, counts=around.counts)
         replica.clock = clock
         replica.process.clock = clock
         _set(around, clock)
@@ -45,12 +45,12 @@ def _set(around: Around, clock: HostClock) -> None:
     clock.wall_error = timedelta(seconds=seconds)
     around.note(f"the wall clock of a replica is wrong by {seconds:.0f} s")
     if isinstance(clock, ReadClock):
-        around.tally.made[Kind.CLOCKS] += 1
+        around.counts.made[Kind.CLOCKS] += 1
         clock.unread = True
 
 
 class _Skewed:
-    """A machine's scheduler with another wall clock."""
+    """A machine's scheduler with a different wall clock."""
 
     def __init__(self, scheduler: Scheduler, error: float) -> None:
         self._scheduler = scheduler

@@ -1,24 +1,24 @@
-"""A workload cluster whose nodes have the names of ours: no Node of ours is meant by its Machines."""
+"""A workload cluster whose nodes have the names of local ones. Its Machines refer to no local Node."""
 
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION, SECRET
-from nodemend.testing.metal3.bmc import SimulatedBmc
-from nodemend.testing.metal3.introductions import MACHINE, METAL3_MACHINE, owned_by
-from nodemend.testing.metal3.rack import NAMESPACE, Rack, address, secret_for
-from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.api import well_known
+from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION, SECRET
+from simulation.metal3.bmc import SimulatedBmc
+from simulation.metal3.introductions import MACHINE, METAL3_MACHINE, owned_by
+from simulation.metal3.rack import NAMESPACE, Rack, address, secret_for
+from simulation.processes import HostClock, SimulatedProcess
 from tests.simulation.checks import world as checks
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
 FAR: Final = "far-1"
-"""Its Machine, its host and the remediation that is asked for it."""
+"""Name of its Machine, of its host, and of the remediation that is requested for it."""
 KINDS: Final = (MACHINE, METAL3_MACHINE)
 
 
 class FarMachine:
-    """A machine of another cluster: switched like ours, and nothing of it is seen here."""
+    """A machine of another cluster: powered like a local one, but no local Node belongs to it."""
 
     powered = True
 
@@ -30,7 +30,7 @@ class FarMachine:
 
 
 class FarCluster:
-    """Its host is in our rack, as in a management cluster."""
+    """A workload cluster whose host is in the local rack, as in a management cluster."""
 
     def __init__(self, around: Around, rack: Rack) -> None:
         self._around = around
@@ -52,18 +52,18 @@ class FarCluster:
         spec = {"online": True, "bmc": bmc, "externallyProvisioned": True, "consumerRef": consumer}
         api.create(BARE_METAL_HOST, {"metadata": {"name": FAR}, "spec": spec}, NAMESPACE)
         named = {"kind": METAL3_MACHINE.kind, "name": FAR, "apiVersion": METAL3_MACHINE.api_version}
-        told = {"clusterName": "far", "infrastructureRef": named, **self._provider()}
-        machine = api.create(MACHINE, {"metadata": {"name": FAR}, "spec": told}, NAMESPACE)
+        reported = {"clusterName": "far", "infrastructureRef": named, **self._provider()}
+        machine = api.create(MACHINE, {"metadata": {"name": FAR}, "spec": reported}, NAMESPACE)
         metadata = {
             "name": FAR,
-            "annotations": {keys.HOST_OF_MACHINE: f"{NAMESPACE}/{FAR}"},
+            "annotations": {well_known.HOST_OF_MACHINE: f"{NAMESPACE}/{FAR}"},
             "ownerReferences": [owned_by(MACHINE, machine)],
         }
         api.create(METAL3_MACHINE, {"metadata": metadata, "spec": self._provider()}, NAMESPACE)
         self._name(name)
 
     def _provider(self) -> dict[str, Any]:
-        """Silence is no agreement either: half of them have none."""
+        """Return a provider ID, in half of the calls. A missing one must not count as a match either."""
         said = f"metal3://{NAMESPACE}/{FAR}/{FAR}"
         return {"providerID": said} if self._around.chance.random() < 0.5 else {}
 
@@ -72,7 +72,7 @@ class FarCluster:
         self._around.api.patch(MACHINE, FAR, {"status": status}, at=(NAMESPACE, "status"))
 
     def _ask(self) -> None:
-        """For the far Machine, when it names a node that is sick here, or any."""
+        """Request a remediation of the far Machine, whose Node has a local name, often one in remediation."""
         around, api = self._around, self._around.api
         if api.get(METAL3_REMEDIATION, FAR, NAMESPACE) is not None:
             return
@@ -88,12 +88,12 @@ class FarCluster:
         }
         spec = {"strategy": "retry", "powerOffTimeoutSeconds": 300, "powerOnTimeoutSeconds": 120}
         api.create(METAL3_REMEDIATION, {"metadata": metadata, "spec": spec}, NAMESPACE)
-        around.tally.make(Kind.CLUSTERS, token)
+        around.counts.make(Kind.CLUSTERS, token)
         around.later(lambda: api.delete(METAL3_REMEDIATION, FAR, NAMESPACE), (100.0, 300.0))
 
 
 def plan_far_machines(around: Around) -> None:
-    """Under a check of their own, with names of our nodes. Nobody can say how their nodes are."""
+    """Create far Machines with names of local nodes, and their own check. Their nodes' health is unknown."""
     api, chance = around.api, around.chance
     token = around.token(Kind.CLUSTERS)
     api.create(checks.CLUSTER, {"metadata": {"name": "far"}, "spec": {}}, checks.SPACE)
@@ -110,4 +110,4 @@ def plan_far_machines(around: Around) -> None:
     selector = {"clusterName": "far", "selector": {"matchLabels": {"pool": "far"}}}
     named = {"name": "far", "labels": check["metadata"]["labels"]}
     api.create(checks.CHECK, {"metadata": named, "spec": {**check["spec"], **selector}}, checks.SPACE)
-    around.tally.make(Kind.CLUSTERS, token)
+    around.counts.make(Kind.CLUSTERS, token)

@@ -1,4 +1,4 @@
-"""Which kinds of hostile faults a seed has, and what it showed."""
+"""Selection of the hostile faults of a seed, and the result of a seed."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from nodemend.testing.request_log import RequestDigests
+from simulation.request_log import RequestDigests
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
 SHARE: Final = 0.35
-"""Of the kinds of faults that a seed has."""
+"""Probability of each kind of fault in a seed."""
 Only = Collection[Kind]
 Plans = Mapping[Kind, Callable[[], None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a seed showed."""
+    """Result of one seed."""
 
     seed: int
     world: str
@@ -33,9 +33,9 @@ class Run:
 
 
 def has_policies(seed: int, only: Only) -> bool:
-    """In these seeds the server has our admission policies, and the programs prove them all the time.
+    """Return whether the server of this seed has the admission policies, so that the programs prove them.
 
-    Where many requests are lost that takes long: with it in each seed, few would reach a release.
+    The proofs take long if many requests are lost: with them in every seed, few would reach a release.
     """
     return Kind.POLICIES in only if only else Random(f"policies {seed}").random() < SHARE
 

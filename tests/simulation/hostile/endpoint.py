@@ -1,7 +1,7 @@
-"""What stands between one replica and the API server: an API server of its own, which may be behind or ill.
+"""A separate API server between one replica and the shared store. It may lag or return errors.
 
-Consistent reads (without a resourceVersion) are answered from the present state, as the real server's are.
-Reads that name a version, and watches, come from a cache that may be behind.
+Consistent reads (without a resourceVersion) return the current state, as on a real server. Reads with a
+version, and watches, use a cache that may lag.
 """
 
 from bisect import bisect_right
@@ -13,20 +13,20 @@ from typing import Final
 
 import msgspec
 
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
-from nodemend.testing.api_server.server import SimulatedApiServer
-from nodemend.testing.cluster.world import Account
-from nodemend.testing.network import DRY_RUN, Fate, ServedWatch
-from nodemend.testing.scheduler import Scheduler
-from tests.simulation.hostile.kinds import Kind, Tally
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from simulation.api_server.server import SimulatedApiServer
+from simulation.cluster.world import Account
+from simulation.network import DRY_RUN, Fate, ServedWatch
+from simulation.scheduler import Scheduler
+from tests.simulation.hostile.kinds import Counts, Kind
 
 LATE: Final = 2.0
-"""Seconds. By less than that every watch may be late."""
+"""Seconds. Every watch may lag by less than this."""
 
 
 class Past:
-    """At which revision the store was when."""
+    """The revisions of the store by time."""
 
     def __init__(self, server: SimulatedApiServer, scheduler: Scheduler) -> None:
         self._server = server
@@ -36,7 +36,7 @@ class Past:
         self._note()
 
     def revision(self, ago: float) -> int:
-        """Never from before a compaction, nor from before a restore."""
+        """Return the revision `ago` seconds ago, but never from before a compaction or a restore."""
         index = bisect_right(self._times, self._scheduler.now - ago) - 1
         then = self._revisions[max(0, index)]
         storage = self._server._storage
@@ -51,36 +51,39 @@ class Past:
 class Between:
     """One replica's endpoint."""
 
-    def __init__(self, account: Account, past: Past, tally: Tally, faults: dict[Fate, int]) -> None:
+    def __init__(self, account: Account, past: Past, counts: Counts, faults: dict[Fate, int]) -> None:
         self.lag = 0.0
-        """Seconds by which its cache is behind."""
+        """Lag of its cache in seconds."""
         self.away = False
-        """Nobody serves: every request is refused, and watches have ended."""
-        self.ill: Callable[[Request], Answer | None] | None = None
-        """Of a brown-out: what a request is answered with instead. It is done nevertheless, or not."""
+        """True if no API server runs: every request is refused, and watches have ended."""
+        self.ill: Callable[[Request], ApiResponse | None] | None = None
+        """Brown-out: returns an error as the answer, or None.
+
+        The request may be executed despite the error.
+        """
         self.requests = 0
         self.before: list[Callable[[Request], None]] = []
-        """Told of every request before it is served."""
-        self.heard: list[Callable[[Request, Answer], None]] = []
-        """Told of every request that was served, with its answer."""
+        """Called with every request before it is served."""
+        self.heard: list[Callable[[Request, ApiResponse], None]] = []
+        """Called with every request that was served, and its answer."""
         self._account = account
         self._past = past
-        self._tally = tally
+        self._counts = counts
         self._faults = faults
         self._watches: list[LateWatch] = []
         self._pending: set[Kind] = set()
 
     def begin(self, kind: Kind) -> None:
-        """A fault of this endpoint begins, which counts when it first takes effect."""
-        self._tally.made[kind] += 1
+        """Start a fault of this endpoint. It counts when it first takes effect."""
+        self._counts.made[kind] += 1
         self._pending.add(kind)
 
     def take_effect(self, kind: Kind) -> None:
         if kind in self._pending:
             self._pending.discard(kind)
-            self._tally.take_effect(kind)
+            self._counts.take_effect(kind)
 
-    def handle(self, request: Request) -> Answer:
+    def handle(self, request: Request) -> ApiResponse:
         self.requests += 1
         if self.away:
             self.take_effect(Kind.OUTAGES)
@@ -89,7 +92,7 @@ class Between:
             self.take_effect(Kind.OUTAGES)
             return said
         answer = self._behind(request) or self._serve(request)
-        self._tally.read(answer.body)
+        self._counts.read(answer.body)
         if answer.status == 403 and DRY_RUN not in request.query:
             self.take_effect(Kind.RIGHTS)
         for tell in self.heard:
@@ -97,17 +100,17 @@ class Between:
         return answer
 
     def do_unseen(self, request: Request) -> None:
-        """It comes to pass, and its sender is told otherwise."""
+        """Execute a request whose sender receives an error."""
         self._serve(request)
         self._faults[Fate.REPLY_LOST] = self._faults.get(Fate.REPLY_LOST, 0) + 1
 
-    def _serve(self, request: Request) -> Answer:
+    def _serve(self, request: Request) -> ApiResponse:
         for tell in self.before:
             tell(request)
         return self._account.handle(request)
 
-    def _behind(self, request: Request) -> Answer | None:
-        """A read that may be answered from a cache, where that is behind."""
+    def _behind(self, request: Request) -> ApiResponse | None:
+        """Answer a read from the lagging cache, or return None if the cache does not apply."""
         query = dict(request.query)
         if request.writes or self.lag < LATE or not query.get("resourceVersion"):
             return None
@@ -122,17 +125,17 @@ class Between:
         exact = {**query, "resourceVersion": str(then), "resourceVersionMatch": "Exact"}
         return self._account.handle(replace(request, query=tuple(exact.items())))
 
-    def watch(self, request: Request) -> "LateWatch | Answer":
+    def watch(self, request: Request) -> "LateWatch | ApiResponse":
         self.requests += 1
         if self.away:
             self.take_effect(Kind.OUTAGES)
             return refusal(503, "ServiceUnavailable", "no API server is there")
         served = self._account.watch(request)
-        if isinstance(served, Answer):
+        if isinstance(served, ApiResponse):
             self.take_effect(Kind.RIGHTS)
             return served
         self._watches = [one for one in self._watches if one.ended is None]
-        late = LateWatch(served, self, self._past._scheduler, self._tally)
+        late = LateWatch(served, self, self._past._scheduler, self._counts)
         self._watches.append(late)
         return late
 
@@ -143,15 +146,15 @@ class Between:
 
 
 class LateWatch:
-    """A watch whose lines come as late as the cache is behind, in their order."""
+    """A watch whose lines are delayed by the lag of the cache, in order."""
 
-    def __init__(self, served: ServedWatch, endpoint: Between, scheduler: Scheduler, tally: Tally) -> None:
+    def __init__(self, served: ServedWatch, endpoint: Between, scheduler: Scheduler, counts: Counts) -> None:
         self._served = served
         self._endpoint = endpoint
         self._scheduler = scheduler
-        self._tally = tally
+        self._counts = counts
         self._waiting: deque[tuple[float, float, int, list[bytes]]] = deque()
-        """When the lines are due and when they were, how many requests there had been, and the lines."""
+        """Due time and arrival time of the lines, the number of requests at the arrival, and the lines."""
         self._callback: Callable[[], None] = lambda: None
         self._broken: str | None = None
 
@@ -175,12 +178,12 @@ class LateWatch:
         return ready
 
     def _count(self, held_for: float, requests: int, lines: list[bytes]) -> None:
-        """A change that came late, and the replica asked or wrote something while it did not know of it."""
-        told = any(b'"type":"BOOKMARK"' not in line for line in lines)
-        if held_for >= LATE and told and self._endpoint.requests > requests:
+        """Count the fault if a change was late and the replica sent a request before it received it."""
+        reported = any(b'"type":"BOOKMARK"' not in line for line in lines)
+        if held_for >= LATE and reported and self._endpoint.requests > requests:
             self._endpoint.take_effect(Kind.STALE)
         for line in lines:
-            self._tally.read(line)
+            self._counts.read(line)
 
     def subscribe(self, callback: Callable[[], None]) -> None:
         self._callback = callback
@@ -197,15 +200,15 @@ class LateWatch:
         self._callback()
 
 
-def refusal(status: int, reason: str, message: str) -> Answer:
+def refusal(status: int, reason: str, message: str) -> ApiResponse:
     body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status}
-    return Answer(status, msgspec.json.encode({**body, "reason": reason, "message": message}))
+    return ApiResponse(status, msgspec.json.encode({**body, "reason": reason, "message": message}))
 
 
-def brown_out(endpoint: Between, chance: Random, share: float) -> Callable[[Request], Answer | None]:
-    """So many requests are answered with an error of the server; half of the writes are done all the same."""
+def brown_out(endpoint: Between, chance: Random, share: float) -> Callable[[Request], ApiResponse | None]:
+    """Answer this share of requests with a server error; half of the writes are executed nevertheless."""
 
-    def judge(request: Request) -> Answer | None:
+    def evaluate(request: Request) -> ApiResponse | None:
         if chance.random() >= share:
             return None
         if request.writes and chance.random() < 0.5:
@@ -215,4 +218,4 @@ def brown_out(endpoint: Between, chance: Random, share: float) -> Callable[[Requ
             return refusal(429, "TooManyRequests", "the server has received too many requests")
         return refusal(500, "InternalError", "etcdserver: request timed out")
 
-    return judge
+    return evaluate

@@ -1,14 +1,14 @@
-"""Judges releases of nodes that fence themselves, among others that release and delete Nodes as well."""
+"""Checks releases of self-fencing nodes, while other operators release and delete Nodes, too."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from nodemend.api import keys
-from nodemend.api.group_versions import SELF_REMEDIATION
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
-from nodemend.testing.api_server.policies import REMEDIATOR
-from nodemend.testing.cluster.machines import Machine
+from nodemend.api import well_known
+from nodemend.api.resources import SELF_REMEDIATION
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from simulation.api_server.policies import REMEDIATOR
+from simulation.cluster.machines import Machine
 from tests.simulation.hostile.attribution import NODES, Attribution, node_in
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.surroundings import CANARY
@@ -22,14 +22,14 @@ Object = dict[str, Any]
 
 
 class HostileFencingInvariants(FencingInvariants):
-    """Beside what always holds, and counted."""
+    """The usual invariants with attribution, and with counters."""
 
     def __init__(self, policies: Policies) -> None:
         super().__init__()
         self.checked: Counter[str] = Counter()
         self._policies = policies
         self._begun: set[tuple[str, str]] = set()
-        """Remediations, by UID, and the boots that they have marked."""
+        """UIDs of remediations, with the boots that they marked."""
         self._attribution: Attribution | None = None
 
     @property
@@ -42,24 +42,24 @@ class HostileFencingInvariants(FencingInvariants):
         self._attribution = Attribution(cluster.world)
         super().watch(cluster)
 
-    # To be told of every request of ours, before it is done and after.
+    # Calls before and after every request of Nodemend.
 
     def remember(self, request: Request) -> None:
         if request.writes and request.path.startswith(NODES):
             self.attribution.remember(node_in(request))
 
-    def saw_read(self, request: Request, _answer: Answer) -> None:
-        """I12: no program reads Secrets, nor tells what is in one."""
+    def saw_read(self, request: Request, _answer: ApiResponse) -> None:
+        """Check I12: no program reads Secrets, or writes their content."""
         self.checked["I12"] += 1
         if CANARY.encode() in request.body or "/secrets" in request.path:
             raise InvariantBrokenError(f"I12: {request.method} {request.path} tells what is in a Secret")
 
     def restored(self) -> None:
-        """etcd went back."""
+        """Handle a restore of etcd."""
         self._policies.restored()
         self.attribution.restored()
 
-    # I1, where we are why.
+    # I1, for removals that Nodemend caused.
 
     def started(self, machine: Machine, workload: str) -> None:
         if self._attribution is not None:
@@ -71,17 +71,17 @@ class HostileFencingInvariants(FencingInvariants):
         self.attribution.removed(pod)
 
     def _is_over(self, name: str, boot_id: str, what: str) -> None:
-        """A node that lies about its boot can harm its own workloads alone."""
-        if name not in self.attribution.liars:
+        """Check, except for nodes that lie about their boot: these can harm only their own workloads."""
+        if name not in self.attribution.byzantine_peers:
             super()._is_over(name, boot_id, what)
 
     def _is_released(self, name: str) -> None:
-        if name not in self.attribution.liars:
+        if name not in self.attribution.byzantine_peers:
             super()._is_released(name)
 
-    # Counted, and judged where they always are.
+    # Counted here, checked by the base class.
 
-    def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
+    def _saw_write(self, user: str, request: Request, answer: ApiResponse) -> None:
         if request.writes and request.path.startswith(NODES):
             self.attribution.saw_node(node_in(request), request, answer)
         super()._saw_write(user, request, answer)
@@ -91,9 +91,9 @@ class HostileFencingInvariants(FencingInvariants):
         super()._has_preconditions(request, body)
 
     def _saw_marker(self, name: str, boot_id: str) -> None:
-        """I5: where a new leader writes a marker once more, nothing begins."""
+        """Check I5. A new leader that repeats a marker starts nothing."""
         self.checked.update(("I5", "I9"))
-        remediation = self.cluster.api.get(SELF_REMEDIATION, name, keys.SYSTEM_NAMESPACE)
+        remediation = self.cluster.api.get(SELF_REMEDIATION, name, well_known.SYSTEM_NAMESPACE)
         begun = (remediation["metadata"]["uid"] if remediation else "", boot_id)
         if begun not in self._begun:
             self._policies.may_begin(REMEDIATOR, name)

@@ -1,17 +1,17 @@
-"""One seed of nodes that fence themselves, with hostile faults beside those that it always has."""
+"""One seed of self-fencing nodes, with hostile faults in addition to the usual ones."""
 
 from collections import Counter
 from random import Random
 from typing import Final
 
-from nodemend.api.group_versions import SELF_REMEDIATION
+from nodemend.api.resources import SELF_REMEDIATION
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.hostile import caches, clocks, outages, rights, versions
 from tests.simulation.hostile.drawing import Only, Plans, Run, begin, has_policies
 from tests.simulation.hostile.fencing_truth import HostileFencingInvariants
 from tests.simulation.hostile.hostile_nodes import HostileNode
-from tests.simulation.hostile.kinds import Kind, Tally
-from tests.simulation.hostile.neighbours import Neighbours
+from tests.simulation.hostile.kinds import Counts, Kind
+from tests.simulation.hostile.neighbours import ExternalControllers
 from tests.simulation.hostile.policies import Policies
 from tests.simulation.hostile.restores import Restores
 from tests.simulation.hostile.surroundings import Around, surround
@@ -25,56 +25,56 @@ NODES: Final = 5
 
 
 def play_fencing(seed: int, *, keep_trace: bool, only: Only) -> Run:
-    tally, chance = Tally(), Random(f"hostile fencing {seed}")
-    policies, proven = Policies(tally), has_policies(seed, only)
-    judge = HostileFencingInvariants(policies)
+    counts, chance = Counts(), Random(f"hostile fencing {seed}")
+    policies, proven = Policies(counts), has_policies(seed, only)
+    evaluate = HostileFencingInvariants(policies)
     cluster = Cluster(
         f"hostile {seed}",
         nodes=NODES,
         quality=draw_quality(chance),
-        invariants=judge,
+        invariants=evaluate,
         admission=policies.admission if proven else {},
         keep_trace=keep_trace,
     )
     around = surround(
         cluster.world,
-        tally,
+        counts,
         kinds=(SELF_REMEDIATION,),
         ceases=BEGIN + LASTS - 1.0,
-        before=judge.remember,
-        heard=judge.saw_read,
+        before=evaluate.remember,
+        heard=evaluate.saw_read,
     )
     if proven:
         policies.begin(around)
     faults = Faults(cluster, chance)
-    faults.on_restored = judge.restored
-    begin(around, _plans(around, cluster, judge, faults), only)
+    faults.on_restored = evaluate.restored
+    begin(around, _plans(around, cluster, evaluate, faults), only)
     faults.plan()
     broken = ""
     try:
         cluster.run(BEGIN + LASTS)
         if settle(cluster, strict=not faults.restored):
-            judge.checked["I13"] += 1
+            evaluate.checked["I13"] += 1
             lose_one_more(cluster, chance.choice(list(cluster.nodes)))
         nothing_failed_unseen(cluster.world.replicas)
     except (InvariantBrokenError, BrokenError) as error:
         broken = str(error)
-    return _shown(seed, broken, cluster, judge, tally)
+    return _shown(seed, broken, cluster, evaluate, counts)
 
 
-def _plans(around: Around, cluster: Cluster, judge: HostileFencingInvariants, faults: Faults) -> Plans:
+def _plans(around: Around, cluster: Cluster, evaluate: HostileFencingInvariants, faults: Faults) -> Plans:
     def lie() -> None:
         name = around.chance.choice(around.nodes)
-        judge.attribution.liars.add(name)
+        evaluate.attribution.byzantine_peers.add(name)
         HostileNode(around, name).plan()
 
     def restored() -> None:
         faults.restored = True
-        judge.restored()
+        evaluate.restored()
 
     return {
         Kind.STALE: lambda: caches.plan(around),
-        Kind.NEIGHBOURS: Neighbours(around).plan,
+        Kind.EXTERNAL_CONTROLLERS: ExternalControllers(around).plan,
         Kind.NODES: lie,
         Kind.RESTORES: Restores(around, restored).plan,
         Kind.RIGHTS: lambda: rights.plan(around),
@@ -84,18 +84,20 @@ def _plans(around: Around, cluster: Cluster, judge: HostileFencingInvariants, fa
     }
 
 
-def _shown(seed: int, broken: str, cluster: Cluster, judge: HostileFencingInvariants, tally: Tally) -> Run:
+def _shown(
+    seed: int, broken: str, cluster: Cluster, evaluate: HostileFencingInvariants, counts: Counts
+) -> Run:
     cluster.close()
     trace = cluster.scheduler.trace
-    checked = judge.checked + Counter({"I10": cluster.counts["lease looked at before a ping"]})
+    checked = evaluate.checked + Counter({"I10": cluster.counts["lease looked at before a ping"]})
     return Run(
         seed,
         NAME,
         broken,
-        judge.releases.total(),
+        evaluate.releases.total(),
         checked,
-        tally.made,
-        tally.effective,
+        counts.made,
+        counts.effective,
         trace.digest,
         cluster.scheduler.requests.digests,
         tuple(trace.lines),

@@ -1,13 +1,13 @@
-"""One node writes whatever its account may write: on its Node, its status, its Lease and its agent's Lease.
+"""One node writes anything that its account may write: its Node, status, Lease and agent's Lease.
 
-NodeRestriction keeps it from the objects of other nodes, and from its own taints.
+NodeRestriction keeps it from objects of other nodes, and from its own taints.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, NODE
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE, NODE
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
@@ -34,7 +34,7 @@ REPORTS: Final = (
 
 
 class HostileNode:
-    """It lies about itself; whoever judges has to know which one it is."""
+    """A node that lies about itself. The invariants must know its name."""
 
     def __init__(self, around: Around, name: str) -> None:
         self._around = around
@@ -51,7 +51,7 @@ class HostileNode:
         write = around.chance.choice(self._writes())
         around.note(f"{self._name}: {write.__name__}")
         if write(token):
-            around.tally.make(Kind.NODES, token)
+            around.counts.make(Kind.NODES, token)
 
     def _writes(self) -> list[Callable[[str], bool]]:
         with_machine = [self._lie_about_the_boot, self._lie_about_the_board, self._write_agent_lease]
@@ -67,7 +67,7 @@ class HostileNode:
             (
                 ("topology.kubernetes.io/zone", token),
                 ("kubernetes.io/hostname", self._another),
-                (keys.EXCLUDE, "true"),
+                (well_known.EXCLUDE, "true"),
                 ("example.com/label", token),
             )
         )
@@ -78,11 +78,11 @@ class HostileNode:
     def _annotate(self, token: str) -> bool:
         key, value = self._around.chance.choice(
             (
-                (keys.RELEASE_VOIDED, token),
-                (keys.RELEASE_VOIDED, ""),
-                (keys.MACHINE_OF_NODE, self._another),
-                (keys.OPENSHIFT_MACHINE_OF_NODE, "//" + token),
-                (keys.MARKER, HUGE),
+                (well_known.RELEASE_REVOKED, token),
+                (well_known.RELEASE_REVOKED, ""),
+                (well_known.MACHINE_OF_NODE, self._another),
+                (well_known.OPENSHIFT_MACHINE_OF_NODE, "//" + token),
+                (well_known.MARKER, HUGE),
                 ("example.com/huge", HUGE),
             )
         )
@@ -90,7 +90,10 @@ class HostileNode:
         return self._patch({"metadata": {"annotations": {key: value, "example.com/token": token}}})
 
     def _state_conditions(self, token: str) -> bool:
-        """Of any type and time; it cannot keep from others that its kubelet is silent."""
+        """Write conditions of any type and time.
+
+        They cannot hide from controllers that its kubelet renews no Lease.
+        """
         chance = self._around.chance
         stated = [
             {
@@ -123,28 +126,30 @@ class HostileNode:
             "renewTime": chance.choice(("9999-12-31T23:59:59.000000Z", "1970-01-01T00:00:00.000000Z")),
         }
         change = {"metadata": {"annotations": {"example.com/token": token}}, "spec": spec}
-        answer = self._around.api.try_patch(LEASE, self._name, change, at=(keys.KUBELET_LEASE_NAMESPACE, ""))
+        answer = self._around.api.try_patch(
+            LEASE, self._name, change, at=(well_known.KUBELET_LEASE_NAMESPACE, "")
+        )
         return answer.status == 200
 
     def _write_agent_lease(self, token: str) -> bool:
         around = self._around
         report = around.chance.choice((*REPORTS, token))
-        annotations = {keys.AGENT_REPORT: report, "example.com/token": token}
-        if around.api.get(LEASE, self._name, keys.AGENT_NAMESPACE) is None:
+        annotations = {well_known.AGENT_REPORT: report, "example.com/token": token}
+        if around.api.get(LEASE, self._name, well_known.AGENT_NAMESPACE) is None:
             body = {"metadata": {"name": self._name, "annotations": annotations}, "spec": {}}
-            around.api.create(LEASE, body, keys.AGENT_NAMESPACE)
+            around.api.create(LEASE, body, well_known.AGENT_NAMESPACE)
             return True
-        at = (keys.AGENT_NAMESPACE, "")
+        at = (well_known.AGENT_NAMESPACE, "")
         change = {"metadata": {"annotations": annotations}}
         return around.api.try_patch(LEASE, self._name, change, at=at).status == 200
 
     def _patch(self, change: Change, subresource: str = "") -> bool:
-        """The server may refuse what is malformed: then nobody reads it."""
+        """Patch the Node. Returns False if the server refuses the change, which then has no effect."""
         answer = self._around.api.try_patch(NODE, self._name, change, at=("", subresource))
         return answer.status == 200
 
     def _tell_the_truth(self) -> None:
-        """Its kubelet is a good one again, and an admin cleans up behind the other."""
+        """End the attack: its kubelet is correct again, and an admin repairs the objects."""
         machine = self._around.machines.get(self._name)
         labels = dict.fromkeys({*self._labels, "example.com/token"}) | {"kubernetes.io/hostname": self._name}
         noted: dict[str, str | None] = dict.fromkeys({*self._annotations, "example.com/token"})
@@ -153,7 +158,7 @@ class HostileNode:
         if machine:
             self._patch({"status": {"conditions": [], "nodeInfo": None}}, "status")
             machine.restart_kubelet()
-        at = (keys.KUBELET_LEASE_NAMESPACE, "")
+        at = (well_known.KUBELET_LEASE_NAMESPACE, "")
         self._around.api.try_patch(LEASE, self._name, {"spec": {"leaseDurationSeconds": 40}}, at=at)
         if machine:
-            self._around.api.delete(LEASE, self._name, keys.AGENT_NAMESPACE)
+            self._around.api.delete(LEASE, self._name, well_known.AGENT_NAMESPACE)

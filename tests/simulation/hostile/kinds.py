@@ -1,9 +1,9 @@
-"""The kinds of hostile faults, and how many of each took effect.
+"""Kinds of hostile faults, and counts of those that took effect.
 
-A fault takes effect when the shipped code reads what it changed. Where the fault writes something, that
-carries a token which nothing else in the world contains, and each answer and each line of a watch that
-reaches a replica is searched for it. A fault counts once, however often it is read. The others (late
-watches, outages, clocks) say at their place what counts.
+A fault takes effect when the shipped code reads what it changed. A fault that writes an object adds a token
+that nothing else in the world contains, and each answer and each line of a watch to a replica is searched for
+it. A fault counts once. The other faults (late watches, outages, clocks) define in their modules when they
+count.
 """
 
 from collections import Counter
@@ -11,10 +11,10 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """Most dangerous first."""
+    """The most dangerous first."""
 
     STALE = "stale caches"
-    NEIGHBOURS = "neighbours' controllers"
+    EXTERNAL_CONTROLLERS = "neighbours' controllers"
     TWO_KINDS = "two remediations of one node"
     BOTH = "self-fencing beside power cycles"
     NODES = "hostile nodes"
@@ -27,8 +27,8 @@ class Kind(StrEnum):
     VERSIONS = "skewed versions"
 
 
-class Tally:
-    """Of one seed."""
+class Counts:
+    """Counts of one seed."""
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
@@ -37,18 +37,18 @@ class Tally:
         self._kinds: dict[int, Kind] = {}
 
     def make(self, kind: Kind, *tokens: str) -> None:
-        """A fault was made; it takes effect when one of its tokens is read."""
+        """Record a fault. It takes effect when one of its tokens is read."""
         self.made[kind] += 1
         fault = self.made.total()
         self._kinds[fault] = kind
         self._awaited |= {token.encode(): fault for token in tokens}
 
     def take_effect(self, kind: Kind) -> None:
-        """Of a fault without a token."""
+        """Count a fault without a token."""
         self.effective[kind] += 1
 
     def read(self, data: bytes) -> None:
-        """The shipped code got this from the API server."""
+        """Search data that the shipped code received from the API server."""
         for token, fault in list(self._awaited.items()):
             if token in data and (kind := self._kinds.pop(fault, None)):
                 self.effective[kind] += 1

@@ -1,11 +1,11 @@
-"""Controllers and people beside us that taint, cordon, delete and recreate Nodes as they see fit."""
+"""Other controllers and users that taint, cordon, delete and recreate Nodes at any time."""
 
 from typing import Any
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE
-from nodemend.api.timestamps import print_time
-from nodemend.testing.cluster.world import FOREIGN_TAINT
+from nodemend.api import well_known
+from nodemend.api.meta import print_time
+from nodemend.api.resources import NODE
+from simulation.cluster.world import FOREIGN_TAINT
 from tests.simulation.hostile.attribution import taints_of
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
@@ -13,42 +13,42 @@ from tests.simulation.walking_path.invariants import is_ours
 
 UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 NOTICED = 0.06
-"""Chance with which they act at a look on a node that is sick."""
+"""Probability that they act on an unhealthy node at one of their checks."""
 ROLE = "node-role.kubernetes.io/control-plane"
 
 
-class Neighbours:
+class ExternalControllers:
     def __init__(self, around: Around) -> None:
         self._around = around
         self._api = around.api
 
     def plan(self) -> None:
         around = self._around
-        self._look()
+        self._poll()
         around.at_some_times(2, self._cordon)
         around.at_some_times(3, self._delete)
 
-    def _look(self) -> None:
-        """They look after the same sick nodes as we do."""
+    def _poll(self) -> None:
+        """Check all nodes: they act on the same unhealthy nodes as Nodemend."""
         around = self._around
         for name in around.nodes:
             if not around.machines[name].kubelet_works and around.chance.random() < NOTICED:
                 self._take_out_of_service(name)
         if around.now < around.ceases * (1.0 - around.quiet):
-            around.scheduler.after(10.0, self._look)
+            around.scheduler.after(10.0, self._poll)
 
     def _take_out_of_service(self, name: str) -> None:
-        """As medik8s, CAPM3 or a person does, by a value of their own: a node that is off, or seems so."""
+        """Taint a node that is off, or seems so, as medik8s, CAPM3 or a user does, with a different value."""
         around, node = self._around, self._api.get(NODE, name)
         if node is None or _has_theirs(node):
             return
-        value = around.token(Kind.NEIGHBOURS)
-        taint = {"key": keys.OUT_OF_SERVICE, "effect": keys.NO_EXECUTE, "value": value}
+        value = around.token(Kind.EXTERNAL_CONTROLLERS)
+        taint = {"key": well_known.OUT_OF_SERVICE, "effect": well_known.NO_EXECUTE, "value": value}
         around.note(f"another takes {name} out of service")
-        # A Node has one taint of a key and an effect: where ours stands, theirs takes its place.
-        others = [one for one in taints_of(node) if one["key"] != keys.OUT_OF_SERVICE]
+        # A Node has one taint of a key and an effect: the other operator's replaces Nodemend's.
+        others = [one for one in taints_of(node) if one["key"] != well_known.OUT_OF_SERVICE]
         self._set(name, [*others, taint])
-        around.tally.make(Kind.NEIGHBOURS, value)
+        around.counts.make(Kind.EXTERNAL_CONTROLLERS, value)
         around.later(lambda: self._remove(name, value))
 
     def _remove(self, name: str, value: str) -> None:
@@ -61,11 +61,11 @@ class Neighbours:
         node = self._api.get(NODE, name)
         if node is None or (node.get("spec") or {}).get("unschedulable"):
             return
-        token = around.token(Kind.NEIGHBOURS)
+        token = around.token(Kind.EXTERNAL_CONTROLLERS)
         around.note(f"another cordons {name}")
         self._set(name, [*taints_of(node), UNSCHEDULABLE], unschedulable=True)
         self._api.patch(NODE, name, {"metadata": {"annotations": {"example.com/cordoned-by": token}}})
-        around.tally.make(Kind.NEIGHBOURS, token)
+        around.counts.make(Kind.EXTERNAL_CONTROLLERS, token)
         around.later(lambda: self._uncordon(name))
 
     def _uncordon(self, name: str) -> None:
@@ -75,7 +75,7 @@ class Neighbours:
             self._set(name, kept, unschedulable=None)
 
     def _delete(self) -> None:
-        """And soon there is a Node of that name again, by the kubelet that registers or by who deleted it."""
+        """Delete a Node. Its kubelet soon registers it again, or the same controller creates it again."""
         around, name = self._around, self._around.pick()
         node = self._api.get(NODE, name)
         if node is None or ROLE in node["metadata"].get("labels", {}):
@@ -92,14 +92,14 @@ class Neighbours:
         self._await(name)
 
     def _await(self, name: str) -> None:
-        """Until it is there. What others had on the Node comes back with it."""
+        """Wait until the Node exists, and restore the taint of another owner."""
         around, node = self._around, self._api.get(NODE, name)
         if node is None and around.now < around.ceases:
             around.scheduler.after(3.0, lambda: self._await(name))
         elif node is None:
             self._create(name)
         else:
-            around.tally.make(Kind.NEIGHBOURS, node["metadata"]["uid"])
+            around.counts.make(Kind.EXTERNAL_CONTROLLERS, node["metadata"]["uid"])
             if FOREIGN_TAINT not in taints_of(node):
                 self._set(name, [*taints_of(node), FOREIGN_TAINT])
 
@@ -125,11 +125,11 @@ class Neighbours:
         }
         self._api.patch(NODE, name, {"status": {"conditions": [never]}}, at=("", "status"))
         machine.restart_kubelet()
-        around.tally.make(Kind.NEIGHBOURS, made["metadata"]["uid"])
+        around.counts.make(Kind.EXTERNAL_CONTROLLERS, made["metadata"]["uid"])
 
     def _set(self, name: str, taints: list[dict[str, Any]], **spec: object) -> None:
         self._api.patch(NODE, name, {"spec": {"taints": taints or None, **spec}})
 
 
 def _has_theirs(node: dict[str, Any]) -> bool:
-    return any(one["key"] == keys.OUT_OF_SERVICE and not is_ours(one) for one in taints_of(node))
+    return any(one["key"] == well_known.OUT_OF_SERVICE and not is_ours(one) for one in taints_of(node))

@@ -1,9 +1,9 @@
-"""The API server is away for all or for some, or answers many requests with errors of its own."""
+"""The API server is unreachable for all or some replicas, or answers many requests with errors."""
 
 from collections.abc import Callable
 from typing import Final
 
-from nodemend.testing.metal3.furnishing import CROSSED
+from simulation.metal3.furnishing import CROSSED
 from tests.simulation.beside import SettleBy
 from tests.simulation.hostile.endpoint import brown_out
 from tests.simulation.hostile.kinds import Kind
@@ -15,7 +15,10 @@ ILL_HOURS: Final = (0.5, 1.0, 2.0)
 DAYS: Final = (26.0, 50.0)
 """In hours."""
 FOR_DAYS: Final = 0.08
-"""Of the long outages and brown-outs: a day takes half a minute to play, and a brown-out twice that."""
+"""Share of long outages and brown-outs that last days.
+
+To simulate one day takes half a minute, in a brown-out twice that.
+"""
 ILL: Final = (0.2, 0.5, 0.8)
 
 
@@ -25,10 +28,10 @@ def plan(around: Around) -> None:
 
 
 def outlast_hours(around: Around, away: Callable[[bool], None], settle: SettleBy, within: float) -> None:
-    """When all was well nobody reaches the API server for hours or days, and meanwhile a machine breaks.
+    """After the world has settled, make the API server unreachable for hours or days; a machine fails.
 
-    `away` is told when the controllers of Kubernetes lose the API server, and when they have it back. It may
-    come back ill: then it fails many requests for hours more.
+    `away` receives True when the controllers of Kubernetes lose the API server, and False when they reach it
+    again. The API server may return with a brown-out, which fails many requests for further hours.
     """
     names, machines = sorted(around.endpoints), around.machines
     hours = _how_long(around, HOURS)
@@ -39,7 +42,7 @@ def outlast_hours(around: Around, away: Callable[[bool], None], settle: SettleBy
         machine.connected = False
     around.scheduler.run(around.now + around.chance.uniform(0.0, hours) * 3600.0)
     if machines:
-        # Nobody can switch a machine whose host has another's BMC.
+        # A machine whose host has another machine's BMC cannot be power-cycled, so it is not chosen.
         machines[around.chance.choice([name for name in around.nodes if name not in CROSSED])].hung = True
     around.scheduler.run(around.now + hours * 1800.0)
     for machine in machines.values():
@@ -69,7 +72,7 @@ def _some(around: Around) -> list[str]:
 
 
 def _go_away(around: Around) -> None:
-    """For replicas alone: a balancer finds no API server for them, and kubelets have another."""
+    """Remove the API server from replicas only: their load balancer finds none, and kubelets use another."""
     names = _some(around)
     around.note(f"no API server for {names}")
     send_away(around, names)

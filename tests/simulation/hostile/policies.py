@@ -1,7 +1,8 @@
-"""Our admission policies are deleted, narrowed or not asked for a while, and the shipped proofs look at them.
+"""Nodemend's admission policies are deleted, narrowed or not evaluated; the real proofs check them.
 
-The simulated server does not interpret CEL: what a policy demands is a function, and a denial of it counts
-while policy and binding stand in the store as shipped. A fault counts when a program finds a doubt by it.
+The simulated server does not interpret CEL: the demands of a policy are functions, and its denial has an
+effect only while policy and binding in the store are as shipped. A fault takes effect when a program reports
+a doubt because of it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,26 +14,19 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from nodemend.api import keys
+from nodemend.api import well_known
 from nodemend.api.admission_policy import AdmissionBinding, AdmissionPolicy
-from nodemend.api.group_versions import (
-    ADMISSION_BINDING,
-    ADMISSION_POLICY,
-    BARE_METAL_HOST,
-    LEASE,
-    Resource,
-)
-from nodemend.controllers.admission_duties import duty_of_checker, duty_of_remediator
-from nodemend.controllers.admission_proof import Admission
-from nodemend.decide.admission_policies import ALWAYS, OF_SELF_FENCING, Doubt, Fingerprint
-from nodemend.decide.guard_holds import PolicyNotInForce
-from nodemend.decide.shipped_policies import SHIPPED
-from nodemend.kube.policy_fingerprint import fingerprint_binding, fingerprint_policy
-from nodemend.testing.api_server.admission import AdmissionRule, Attempt, Denial, PolicyDenial
-from nodemend.testing.api_server.policies import CHECKER, REMEDIATOR
-from nodemend.testing.cluster.direct import Object
-from nodemend.testing.cluster.foreign_kinds import a_definition
-from tests.simulation.hostile.kinds import Kind, Tally
+from nodemend.api.resources import ADMISSION_BINDING, ADMISSION_POLICY, BARE_METAL_HOST, LEASE, Resource
+from nodemend.guard.policy_fingerprint import fingerprint_binding, fingerprint_policy
+from nodemend.guard.policy_proof import Admission, requirement_of_checker, requirement_of_remediator
+from nodemend.guard.shipped_policies import SHIPPED
+from nodemend.safety.guard_holds import PolicyNotInForce
+from nodemend.safety.policies import ALWAYS, OF_SELF_FENCING, Fingerprint, PolicyProblem
+from simulation.api_server.admission import AdmissionRule, Attempt, Denial, PolicyDenial
+from simulation.api_server.policies import CHECKER, REMEDIATOR
+from simulation.cluster.direct import Object
+from simulation.cluster.foreign_kinds import a_definition
+from tests.simulation.hostile.kinds import Counts, Kind
 from tests.simulation.hostile.surroundings import Around
 from tests.simulation.settling import InvariantBrokenError
 
@@ -41,13 +35,13 @@ KINDS: Final = {"policy": ADMISSION_POLICY, "binding": ADMISSION_BINDING}
 ROLES: Final = {CHECKER: "checker", REMEDIATOR: "remediator"}
 LASTS: Final = (90.0, 400.0, 700.0, 1000.0)
 PROOF_COUNTS: Final = 180.0
-"""Seconds, by decision 70: for so long after its last proof a program may act on it."""
+"""Seconds for which a program may act on its last proof (decision 70)."""
 DECIDED_WITHIN: Final = 76.0
-"""Seconds: whatever a write was decided on was so at some moment within these before it."""
+"""Seconds. The facts behind a write were true at some moment within this time before it."""
 NOT_ASKED: Final = 0.2
-"""Of the faults: the API server asks no policy at all, and all of them read as shipped."""
+"""Share of faults in which the API server evaluates no policy, although all of them read as shipped."""
 ACCOUNTS: Final = "nodemend-accounts"
-"""Every program tries it, whatever there is in the cluster."""
+"""Every program tests it, in every cluster."""
 ELSEWHERE: Final = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "elsewhere"}}}
 OTHERS: Final = [
     {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
@@ -68,34 +62,37 @@ STILL_DENIES: Final = "failurePolicy"
 @dataclass(frozen=True, slots=True)
 class _Recorder:
     role: str
-    tell: Callable[[str, Mapping[str, Doubt | None]], None]
+    tell: Callable[[str, Mapping[str, PolicyProblem | None]], None]
 
-    def proved(self, doubts: Mapping[str, Doubt | None]) -> None:
-        self.tell(self.role, doubts)
+    def proved(self, problems: Mapping[str, PolicyProblem | None]) -> None:
+        self.tell(self.role, problems)
 
 
 class Policies:
-    """Of one world: who proves which, and since when which of them are not as shipped."""
+    """Policies of one world: the programs that prove them, and the times since which some are changed."""
 
-    def __init__(self, tally: Tally, *, remediator: bool = True, power_cycle: bool = False) -> None:
-        """With `remediator`, of a world in which nodes fence themselves, too. Nothing without `begin`."""
-        self._tally = tally
+    def __init__(self, counts: Counts, *, remediator: bool = True, power_cycle: bool = False) -> None:
+        """Prepare the proofs; without `begin` they have no effect.
+
+        With `remediator`, the world also has self-fencing nodes.
+        """
+        self._counts = counts
         self._names = (*ALWAYS, *(OF_SELF_FENCING if remediator else ()))
-        shipped, system = _shipped(), keys.SYSTEM_NAMESPACE
-        self.duties = {"checker": duty_of_checker(shipped, system, annotations=False)}
+        shipped, system = _shipped(), well_known.SYSTEM_NAMESPACE
+        self.duties = {"checker": requirement_of_checker(shipped, system, annotations=False)}
         if remediator:
-            self.duties["remediator"] = duty_of_remediator(
+            self.duties["remediator"] = requirement_of_remediator(
                 shipped, system, power_cycle=power_cycle, capm3_kinds=False, self_fencing=True
             )
         self.admission = {
-            role: Admission(duty, _Recorder(role, self._told)) for role, duty in self.duties.items()
+            role: Admission(duty, _Recorder(role, self._reported)) for role, duty in self.duties.items()
         }
         self._asked = True
         self._broken: dict[str, float] = {}
-        """Since when each was not in force, or not as shipped."""
+        """Time since which each policy is not active, or not as shipped."""
         self._unread: set[str] = set()
         self._found: dict[tuple[str, str], float] = {}
-        """When a program first found so."""
+        """Time at which a program first found it inactive."""
         self._around: Around | None = None
 
     @property
@@ -105,7 +102,7 @@ class Policies:
         return self._around
 
     def begin(self, around: Around) -> None:
-        """Before anything runs. Programs find out by themselves whether all is there."""
+        """Install the policies before the run starts. The programs find out by themselves that all exist."""
         self._around = around
         for resource in KINDS.values():
             definition = a_definition(resource)
@@ -115,17 +112,17 @@ class Policies:
             self._put_back(name)
         for kind in around.server._kinds:
             rules = [*kind.rules, *(rule for of, rule in NOT_SIMULATED if of == kind.resource)]
-            kind.rules = tuple(map(self._in_force_alone, rules))
+            kind.rules = tuple(map(self._active_alone, rules))
         around.at_some_times(2, self._harm)
         around.scheduler.at(around.ceases, self._put_all_back)
 
     def restored(self) -> None:
-        """What stands in the store is another's work now."""
+        """Compare the policies with the shipped ones again, because the restore may have changed them."""
         if self._around is not None:
-            self._look()
+            self._poll()
 
     def may_begin(self, user: str, what: str) -> None:
-        """I5: nothing irreversible begins without a proof, nor after a program saw that there is none."""
+        """Check I5: nothing irreversible starts without a proof, or after a program found it missing."""
         role = ROLES[user]
         for name, since in self._broken.items():
             now = self.around.now
@@ -133,22 +130,22 @@ class Policies:
                 continue
             found = self._found.get((role, name), now)
             if now - since > PROOF_COUNTS + DECIDED_WITHIN:
-                told = f"{now - since:.0f} s after {name} was no longer in force"
+                reported = f"{now - since:.0f} s after {name} was no longer in force"
             elif now - found > DECIDED_WITHIN:
-                told = f"{now - found:.0f} s after the {role} found {name} not in force"
+                reported = f"{now - found:.0f} s after the {role} found {name} not in force"
             else:
                 continue
-            raise InvariantBrokenError(f"I5: something began on {what} {told}")
+            raise InvariantBrokenError(f"I5: something began on {what} {reported}")
 
-    def _told(self, role: str, doubts: Mapping[str, Doubt | None]) -> None:
-        for name, doubt in doubts.items():
-            if doubt is None or name not in self._broken:
+    def _reported(self, role: str, problems: Mapping[str, PolicyProblem | None]) -> None:
+        for name, problem in problems.items():
+            if problem is None or name not in self._broken:
                 continue
-            if isinstance(doubt, PolicyNotInForce):
+            if isinstance(problem, PolicyNotInForce):
                 self._found.setdefault((role, name), self.around.now)
             if name in self._unread:
                 self._unread.discard(name)
-                self._tally.take_effect(Kind.POLICIES)
+                self._counts.take_effect(Kind.POLICIES)
 
     def _harm(self) -> None:
         around, chance = self.around, self.around.chance
@@ -166,8 +163,8 @@ class Policies:
             part, change = chance.choice(NARROWED)
             around.note(f"the {part} {name} is narrowed: {sorted(change)}")
             around.api.patch(KINDS[part], name, {"spec": change})
-        self._look()
-        self._tally.made[Kind.POLICIES] += 1
+        self._poll()
+        self._counts.made[Kind.POLICIES] += 1
         self._unread.add(name)
         around.later(lambda: self._mend(name), LASTS)
 
@@ -175,7 +172,7 @@ class Policies:
         self.around.note(f"{name} is as shipped again")
         self._asked = self._asked or name == ACCOUNTS
         self._put_back(name)
-        self._look()
+        self._poll()
 
     def _put_all_back(self) -> None:
         for name in self._names:
@@ -192,8 +189,8 @@ class Policies:
             if found is None or found["spec"] != document["spec"]:
                 api.create(kind, {"metadata": {"name": name}, "spec": document["spec"]})
 
-    def _look(self) -> None:
-        """What the store says now of each."""
+    def _poll(self) -> None:
+        """Compare all policies in the store with the shipped ones."""
         broken = {name for name in self._names if self._changed(name)}
         broken |= set() if self._asked else {ACCOUNTS}
         self._broken = {name: self._broken.get(name, self.around.now) for name in sorted(broken)}
@@ -201,7 +198,7 @@ class Policies:
         self._unread &= broken
 
     def _changed(self, name: str) -> set[str]:
-        """The fields in which it is not as shipped."""
+        """Return the fields that differ from the shipped ones."""
         changed: set[str] = set()
         for part, kind in KINDS.items():
             found, spec = self.around.api.get(kind, name), _documents()[part, name]["spec"]
@@ -209,7 +206,7 @@ class Policies:
             changed |= {field for field in spec.keys() | there.keys() if spec.get(field) != there.get(field)}
         return changed
 
-    def _in_force_alone(self, rule: AdmissionRule) -> AdmissionRule:
+    def _active_alone(self, rule: AdmissionRule) -> AdmissionRule:
         def ask(attempt: Attempt) -> Sequence[Denial]:
             return [one for one in rule(attempt) if not isinstance(one, PolicyDenial) or self._denies(one)]
 
@@ -221,7 +218,7 @@ class Policies:
 
 @cache
 def _documents() -> Mapping[tuple[str, str], Object]:
-    """By part and name. Those of nodes that fence themselves are not in the plain manifests."""
+    """Return the documents by part and name. The plain manifests lack those of self-fencing."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     found = {
         (part, one["metadata"]["name"]): one
@@ -246,20 +243,22 @@ def _shipped() -> Mapping[str, Sequence[Fingerprint]]:
 def _fingerprint(name: str) -> Fingerprint:
     policy = msgspec.convert(_documents()["policy", name], AdmissionPolicy)
     binding = msgspec.convert(_documents()["binding", name], AdmissionBinding)
-    seen = fingerprint_policy(policy, keys.SYSTEM_NAMESPACE)
-    return Fingerprint(seen.scope, seen.demands, fingerprint_binding(binding, keys.SYSTEM_NAMESPACE))
+    seen = fingerprint_policy(policy, well_known.SYSTEM_NAMESPACE)
+    return Fingerprint(seen.scope, seen.demands, fingerprint_binding(binding, well_known.SYSTEM_NAMESPACE))
 
 
 def _hosts_policy(attempt: Attempt) -> list[Denial]:
-    """The remediator changes no label of a host."""
+    """Deny that the remediator changes a label of a host."""
     if attempt.user.name != REMEDIATOR or _noted(attempt.new, "labels") == _noted(attempt.old, "labels"):
         return []
     return [PolicyDenial("nodemend-hosts", "nodemend-hosts", "metadata: no label", "Forbidden")]
 
 
 def _agent_leases_policy(attempt: Attempt) -> list[Denial]:
-    """Nobody but its node reports in a node's name."""
-    before, after = (_noted(one, "annotations").get(keys.AGENT_REPORT) for one in (attempt.old, attempt.new))
+    """Deny that another account reports in a node's name."""
+    before, after = (
+        _noted(one, "annotations").get(well_known.AGENT_REPORT) for one in (attempt.old, attempt.new)
+    )
     if attempt.user.name not in ROLES or before == after:
         return []
     return [PolicyDenial("nodemend-agent-leases", "nodemend-agent-leases", "not the node", "Forbidden")]
@@ -273,4 +272,4 @@ NOT_SIMULATED: Final[Sequence[tuple[Resource, AdmissionRule]]] = (
     (BARE_METAL_HOST, _hosts_policy),
     (LEASE, _agent_leases_policy),
 )
-"""So much of these as our programs try."""
+"""The parts of these policies that the programs test."""

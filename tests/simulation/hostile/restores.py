@@ -1,15 +1,15 @@
-"""etcd goes back to a backup, as in `tests/restore`: with revisions used again, or raised.
+"""etcd is restored from a backup, as in `tests/restore`: with revisions used again, or raised.
 
-Machines, hosts and people do not go back. What was undone in between is there again: an admin cleans up when
-all faults cease.
+Machines, hosts and users are not restored. Changes that were reverted after the backup are back; an admin
+removes them when all faults end.
 """
 
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import (
+from nodemend.api import well_known
+from nodemend.api.resources import (
     BARE_METAL_HOST,
     LEASE,
     MANUAL_REMEDIATION,
@@ -19,9 +19,9 @@ from nodemend.api.group_versions import (
     SELF_REMEDIATION,
     Resource,
 )
-from nodemend.kube.api_request import Selection
-from nodemend.testing.api_server.storage import Snapshot
-from nodemend.testing.cluster.world import FOREIGN_TAINT
+from nodemend.kube.request import Selection
+from simulation.api_server.storage import Snapshot
+from simulation.cluster.world import FOREIGN_TAINT
 from tests.simulation.hostile.attribution import taints_of
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
@@ -30,13 +30,13 @@ from tests.simulation.hostile.versions import LATER, UNKNOWN
 EVERY: Final = 15.0
 BACK: Final = (5.0, 30.0, 90.0, 300.0)
 BUMPED: Final = 0.4
-"""Of the restores: after these all revisions are higher than any before."""
+"""Share of restores after which all revisions are higher than any before."""
 READ: Final = (NODE, LEASE, MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION)
-"""Kinds by whose restored versions it is known that the shipped code read what was restored."""
+"""Kinds whose restored versions show that the shipped code read restored objects."""
 
 
 class Restores:
-    """`restored` is told after each: what the judge remembers may have never been."""
+    """Restores etcd. `restored` is called after each restore: recorded writes may never have happened."""
 
     def __init__(self, around: Around, restored: Callable[[], None]) -> None:
         self._around = around
@@ -63,20 +63,21 @@ class Restores:
         bump = raised if around.chance.random() < BUMPED else 0
         around.note(f"etcd is restored to {taken:.0f} s, revisions raised by {bump}")
         versions = self._versions()
-        # All API servers are stopped for it, and requests that they had not handled yet are lost with them.
+        # All API servers are stopped for it, and requests that they had not handled yet are lost.
         for replica in around.replicas:
             replica.link.drop_requests()
         server.restore(snapshot, bump=bump)
-        # No backup from after this one is of the same history.
+        # Backups from after this one belong to another history.
         self._backups = deque((one for one in self._backups if one[0] <= taken), self._backups.maxlen)
         back = sorted(self._versions() - versions)
-        around.tally.make(Kind.RESTORES, *(f'"resourceVersion":"{one}"' for one in back[:100]))
+        around.counts.make(Kind.RESTORES, *(f'"resourceVersion":"{one}"' for one in back[:100]))
         for name, machine in around.machines.items():
             if around.api.get(NODE, name) is None:
                 machine.restart_kubelet()
         self._restored()
         for replica in around.replicas:
-            # Where revisions are used again a watch may hear nothing for long: an admin restarts everybody.
+            # If revisions are used again, a watch may receive nothing for long: an admin restarts all
+            # replicas.
             if bump == 0 or around.chance.random() < 0.25:
                 around.later(lambda one=replica: one.process.crash(), (0.5, 20.0, 60.0))  # type: ignore[misc]
 
@@ -93,7 +94,7 @@ class Restores:
 
     def _clean_up(self) -> None:
         api = self._around.api
-        api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": None}})
+        api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"pause": None}})
         for name, machine in self._around.machines.items():
             if api.get(NODE, name) is None:
                 machine.restart_kubelet()
@@ -102,15 +103,15 @@ class Restores:
             for one in api.list(kind) if self._serves(kind) else ():
                 if _is_by_hand(one, kind):
                     api.delete(kind, one["metadata"]["name"], one["metadata"]["namespace"])
-        for lock in api.list(LEASE, Selection(namespace=keys.SYSTEM_NAMESPACE)):
-            if lock["metadata"].get("annotations", {}).get(keys.HOLDER) in (LATER, UNKNOWN):
-                api.delete(LEASE, lock["metadata"]["name"], keys.SYSTEM_NAMESPACE)
+        for lock in api.list(LEASE, Selection(namespace=well_known.SYSTEM_NAMESPACE)):
+            if lock["metadata"].get("annotations", {}).get(well_known.HOLDER) in (LATER, UNKNOWN):
+                api.delete(LEASE, lock["metadata"]["name"], well_known.SYSTEM_NAMESPACE)
         for host in api.list(BARE_METAL_HOST) if self._serves(BARE_METAL_HOST) else ():
             self._clean_host(host)
         self._restored()
 
     def _clean_node(self, name: str) -> None:
-        """Once it is there: a machine that hangs registers only after its power cycle."""
+        """Clean the Node when it exists: a hung machine registers only after its power cycle."""
         node = self._around.api.get(NODE, name)
         if node is None:
             self._around.scheduler.after(3.0, lambda: self._clean_node(name))
@@ -125,8 +126,11 @@ class Restores:
         left = [
             key
             for key in metadata.get("annotations", {})
-            if key in (keys.HOST_PAUSED, keys.HOST_DETACHED)
-            or (key.startswith(keys.HOLD_PREFIX) and not key.startswith(keys.OUR_HOLD_PREFIX))
+            if key in (well_known.HOST_PAUSED, well_known.HOST_DETACHED)
+            or (
+                key.startswith(well_known.HOLD_PREFIX)
+                and not key.startswith(well_known.POWER_OFF_REQUEST_PREFIX)
+            )
         ]
         spec = {"online": True, "disablePowerOff": False}
         change = {"metadata": {"annotations": dict.fromkeys(left)}, "spec": spec}
@@ -134,7 +138,7 @@ class Restores:
 
 
 def _is_left(taint: dict[str, Any]) -> bool:
-    theirs = taint["key"] == keys.OUT_OF_SERVICE and taint.get("value") != keys.OUR_TAINT_VALUE
+    theirs = taint["key"] == well_known.OUT_OF_SERVICE and taint.get("value") != well_known.OUR_TAINT_VALUE
     return theirs or taint["key"] == "node.kubernetes.io/unschedulable"
 
 
@@ -142,6 +146,6 @@ def _is_by_hand(remediation: dict[str, Any], kind: Resource) -> bool:
     metadata = remediation["metadata"]
     return (
         kind is SELF_REMEDIATION
-        or metadata["namespace"] != keys.SYSTEM_NAMESPACE
-        or keys.TIMED_OUT in metadata.get("annotations", {})
+        or metadata["namespace"] != well_known.SYSTEM_NAMESPACE
+        or well_known.TIMED_OUT in metadata.get("annotations", {})
     )

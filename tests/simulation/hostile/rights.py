@@ -1,14 +1,14 @@
-"""Rights that are missing for a while, and a policy that is: another account writes what it kept away."""
+"""Rights are missing for a while, and so is a policy: an account writes what the policy prevents."""
 
 from typing import Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, NODE
-from nodemend.kube.api_request import Method
-from nodemend.testing.api_server.admission import User
-from nodemend.testing.api_server.policies import CHECKER
-from nodemend.testing.cluster.direct import Direct
-from nodemend.testing.cluster.world import Account
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE, NODE
+from nodemend.kube.request import Method
+from simulation.api_server.admission import User
+from simulation.api_server.policies import CHECKER
+from simulation.cluster.direct import Direct
+from simulation.cluster.world import Account
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 from tests.simulation.hostile.versions import UNKNOWN, unlock
@@ -46,12 +46,12 @@ def plan(around: Around) -> None:
 
 
 def _lose(around: Around) -> None:
-    """By a role that was narrowed. A kind is often read by a right of its own."""
+    """Remove a right, as a narrowed role does; most often the right to read one kind."""
     chance = around.chance
     right = (Method.GET, chance.choice(READS)) if chance.random() < 0.7 else chance.choice(WRITES)
     replica = chance.choice(around.replicas)
     if around.machines and around.busy() and chance.random() < 0.5:
-        # The remediator itself, about those that are at work.
+        # Prefer the remediator and its active remediations.
         right, replica = (Method.GET, chance.choice(REMEDIATIONS)), around.replicas[-1]
     account = around.account_of(replica)
     around.note(f"{account.user.name} may not {right[0]} {right[1]} for a while")
@@ -63,7 +63,7 @@ def _lose(around: Around) -> None:
 
 
 def _miss_policy(around: Around) -> None:
-    """Without the policy about accounts the checker writes a lock, and names one that does not hold it."""
+    """Without the policy on accounts, let the checker write a lock that names a holder without it."""
     kind = next(one for one in around.server._kinds if one.resource == LEASE)
     node = around.api.get(NODE, around.pick())
     if node is None:
@@ -71,15 +71,15 @@ def _miss_policy(around: Around) -> None:
     rules, kind.rules = kind.rules, ()
     uid, token = node["metadata"]["uid"], around.token(Kind.RIGHTS)
     who = around.chance.choice(("", "ManualRemediation", f"ManualRemediation default/{token}", UNKNOWN))
-    metadata = {"name": f"node-{uid}", "annotations": {keys.HOLDER: who, "example.com/token": token}}
+    metadata = {"name": f"node-{uid}", "annotations": {well_known.HOLDER: who, "example.com/token": token}}
     checker = Direct(Account(around.server, User(CHECKER)))
     around.note(f"without its policy the checker locks {node['metadata']['name']} as {who!r}")
     try:
-        if checker.get(LEASE, f"node-{uid}", keys.SYSTEM_NAMESPACE) is None:
+        if checker.get(LEASE, f"node-{uid}", well_known.SYSTEM_NAMESPACE) is None:
             checker.create(
-                LEASE, {"metadata": metadata, "spec": {"holderIdentity": token}}, keys.SYSTEM_NAMESPACE
+                LEASE, {"metadata": metadata, "spec": {"holderIdentity": token}}, well_known.SYSTEM_NAMESPACE
             )
-            around.tally.make(Kind.RIGHTS, token)
+            around.counts.make(Kind.RIGHTS, token)
             around.later(lambda: unlock(around, f"node-{uid}", token), (400.0,))
     finally:
         kind.rules = rules

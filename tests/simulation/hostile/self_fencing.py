@@ -1,20 +1,20 @@
-"""Agents on the machines of the power world: the same sick node is asked to end itself, and switched off.
+"""Agents on the machines of the power world: an unhealthy node is fenced by itself and by a power cycle.
 
-Who comes first is drawn. Each remediation is served: at most one of them acts on a node at a time.
+The order of the two remediations is drawn. Both are served; at most one of them acts on a node at a time.
 """
 
 from typing import Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE, SELF_REMEDIATION
-from nodemend.testing.api_server.admission import User
-from nodemend.testing.cluster.fenced_machine import Rack
-from nodemend.testing.cluster.world import Account
+from nodemend.api import well_known
+from nodemend.api.resources import NODE, SELF_REMEDIATION
+from simulation.api_server.admission import User
+from simulation.cluster.fenced_machine import Rack
+from simulation.cluster.world import Account
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
 NOTICED: Final = 0.1
-"""Chance with which somebody asks at a look on a node that is sick."""
+"""Probability of a request for an unhealthy node at one check."""
 LASTS: Final = (100.0, 300.0, 600.0)
 
 
@@ -27,23 +27,23 @@ class SelfFencing:
         rack = Rack(around.api, Account(around.server, User("agents")), around.scheduler)
         for machine in around.machines.values():
             rack.fence(machine)
-        self._look()
+        self._poll()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         around = self._around
         for name, machine in around.machines.items():
             if not machine.kubelet_works and around.chance.random() < NOTICED:
                 self._ask(name)
         if around.now < around.ceases * (1.0 - around.quiet):
-            around.scheduler.after(10.0, self._look)
+            around.scheduler.after(10.0, self._poll)
 
     def _ask(self, name: str) -> None:
-        around, api, namespace = self._around, self._around.api, keys.SYSTEM_NAMESPACE
+        around, api, namespace = self._around, self._around.api, well_known.SYSTEM_NAMESPACE
         if api.get(NODE, name) is None or api.get(SELF_REMEDIATION, name, namespace) is not None:
             return
         token = around.token(Kind.BOTH)
         around.note(f"somebody asks {name} to end itself")
         metadata = {"name": name, "annotations": {"example.com/why": token}}
         api.create(SELF_REMEDIATION, {"metadata": metadata, "spec": {}}, namespace)
-        around.tally.make(Kind.BOTH, token)
+        around.counts.make(Kind.BOTH, token)
         around.later(lambda: api.delete(SELF_REMEDIATION, name, namespace), LASTS)

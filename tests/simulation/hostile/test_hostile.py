@@ -1,4 +1,4 @@
-"""A few seeds with hostile faults, for CI. `just simulate-hostile` plays thousands."""
+"""A few seeds with hostile faults, for CI. `just simulate-hostile` runs thousands."""
 
 import pytest
 

@@ -1,12 +1,12 @@
-"""Judges releases by what machines truly run, among others that release and delete Nodes as well."""
+"""Checks releases against the processes that machines run, while others release and delete Nodes, too."""
 
 from collections import Counter
 from typing import Any, ClassVar, Final
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.group_versions import (
+from nodemend.api import well_known
+from nodemend.api.resources import (
     BARE_METAL_HOST,
     LEASE,
     MANUAL_REMEDIATION,
@@ -15,10 +15,10 @@ from nodemend.api.group_versions import (
     REMEDIATION_POLICY,
     SELF_REMEDIATION,
 )
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.cluster.machines import Machine
-from nodemend.testing.cluster.world import World
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.cluster.machines import Machine
+from simulation.cluster.world import World
 from tests.simulation.hostile.attribution import NODES, Attribution, node_in, taints_of
 from tests.simulation.hostile.clusters import FAR
 from tests.simulation.hostile.policies import Policies
@@ -32,30 +32,30 @@ Object = dict[str, Any]
 
 OURS: Final = "nodemend.io/"
 ONE_AT_A_TIME: Final = 0.4
-"""Of the seeds of power cycles."""
+"""Share of the seeds of power cycles with a limit of one remediation at a time."""
 ENDED: Final = ("succeeded", "failed", "")
-"""Phases in which a remediation gives its lock back."""
-AGENT_LEASES: Final = f"/namespaces/{keys.AGENT_NAMESPACE}/leases/"
-LOCKS: Final = f"/namespaces/{keys.SYSTEM_NAMESPACE}/leases/node-"
+"""Phases in which a remediation releases its lock."""
+AGENT_LEASES: Final = f"/namespaces/{well_known.AGENT_NAMESPACE}/leases/"
+LOCKS: Final = f"/namespaces/{well_known.SYSTEM_NAMESPACE}/leases/node-"
 
 
 class HostileInvariants(Invariants):
-    """Beside what always holds, and counted."""
+    """The usual invariants with attribution, and with counters."""
 
     removes_nodes = False
     strict_release = True
-    """Whether a machine is known to be off at the moment of the write that releases it."""
+    """True if the machine is known to be off at the moment of the write that releases it."""
 
     def __init__(self, policies: Policies) -> None:
         super().__init__()
         self.checked: Counter[str] = Counter()
         self._policies = policies
         self._writes = ""
-        """Whose write is judged."""
+        """User of the write that is being checked."""
         self.marked = 0
         self._attribution: Attribution | None = None
         self._begun: set[tuple[str, str]] = set()
-        """Remediations by self-fencing, by UID, and the boots that they have marked."""
+        """UIDs of SelfRemediations, with the boots that they marked."""
 
     @property
     def attribution(self) -> Attribution:
@@ -83,7 +83,7 @@ class HostileInvariants(Invariants):
         self.attribution.removed(pod)
 
     def restored(self) -> None:
-        """etcd went back: some of what was counted was never done."""
+        """Handle a restore of etcd: some counted writes never happened."""
         self._orders.clear()
         self._released_words.clear()
         self._policies.restored()
@@ -91,7 +91,7 @@ class HostileInvariants(Invariants):
         self.attribution.restored()
 
     def remember(self, request: Request) -> None:
-        """To be told of every write of ours before it is done: what there was before it."""
+        """Record the state before a write by Nodemend. Call it before every write."""
         if request.writes and request.path.startswith(NODES):
             name = node_in(request)
             before = self.attribution.remember(name)
@@ -101,24 +101,24 @@ class HostileInvariants(Invariants):
             self._leaves_locks_alone(request)
 
     def _leaves_locks_alone(self, request: Request) -> None:
-        """I4: nobody takes a lock from a remediation that is there, nor from one of a kind to come."""
-        lock = self.world.admin_api.get(LEASE, request.path.rpartition("/")[2], keys.SYSTEM_NAMESPACE)
+        """Check I4: no write takes a lock from an existing remediation, or from one of an unknown kind."""
+        lock = self.world.admin_api.get(LEASE, request.path.rpartition("/")[2], well_known.SYSTEM_NAMESPACE)
         if lock is None:
             return
         self.checked["I4"] += 1
         metadata, holder = lock["metadata"], lock["spec"].get("holderIdentity", "")
-        if metadata.get("annotations", {}).get(keys.HOLDER) == LATER:
+        if metadata.get("annotations", {}).get(well_known.HOLDER) == LATER:
             raise InvariantBrokenError(f"I4: {request.method} of the lock of a later version")
         body = msgspec.json.decode(request.body)
         named = body.get("preconditions") or body.get("metadata") or {}
         if named.get("resourceVersion") != metadata["resourceVersion"]:
             return
         taken = (body.get("spec") or {}).get("holderIdentity", holder) != holder
-        if (taken or request.method is Method.DELETE) and self._is_at_work(holder):
+        if (taken or request.method is Method.DELETE) and self._is_in_progress(holder):
             raise InvariantBrokenError(f"I4: {request.method} of the lock of {holder}, which is at work")
 
-    def _is_at_work(self, uid: str) -> bool:
-        """It is there, and not about to end by itself."""
+    def _is_in_progress(self, uid: str) -> bool:
+        """Return whether the remediation exists and is not about to end by itself."""
         kinds = (MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION)
         found = [one for kind in kinds for one in self.world.admin_api.list(kind)]
         return any(
@@ -128,7 +128,7 @@ class HostileInvariants(Invariants):
             for one in found
         )
 
-    def _saw_node(self, _user: str, request: Request, answer: Answer) -> None:
+    def _saw_node(self, _user: str, request: Request, answer: ApiResponse) -> None:
         if not request.path.startswith(NODES):
             return
         name = node_in(request)
@@ -137,7 +137,7 @@ class HostileInvariants(Invariants):
             self._changes_ours_alone(name, before, after)
 
     def _asks_for_ours_alone(self, name: str, before: Object, asked: Object) -> None:
-        """I8, also where a policy would refuse the write: that policy may be missing one day."""
+        """Check I8 even if a policy would refuse the write: that policy may be missing one day."""
         current = before["metadata"]["resourceVersion"]
         if "taints" not in (asked.get("spec") or {}) or asked["metadata"].get("resourceVersion") != current:
             return
@@ -146,7 +146,7 @@ class HostileInvariants(Invariants):
             raise InvariantBrokenError(f"I8: {name} is to lose {lost}, which is not ours")
 
     def _changes_ours_alone(self, name: str, before: Object, after: Object) -> None:
-        """I8: of a Node we change our taint and our annotations. To a Node that is new we may add."""
+        """Check I8: Nodemend changes only its taint and annotations on a Node, but may add to a new one."""
         self.checked["I8"] += 1
         if not before or before["metadata"]["uid"] != after["metadata"]["uid"]:
             return
@@ -155,9 +155,9 @@ class HostileInvariants(Invariants):
         if not kept:
             raise InvariantBrokenError(f"I8: {name} had {was}, and after our write {is_}")
 
-    # Counted, and judged where they always are.
+    # Counted here, checked by the base class.
 
-    def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
+    def _saw_write(self, user: str, request: Request, answer: ApiResponse) -> None:
         self._writes = user
         super()._saw_write(user, request, answer)
 
@@ -178,14 +178,14 @@ class HostileInvariants(Invariants):
         self._policies.may_begin(self._writes, node)
         super()._was_allowed(node)
 
-    def _saw_secret(self, _user: str, request: Request, _answer: Answer) -> None:
-        """I12: nothing that we write has in it what a Secret has."""
+    def _saw_secret(self, _user: str, request: Request, _answer: ApiResponse) -> None:
+        """Check I12: no write of Nodemend has the content of a Secret."""
         self.checked["I12"] += 1
         if CANARY.encode() in request.body or "/secrets" in request.path:
             raise InvariantBrokenError(f"I12: {request.method} {request.path} tells what is in a Secret")
 
-    def saw_read(self, request: Request, _answer: Answer) -> None:
-        """I12: no program reads Secrets. To be told of every request of ours."""
+    def saw_read(self, request: Request, _answer: ApiResponse) -> None:
+        """Check I12: no program reads Secrets. Call it for every request of Nodemend."""
         if "/secrets" in request.path:
             raise InvariantBrokenError(f"I12: {request.path} is read")
 
@@ -195,57 +195,62 @@ class HostileInvariants(Invariants):
 
 
 class HostilePowerInvariants(HostileInvariants, PowerInvariants):
-    """Where a host is off, its operator says so, and that may be late: removals by force are judged."""
+    """Invariants of power cycles. metal3 may report a power-off late, so forced removals are checked."""
 
     removes_nodes = True
     strict_release = False
     evidence: ClassVar = {**EVIDENCE, SELF_REMEDIATION: ("E2", "E4")}
 
     def watch(self, world: World) -> None:
-        """In some worlds one may be at work at a time: who miscounts the others is seen there."""
+        """Set a limit of one remediation at a time in some worlds, which reveals errors in the count."""
         if world.scheduler.chance("one at a time").random() < ONE_AT_A_TIME:
-            world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"maxConcurrent": 1}})
+            world.admin_api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"maxConcurrent": 1}})
         super().watch(world)
         world.remediator.witnesses.append(self._saw_marker)
         world.remediator.witnesses.append(self._saw_evidence_go)
 
-    def _saw_evidence_go(self, _user: str, request: Request, answer: Answer) -> None:
-        """I11: what is gathered again under a new leadership is other evidence (decision 59)."""
+    def _saw_evidence_go(self, _user: str, request: Request, answer: ApiResponse) -> None:
+        """Forget a release whose evidence is forgotten.
+
+        For I11, evidence that is gathered again under a new leader is other evidence (decision 59).
+        """
         if f"/{SELF_REMEDIATION.plural}/" in request.path and forgets_evidence(request):
             uid = msgspec.json.decode(answer.body)["metadata"]["uid"]
             for word in [one for one in self._released_words if one.startswith(uid)]:
                 del self._released_words[word]
 
-    def _saw_marker(self, user: str, request: Request, _answer: Answer) -> None:
-        """I4, I5, I9: by one who holds the lock, allowed, for the boot that the node told of."""
+    def _saw_marker(self, user: str, request: Request, _answer: ApiResponse) -> None:
+        """Check I4, I5, I9: the writer holds the lock, may start, and the node reported the boot."""
         if AGENT_LEASES not in request.path:
             return
         noted = (msgspec.json.decode(request.body).get("metadata") or {}).get("annotations") or {}
-        if not noted.get(keys.MARKER):
+        if not noted.get(well_known.MARKER):
             return
         self.checked.update(("I4", "I5", "I9"))
         self._writes, name = user, request.path.rpartition("/")[2]
-        marker = msgspec.json.decode(noted[keys.MARKER])
+        marker = msgspec.json.decode(noted[well_known.MARKER])
         self.marked += 1
-        remediation = self.world.admin_api.get(SELF_REMEDIATION, name, keys.SYSTEM_NAMESPACE)
+        remediation = self.world.admin_api.get(SELF_REMEDIATION, name, well_known.SYSTEM_NAMESPACE)
         if remediation is None or not (remediation.get("status") or {}).get("nodeUID"):
             raise InvariantBrokenError(f"I4: {name} is marked, and nobody asked for that")
         begun = (remediation["metadata"]["uid"], marker["bootID"])
         if begun not in self._begun:
-            # Where a new leader writes a marker once more, nothing begins.
+            # A new leader that repeats a marker starts nothing.
             self._was_allowed(name)
         self._begun.add(begun)
         self._holds_the_lock(remediation)
         if self._is_held(name):
             raise InvariantBrokenError(f"I4: {name} is marked while its host is switched")
-        told = self._boots.within(name, READ_WITHIN)
-        if marker["bootID"] not in told:
-            raise InvariantBrokenError(f"I9: {marker['bootID']} is marked, and {name} told {sorted(told)}")
+        reported = self._boots.within(name, READ_WITHIN)
+        if marker["bootID"] not in reported:
+            raise InvariantBrokenError(
+                f"I9: {marker['bootID']} is marked, and {name} told {sorted(reported)}"
+            )
 
     def _is_held(self, name: str) -> bool:
         found = [one for one in self.world.admin_api.list(BARE_METAL_HOST) if one["metadata"]["name"] == name]
         return any(
-            key.startswith(keys.OUR_HOLD_PREFIX)
+            key.startswith(well_known.POWER_OFF_REQUEST_PREFIX)
             for one in found
             for key in one["metadata"].get("annotations", {})
         )
@@ -258,9 +263,9 @@ class HostilePowerInvariants(HostileInvariants, PowerInvariants):
         super()._saw_hold(key, version, host)
 
     def _is_unmarked(self, name: str) -> None:
-        """I4: who asked the node to end itself has ended, or gave way, with its marker."""
-        lease = self.world.admin_api.get(LEASE, name, keys.AGENT_NAMESPACE) or {"metadata": {}}
-        if lease["metadata"].get("annotations", {}).get(keys.MARKER):
+        """Check I4: a SelfRemediation of the node has ended or given way, and its marker is removed."""
+        lease = self.world.admin_api.get(LEASE, name, well_known.AGENT_NAMESPACE) or {"metadata": {}}
+        if lease["metadata"].get("annotations", {}).get(well_known.MARKER):
             raise InvariantBrokenError(f"I4: the host of {name} is switched while {name} is marked")
 
     def restored(self) -> None:

@@ -1,18 +1,18 @@
-"""Somebody asks for a second remediation of a node, of another kind or in another namespace, by hand."""
+"""A user creates a second remediation of a node, of another kind or in another namespace."""
 
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, SELF_REMEDIATION, Resource
-from nodemend.testing.cluster.direct import Object
-from nodemend.testing.cluster.machines import Machine
-from nodemend.testing.cluster.people import Admin
+from nodemend.api import well_known
+from nodemend.api.resources import MANUAL_REMEDIATION, NODE, SELF_REMEDIATION, Resource
+from simulation.cluster.direct import Object
+from simulation.cluster.machines import Machine
+from simulation.cluster.people import Admin
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
 ELSEWHERE: Final = "default"
 NO_BOOT: Final = "reports no boot ID"
-SECOND: Final = ((MANUAL_REMEDIATION, ELSEWHERE), (SELF_REMEDIATION, keys.SYSTEM_NAMESPACE))
+SECOND: Final = ((MANUAL_REMEDIATION, ELSEWHERE), (SELF_REMEDIATION, well_known.SYSTEM_NAMESPACE))
 
 
 def plan(around: Around) -> None:
@@ -20,7 +20,7 @@ def plan(around: Around) -> None:
 
 
 def _ask(around: Around) -> None:
-    """Beside one that is at work, where there is such; also on a node that is well."""
+    """Create it, preferably for a node under remediation; it may also be a healthy node."""
     api, name = around.api, around.pick()
     kind, namespace = around.chance.choice(SECOND)
     if api.get(kind, name, namespace) is not None or api.get(NODE, name) is None:
@@ -30,7 +30,7 @@ def _ask(around: Around) -> None:
     spec = {"instructions": "go"} if kind is MANUAL_REMEDIATION else {}
     around.note(f"somebody asks for a {kind.kind} of {name} in {namespace}")
     api.create(kind, {"metadata": metadata, "spec": spec}, namespace)
-    around.tally.make(Kind.TWO_KINDS, token)
+    around.counts.make(Kind.TWO_KINDS, token)
     around.later(lambda: _take_back(around, kind, name, namespace), (60.0, 200.0, 500.0))
 
 
@@ -39,14 +39,14 @@ def _take_back(around: Around, kind: Resource, name: str, namespace: str) -> Non
 
 
 class CarefulAdmin(Admin):
-    """Who switches no machine on for which another word stands that is not used yet.
+    """Powers no machine on that another unused confirmation needs off.
 
-    With two remediations of one node the first may be over while the second rests on it that the machine is
-    off: SAFETY.md says that a machine has to stay off then.
+    With two remediations of one node, the first may end while the second relies on the machine being off.
+    SAFETY.md requires that the machine then stays off.
     """
 
     def _attend(self, remediation: Object, machine: Machine) -> None:
-        """A Node that was made anew has no boot to vouch for: they do as the remediation advises."""
+        """Repair a machine whose new Node has no boot ID to confirm, as the remediation advises."""
         if NO_BOOT in (remediation.get("status") or {}).get("message", ""):
             self._switch_on(machine, "it is repaired by hand")
         super()._attend(remediation, machine)

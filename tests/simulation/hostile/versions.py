@@ -1,19 +1,19 @@
-"""What a later or an earlier version of us left: a lock of a kind to come, fields that are missing."""
+"""Data of a later or an earlier version of Nodemend: a lock of an unknown kind, missing fields."""
 
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, METAL3_REMEDIATION, NODE, Resource
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, METAL3_REMEDIATION, NODE, Resource
 from tests.simulation.hostile.kinds import Kind
 from tests.simulation.hostile.surroundings import Around
 
 LATER: Final = "FutureRemediation nodemend-system/to-come"
 UNKNOWN: Final = "x y/z"
-"""A holder of a kind that may be to come as well: its lock is never swept."""
+"""A holder whose kind a later version may define, too: its lock is never removed."""
 FIELDS: Final = ("hardwareID", "message", "podsLeft", "attachmentsLeft", "conditions")
-"""Of a status, which the first version did not write."""
+"""Fields of a status that the first version did not write."""
 MANAGER: Final = "nodemend-remediator"
-"""What fields it writes are owned by."""
+"""Field manager of the remediator's writes."""
 LEADERS: Final = ("nodemend-remediator", "nodemend-checker")
 
 
@@ -25,29 +25,31 @@ def plan(around: Around) -> None:
 
 
 def _lock_as_a_later_one(around: Around) -> None:
-    """Nobody of this version may take that lock: its holder is at work on the node."""
+    """Create a lock as a later version does. This version must not take it: its holder acts on the node."""
     node = around.api.get(NODE, around.pick())
     if node is None:
         return
     name, token = f"node-{node['metadata']['uid']}", around.token(Kind.VERSIONS)
-    if around.api.get(LEASE, name, keys.SYSTEM_NAMESPACE) is not None:
+    if around.api.get(LEASE, name, well_known.SYSTEM_NAMESPACE) is not None:
         return
     around.note(f"a later version locks {node['metadata']['name']}")
-    metadata = {"name": name, "annotations": {keys.HOLDER: LATER}}
-    around.api.create(LEASE, {"metadata": metadata, "spec": {"holderIdentity": token}}, keys.SYSTEM_NAMESPACE)
-    around.tally.make(Kind.VERSIONS, token)
+    metadata = {"name": name, "annotations": {well_known.HOLDER: LATER}}
+    around.api.create(
+        LEASE, {"metadata": metadata, "spec": {"holderIdentity": token}}, well_known.SYSTEM_NAMESPACE
+    )
+    around.counts.make(Kind.VERSIONS, token)
     around.later(lambda: unlock(around, name, token), (60.0, 200.0))
 
 
 def unlock(around: Around, name: str, token: str) -> None:
-    """Unless it is another's by now."""
-    lock = around.api.get(LEASE, name, keys.SYSTEM_NAMESPACE)
+    """Delete the lock, unless it has another holder by now."""
+    lock = around.api.get(LEASE, name, well_known.SYSTEM_NAMESPACE)
     if lock is not None and lock["spec"].get("holderIdentity") == token:
-        around.api.delete(LEASE, name, keys.SYSTEM_NAMESPACE)
+        around.api.delete(LEASE, name, well_known.SYSTEM_NAMESPACE)
 
 
 def _strip(around: Around) -> None:
-    """A status as an earlier version wrote it, with a field of a later one; the server may refuse that."""
+    """Write a status as an earlier version, with a field of a later one. The server may refuse that."""
     found = [(kind, one) for kind in _kinds(around) for one in around.api.list(kind)]
     if not found:
         return
@@ -58,20 +60,21 @@ def _strip(around: Around) -> None:
     status = {"status": {**lost, "toCome": token}}
     around.api.try_patch(kind, name, status, at=(namespace, "status"), manager=MANAGER)
     change = {"metadata": {"annotations": {"nodemend.io/to-come": token}}, "spec": {"toCome": token}}
-    # Under its own name: of one who owns other fields beside the word, nobody knows when it was given.
+    # With the remediator's field manager: if the manager of the confirmation owned other fields as well, the
+    # time of the confirmation would be unknown.
     if around.api.try_patch(kind, name, change, at=(namespace, ""), manager=MANAGER).status == 200:
         around.note(f"an earlier version wrote {metadata['name']}, without {sorted(lost)}")
-        around.tally.make(Kind.VERSIONS, token)
+        around.counts.make(Kind.VERSIONS, token)
 
 
 def _lead_as_an_earlier_one(around: Around) -> None:
-    """The leader's Lease without what this version notes on it, and with what a later one does."""
+    """Change the leader's Lease: remove this version's annotation, and add one of a later version."""
     name, token = around.chance.choice(LEADERS), around.token(Kind.VERSIONS)
-    annotations = {keys.LEADER_MEMORY: None, "nodemend.io/to-come": token}
-    at = (keys.SYSTEM_NAMESPACE, "")
+    annotations = {well_known.LEADER_MEMORY: None, "nodemend.io/to-come": token}
+    at = (well_known.SYSTEM_NAMESPACE, "")
     if around.api.try_patch(LEASE, name, {"metadata": {"annotations": annotations}}, at=at).status == 200:
         around.note(f"an earlier version renewed {name}")
-        around.tally.make(Kind.VERSIONS, token)
+        around.counts.make(Kind.VERSIONS, token)
 
 
 def _kinds(around: Around) -> list[Resource]:

@@ -1,4 +1,4 @@
-"""A few seeds of outages, for CI and for mutants. `just outage` plays thousands of hours."""
+"""A few seeds of outages, for CI and mutation testing. `just outage` simulates thousands of hours."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Plays many seeds of power cycles. `python -m tests.simulation.power.campaign --seeds 5000`."""
+"""Runs many seeds of power cycles. `python -m tests.simulation.power.campaign --seeds 5000`."""
 
 import sys
 from collections import Counter

@@ -1,15 +1,15 @@
-"""What goes wrong with hosts, their BMCs and those who manage them: drawn from the seed, and counted."""
+"""Faults of hosts, of their BMCs and of the software that manages them: drawn from the seed, and counted."""
 
 from collections import Counter
 from typing import Final
 
 import msgspec
 
-from nodemend.api.group_versions import METAL3_REMEDIATION
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
-from nodemend.testing.cluster.world import World
-from nodemend.testing.metal3.rack import Rack
+from nodemend.api.resources import METAL3_REMEDIATION
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from simulation.cluster.world import World
+from simulation.metal3.rack import Rack
 from tests.simulation.power.host_happenings import HANDS, HostHappenings
 from tests.simulation.walking_path.faults import FAULTS_CEASE
 from tests.simulation.walking_path.invariants import is_ours
@@ -18,11 +18,11 @@ _LAGS: Final = (5.0, 20.0, 45.0)
 
 
 class HostFaults:
-    """Each is over by itself, and none begins late.
+    """Each fault ends by itself, and none starts late.
 
-    Either people lay hands on machines, or Kubernetes is late to know of Nodes. Both at once can make a pod
-    be removed by force from a machine that somebody switched on under our hold: decision 31 says that this is
-    not proved.
+    Either people switch machines, or the controllers of Kubernetes observe Nodes late. Both at once can make
+    Kubernetes remove a pod by force from a machine that a person powered on despite Nodemend's power-off
+    request: decision 31 says that this case is not proved.
     """
 
     def __init__(self, world: World, rack: Rack, *, hands: bool) -> None:
@@ -31,7 +31,7 @@ class HostFaults:
         self._rack = rack
         self._hands = hands
         self._chance = world.scheduler.chance("host faults")
-        self._happenings = HostHappenings(world, rack, self._chance)
+        self._host_faults = HostHappenings(world, rack, self._chance)
 
     def plan(self) -> None:
         for _ in range(self._chance.randint(0, 10)):
@@ -44,10 +44,10 @@ class HostFaults:
             when = self._chance.uniform(60.0, FAULTS_CEASE - 300.0)
             self._world.scheduler.at(when, self._stranger_asks)
         self._world.remediator.witnesses.append(self._saw_write)
-        self._world.scheduler.at(FAULTS_CEASE, self._happenings.cease)
+        self._world.scheduler.at(FAULTS_CEASE, self._host_faults.cease)
 
     def _break_for_long(self) -> None:
-        """For long enough that somebody does something about it. A boot heals a machine that hangs."""
+        """Break a machine for long enough that a remediation starts. A boot repairs a hung machine."""
         machine = self._world.machines[self._chance.choice(sorted(self._world.machines))]
         kind = self._chance.choice(("hangs", "is cut off"))
         self.counts[f"machine {kind} for long"] += 1
@@ -57,18 +57,21 @@ class HostFaults:
         else:
             machine.connected = False
             after = (400.0, 700.0, 1200.0)
-            self._happenings.later(lambda: setattr(machine, "connected", True), after)
+            self._host_faults.later(lambda: setattr(machine, "connected", True), after)
 
     def _stranger_asks(self) -> None:
-        """By another's check, for some or all nodes at once, and takes it back after a while."""
+        """Create remediations of another check, for some or all nodes, and delete them after a while."""
         names = self._chance.sample(sorted(self._world.machines), self._chance.randint(1, 4))
         self.counts["asked for by a stranger"] += len(names)
         for name in names:
             self._world.scheduler.note(f"fault: a stranger asks for {name}")
-            self._happenings.ask_as_a_stranger(name)
+            self._host_faults.ask_as_a_stranger(name)
 
-    def _saw_write(self, _user: str, request: Request, answer: Answer) -> None:
-        """A host was held or given back, a node released: what can go wrong matters in the next minute."""
+    def _saw_write(self, _user: str, request: Request, answer: ApiResponse) -> None:
+        """Disturb a host soon after a power-off request is set or cleared, or its node is released.
+
+        Faults have the most effect in the minute after such a write.
+        """
         now, name = self._world.scheduler.now, request.path.rpartition("/")[2]
         if now >= FAULTS_CEASE - 120.0:
             return
@@ -83,23 +86,23 @@ class HostFaults:
             return
         self.counts["Kubernetes late to know of Nodes"] += 1
         self._world.engine.fall_behind(self._chance.choice(_LAGS))
-        self._happenings.later(lambda: self._world.engine.fall_behind(0.0), (60.0, 150.0))
+        self._host_faults.later(lambda: self._world.engine.fall_behind(0.0), (60.0, 150.0))
 
     def _disturb(self, name: str) -> None:
-        happenings = self._happenings.all()
-        allowed = sorted(happenings if self._hands else happenings.keys() - HANDS)
+        host_faults = self._host_faults.all()
+        allowed = sorted(host_faults if self._hands else host_faults.keys() - HANDS)
         what = self._chance.choice(allowed)
         self.counts[f"host {what}"] += 1
         self._world.scheduler.note(f"fault: {what}, {name}")
-        happenings[what](name)
+        host_faults[what](name)
 
     def _pick(self) -> str:
-        """Rather one that is under remediation."""
+        """Return a host, preferably one under remediation."""
         busy: list[str] = [one["metadata"]["name"] for one in self._world.admin_api.list(METAL3_REMEDIATION)]
         names = sorted(self._world.machines)
         return self._chance.choice(busy if busy and self._chance.random() < 0.8 else names)
 
 
-def _is_out_of_service(answer: Answer) -> bool:
+def _is_out_of_service(answer: ApiResponse) -> bool:
     taints = msgspec.json.decode(answer.body).get("spec", {}).get("taints", ())
     return any(map(is_ours, taints))

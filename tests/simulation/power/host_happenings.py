@@ -1,20 +1,20 @@
-"""The faults of hosts, one by one. Each undoes itself after a while."""
+"""The faults of hosts. Each reverts itself after a while."""
 
 import random
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, METAL3_REMEDIATION
-from nodemend.testing.cluster.world import World
-from nodemend.testing.metal3.bmc import BmcFaults, Order
-from nodemend.testing.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
-from nodemend.testing.metal3.rack import NAMESPACE, Rack
-from nodemend.testing.processes import HostClock, SimulatedProcess
+from nodemend.api import well_known
+from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION
+from simulation.cluster.world import World
+from simulation.metal3.bmc import BmcFaults, Order
+from simulation.metal3.names import HOST_FIRMWARE_SETTINGS, HOST_UPDATE_POLICY
+from simulation.metal3.rack import NAMESPACE, Rack
+from simulation.processes import HostClock, SimulatedProcess
 from tests.simulation.walking_path.faults import FAULTS_CEASE
 
-Happening = Callable[[str], None]
+HostFault = Callable[[str], None]
 
 _LASTS: Final = (5.0, 40.0, 150.0, 500.0)
 _ANOTHER: Final = "reboot.metal3.io/somebody-else"
@@ -33,7 +33,7 @@ HANDS: Final = frozenset(
         "firmware work",
     }
 )
-"""Those in which a machine may go on that is held off by us."""
+"""Faults that may power a machine on although Nodemend requests power off."""
 
 
 class HostHappenings:
@@ -42,20 +42,20 @@ class HostHappenings:
         self._rack = rack
         self._chance = chance
 
-    def all(self) -> dict[str, Happening]:
+    def all(self) -> dict[str, HostFault]:
         return {
             "bmc silent": partial(self._bmc, unreachable=True),
             "off refused": partial(self._bmc, off_refused=True),
             "bmc says OK and does nothing": partial(self._bmc, off_never_done=True),
             "switched on by hand": lambda name: self._rack.bmcs[name].press(on=True),
             "switched off by hand": lambda name: self._rack.bmcs[name].press(on=False),
-            "switched on while paused": partial(self._detour, keys.HOST_PAUSED),
+            "switched on while paused": partial(self._detour, well_known.HOST_PAUSED),
             "on by the bmc": partial(self._order, Order.ON),
             "off by the bmc": partial(self._order, Order.FORCE_OFF),
-            "paused": partial(self._annotate, keys.HOST_PAUSED, _LASTS),
-            "detached": partial(self._annotate, keys.HOST_DETACHED, _LASTS),
-            "detached for a moment": partial(self._annotate, keys.HOST_DETACHED, (1.0, 4.0, 10.0)),
-            "detour": partial(self._detour, keys.HOST_DETACHED),
+            "paused": partial(self._annotate, well_known.HOST_PAUSED, _LASTS),
+            "detached": partial(self._annotate, well_known.HOST_DETACHED, _LASTS),
+            "detached for a moment": partial(self._annotate, well_known.HOST_DETACHED, (1.0, 4.0, 10.0)),
+            "detour": partial(self._detour, well_known.HOST_DETACHED),
             "firmware work": self._service,
             "held by another": partial(self._annotate, _ANOTHER, _LASTS),
             "wanted off": partial(self._specify, "online", False, True),
@@ -99,14 +99,14 @@ class HostHappenings:
         self.later(lambda: self._patch(name, {"metadata": {"annotations": {key: None}}}), lasts)
 
     def _detour(self, key: str, name: str) -> None:
-        """Taken out of metal3's hands, switched on at its BMC, and given back, as if nothing had been."""
+        """Pause or detach a host, power it on at its BMC, and remove the annotation again."""
         scheduler = self._world.scheduler
         self._patch(name, {"metadata": {"annotations": {key: ""}}})
         scheduler.after(3.0, lambda: self._rack.bmcs[name].press(on=True))
         scheduler.after(8.0, lambda: self._patch(name, {"metadata": {"annotations": {key: None}}}))
 
     def _service(self, name: str) -> None:
-        """Settings have been changed, to be applied at the next reboot."""
+        """Change settings that are applied at the next reboot."""
         api, metadata = self._world.admin_api, {"metadata": {"name": name}}
         if api.get(HOST_UPDATE_POLICY, name, NAMESPACE) is None:
             api.create(HOST_UPDATE_POLICY, {**metadata, "spec": {"firmwareSettings": "onReboot"}}, NAMESPACE)
@@ -122,21 +122,21 @@ class HostHappenings:
     def _take_holds_off(self, name: str) -> None:
         host = self._world.admin_api.get(BARE_METAL_HOST, name, NAMESPACE)
         annotations = host["metadata"].get("annotations", {}) if host else {}
-        ours = [key for key in annotations if key.startswith(keys.OUR_HOLD_PREFIX)]
+        ours = [key for key in annotations if key.startswith(well_known.POWER_OFF_REQUEST_PREFIX)]
         if ours:
             self._patch(name, {"metadata": {"annotations": dict.fromkeys(ours)}})
 
     def _delete_remediation(self, name: str) -> None:
-        self._world.admin_api.delete(METAL3_REMEDIATION, name, keys.SYSTEM_NAMESPACE)
+        self._world.admin_api.delete(METAL3_REMEDIATION, name, well_known.SYSTEM_NAMESPACE)
 
     def _call_off(self, name: str) -> None:
-        """As medik8s' check does when its time is over; what is left of it is cleared away by hand."""
-        change = {"metadata": {"annotations": {keys.TIMED_OUT: "long ago"}}}
-        self._world.admin_api.patch(METAL3_REMEDIATION, name, change, at=(keys.SYSTEM_NAMESPACE, ""))
+        """Time the remediation out as medik8s' check does, and delete it by hand later."""
+        change = {"metadata": {"annotations": {well_known.TIMED_OUT: "long ago"}}}
+        self._world.admin_api.patch(METAL3_REMEDIATION, name, change, at=(well_known.SYSTEM_NAMESPACE, ""))
         self.later(lambda: self._delete_remediation(name))
 
     def ask_as_a_stranger(self, node: str) -> None:
-        """Beside our check, in another namespace."""
+        """Create a remediation in another namespace, beside that of Nodemend's check."""
         api = self._world.admin_api
         if api.get(METAL3_REMEDIATION, node, NAMESPACE) is not None:
             return

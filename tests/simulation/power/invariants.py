@@ -1,4 +1,4 @@
-"""What must hold of power cycles in every simulated run, beside what holds of every release.
+"""Invariants of power cycles in every simulated run, in addition to those of every release.
 
 The numbers are those of SAFETY.md.
 """
@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.group_versions import (
+from nodemend.api import well_known
+from nodemend.api.remediation_policy import RemediationPolicySpec
+from nodemend.api.resources import (
     BARE_METAL_HOST,
     METAL3_REMEDIATION,
     NODE,
@@ -17,10 +18,9 @@ from nodemend.api.group_versions import (
     REMEDIATION_POLICY,
     VOLUME_ATTACHMENT,
 )
-from nodemend.api.remediation_policy import RemediationPolicySpec
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request, Selection
-from nodemend.testing.cluster.world import World
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request, Selection
+from simulation.cluster.world import World
 from tests.simulation.power.members import Members
 from tests.simulation.power.reported_boots import ReportedBoots
 from tests.simulation.power.switch_limits import SwitchLimits
@@ -30,11 +30,11 @@ from tests.simulation.walking_path.invariants import LATEST_ARRIVAL, POLICY_READ
 Object = dict[str, Any]
 
 READ_WITHIN = POLICY_READ_WITHIN + LATEST_ARRIVAL
-"""Seconds: whatever a write was decided on was so at some moment within these before it."""
+"""Seconds. The facts behind a write were true at some moment within this time before it."""
 
 
 class PowerInvariants(Invariants):
-    """Sees every write to a host, too."""
+    """Observes every write to a host as well."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class PowerInvariants(Invariants):
         super().watch(world)
         self._boots = ReportedBoots(world)
         self._members = Members(world)
-        policy = world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+        policy = world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME)
         assert policy is not None
         spec = msgspec.convert(policy["spec"], RemediationPolicySpec)
         self._limits = SwitchLimits(world, spec, READ_WITHIN)
@@ -57,13 +57,13 @@ class PowerInvariants(Invariants):
         world.remediator.witnesses.append(self._saw_status)
 
     def _saw_removal(self, pod: Object) -> None:
-        """I1: what is removed by force runs nowhere."""
+        """Check I1: a pod that is removed by force runs nowhere."""
         machine = self.world.machines[pod["spec"]["nodeName"]]
         if pod["metadata"]["uid"] in machine.running:
             name = pod["metadata"]["name"]
             raise InvariantBrokenError(f"I1: {name} is removed by force while {machine.name} runs it")
 
-    def _saw_host(self, _user: str, request: Request, answer: Answer) -> None:
+    def _saw_host(self, _user: str, request: Request, answer: ApiResponse) -> None:
         if "/baremetalhosts/" not in request.path:
             return
         body = msgspec.json.decode(request.body)
@@ -73,15 +73,19 @@ class PowerInvariants(Invariants):
         if request.method is not Method.PATCH or body.keys() - {"metadata"}:
             raise InvariantBrokenError(f"I8: {request.path} is changed beside our annotations")
         for key, value in metadata.get("annotations", {}).items():
-            if key.startswith(keys.OUR_HOLD_PREFIX) and value is not None:
+            if key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) and value is not None:
                 self._saw_hold(key, metadata["resourceVersion"], msgspec.json.decode(answer.body))
-            elif key.startswith(keys.OUR_HOLD_PREFIX):
-                self._saw_give_back(request.path.rpartition("/")[2])
+            elif key.startswith(well_known.POWER_OFF_REQUEST_PREFIX):
+                self._saw_power_off_cleared(request.path.rpartition("/")[2])
 
     def _saw_hold(self, key: str, version: str, host: Object) -> None:
-        """I4, I5, I11: by one who is at work, allowed, and once for each time that the host was seen on."""
+        """Check I4, I5, I11 for a power-off request.
+
+        Its remediation is active and allowed to act, and makes only one request for each observation that the
+        host is on.
+        """
         self.holds += 1
-        uid, name = key.removeprefix(keys.OUR_HOLD_PREFIX), str(host["metadata"]["name"])
+        uid, name = key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX), str(host["metadata"]["name"])
         living = [
             one
             for one in self.world.admin_api.list(METAL3_REMEDIATION)
@@ -99,20 +103,23 @@ class PowerInvariants(Invariants):
             raise InvariantBrokenError(f"I11: {name} was switched off twice for {uid}")
 
     def _is_the_boot(self, status: Object) -> None:
-        """I9: none but the boot that the status names is switched off, as far as its node had told."""
+        """Check I9: only the boot in the status is powered off, as far as its node has reported boots."""
         node, boot = status.get("nodeName", ""), status.get("bootID", "")
-        told = self._boots.within(node, READ_WITHIN)
-        if node and boot not in told:
-            raise InvariantBrokenError(f"I9: {node} is switched off for {boot}, and told {sorted(told)}")
+        reported = self._boots.within(node, READ_WITHIN)
+        if node and boot not in reported:
+            raise InvariantBrokenError(f"I9: {node} is switched off for {boot}, and told {sorted(reported)}")
 
-    def _saw_give_back(self, host: str) -> None:
-        """I1: power comes back after our taint is off, or what comes back is taken for what was released."""
+    def _saw_power_off_cleared(self, host: str) -> None:
+        """Check I1: power returns only after Nodemend's taint is removed.
+
+        Otherwise the pods of the new boot would be treated as released ones.
+        """
         node = self.world.admin_api.get(NODE, host)
         if node is not None and any(map(is_ours, node["spec"].get("taints", ()))):
             raise InvariantBrokenError(f"I1: {host} is given back under our taint")
 
-    def _saw_status(self, _user: str, request: Request, answer: Answer) -> None:
-        """I2: released is what is gone, as long as that boot has not told of another."""
+    def _saw_status(self, _user: str, request: Request, answer: ApiResponse) -> None:
+        """Check I2: released workloads are gone, as long as that boot has not reported another one."""
         if "/metal3remediations/" not in request.path or not request.path.endswith("/status"):
             return
         self._limits.began(msgspec.json.decode(answer.body))
@@ -121,8 +128,8 @@ class PowerInvariants(Invariants):
         status = msgspec.json.decode(answer.body)["status"]
         name, evidence = status.get("nodeName", ""), status.get("evidence") or {}
         node = self.world.admin_api.get(NODE, name) if name else None
-        told = node["status"].get("nodeInfo", {}).get("bootID") if node else None
-        same_boot = told is not None and told == evidence.get("bootID")
+        reported = node["status"].get("nodeInfo", {}).get("bootID") if node else None
+        same_boot = reported is not None and reported == evidence.get("bootID")
         if same_boot and (left := self._left_on(name)):
             raise InvariantBrokenError(f"I2: {name} counts as released with {left} on it")
 
@@ -133,15 +140,15 @@ class PowerInvariants(Invariants):
         return [*(pod["metadata"]["name"] for pod in pods), *bound]
 
     def settled(self) -> None:
-        """I7 and I8: every host is on again, and no hold of ours is left.
+        """Check I7 and I8: every host is on again, and no power-off request of Nodemend is left.
 
-        Nothing is settled while an operator of hosts believes otherwise: Ironic goes by its own record, and
-        switches a machine off that it believes to be off, long after the faults have ceased.
+        The run has not settled while a record is wrong: Ironic uses its own record, and powers a machine off
+        that it records as off, even long after the faults.
         """
         super().settled()
         for host in self.world.admin_api.list(BARE_METAL_HOST):
             name, annotations = host["metadata"]["name"], host["metadata"].get("annotations", {})
-            if any(key.startswith(keys.OUR_HOLD_PREFIX) for key in annotations):
+            if any(key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) for key in annotations):
                 raise InvariantBrokenError(f"I8: our hold is left on {name}")
             if not host.get("status", {}).get("poweredOn"):
                 raise InvariantBrokenError(f"I7: the operator of hosts does not see {name} on")

@@ -1,16 +1,16 @@
-"""The control plane of a simulated cluster, and what may be done to it."""
+"""The control plane of a simulated cluster, and the limits for it."""
 
 from collections import defaultdict
 from typing import Any
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, NODE
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Request
-from nodemend.testing.cluster.world import World
-from nodemend.testing.network import Fate
+from nodemend.api import well_known
+from nodemend.api.resources import BARE_METAL_HOST, NODE
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from simulation.cluster.world import World
+from simulation.network import Fate
 from tests.simulation.settling import InvariantBrokenError
 
 ROLE = "node-role.kubernetes.io/control-plane"
@@ -18,7 +18,7 @@ NODES = "/api/v1/nodes/"
 
 
 class Members:
-    """Its nodes by their label, and since when each was last Ready or not."""
+    """Control-plane nodes by label, and the times at which each became Ready or not."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -30,7 +30,7 @@ class Members:
         world.admin.witnesses.append(self._heard)
 
     def may_be_held(self, host: str, *, within: float) -> None:
-        """I6: one at a time, and only with a Ready majority left, as it was at some moment lately."""
+        """Check I6: one node at a time, and only if a Ready majority was left at some recent moment."""
         if host not in self._names:
             return
         others = self._names - {host}
@@ -46,19 +46,22 @@ class Members:
     def _is_held(self, name: str) -> bool:
         host = self._world.admin_api.get(BARE_METAL_HOST, name, "default")
         annotations = host["metadata"].get("annotations", {}) if host else {}
-        return any(key.startswith(keys.OUR_HOLD_PREFIX) for key in annotations)
+        return any(key.startswith(well_known.POWER_OFF_REQUEST_PREFIX) for key in annotations)
 
     def _late_writes(self) -> int:
-        """Those that may have come to pass after their sender gave up: nobody could count those."""
+        """Return the number of writes that may have been applied after their sender gave up.
+
+        The remediator cannot count these.
+        """
         fates = (Fate.LATE, Fate.REPLY_LOST, Fate.RESET)
         return sum(replica.faults.get(fate, 0) for replica in self._world.replicas for fate in fates)
 
     def _was_ready(self, name: str, within: float) -> bool:
-        since, told = self._world.scheduler.now - within, self._ready[name]
-        before = [ready for when, ready in told if when <= since][-1:]
-        return any((*before, *(ready for when, ready in told if when > since)))
+        since, reported = self._world.scheduler.now - within, self._ready[name]
+        before = [ready for when, ready in reported if when <= since][-1:]
+        return any((*before, *(ready for when, ready in reported if when > since)))
 
-    def _heard(self, _user: str, request: Request, answer: Answer) -> None:
+    def _heard(self, _user: str, request: Request, answer: ApiResponse) -> None:
         if request.path.startswith(NODES) and request.path.endswith("/status"):
             self.note(msgspec.json.decode(answer.body))
 

@@ -1,37 +1,37 @@
-"""One seed of power cycles, from its weather to its verdict."""
+"""One seed of power cycles, from its fault parameters to its verdict."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from nodemend.api.group_versions import NODE
-from nodemend.testing.cluster.world import World
-from nodemend.testing.metal3.furnishing import BY_DELETION, SPEC, furnish, shaped
-from nodemend.testing.metal3.rack import Rack
-from nodemend.testing.request_log import RequestDigests
-from nodemend.testing.scheduler import Scheduler
+from nodemend.api.resources import NODE
+from simulation.cluster.world import World
+from simulation.metal3.furnishing import BY_DELETION, SPEC, furnish, shaped
+from simulation.metal3.rack import Rack
+from simulation.request_log import RequestDigests
+from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.power.faults import HostFaults
 from tests.simulation.power.invariants import PowerInvariants
 from tests.simulation.power.members import ROLE
 from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
-from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
+from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 
 SETTLED_BY = FAULTS_CEASE + 6000.0
-"""After errors an operator of hosts waits for up to half an hour by itself, and so do we."""
+"""After errors the host operator waits for up to half an hour, so the run waits as well."""
 CONTROL_PLANE = ("node-1", "node-2", "node-3")
 CONTROL_PLANE_SHARE = 0.25
-"""Of seeds in which those are the control plane."""
+"""Share of seeds in which these nodes are the control plane."""
 HANDS_SHARE = 0.7
-"""Of seeds in which people switch machines; in the others Kubernetes is late to know of Nodes."""
+"""Share of seeds in which people switch machines; in the others Kubernetes observes Nodes late."""
 
 
 DELETING_SHARE = 0.25
-"""Of the seeds: in these, workloads are released by deleting the Node."""
+"""Share of seeds in which workloads are released by deleting the Node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a seed showed."""
+    """Result of one seed."""
 
     seed: int
     broken: str
@@ -39,7 +39,7 @@ class Run:
     holds: int
     faults: Counter[str]
     digest: str
-    requests: RequestDigests
+    requests: RequestDigests | None
     lines: tuple[str, ...] = ()
 
 
@@ -49,19 +49,19 @@ Joined = Beside[PowerInvariants, tuple[World, Rack]]
 def play(seed: int, *, keep_trace: bool = False, beside: Joined | None = None) -> Run:
     beside = beside or Beside(PowerInvariants())
     chance = Scheduler(seed).chance("weather")
-    # A power cycle takes some 25 writes: with a crash at every third it would never come to its end.
-    weather = replace(Weather.draw(chance), crash_every=chance.choice((0, 8, 20, 40)))
-    invariants = beside.judge
+    # A power cycle takes about 25 writes: with a crash at every third one it would never complete.
+    fault_rates = replace(FaultRates.draw(chance), crash_every=chance.choice((0, 8, 20, 40)))
+    invariants = beside.evaluate
     deletes = Scheduler(seed).chance("release").random() < DELETING_SHARE
     world = World(
         seed,
         shaped(
             machines=4,
             workloads=4,
-            quality=weather.quality,
-            policy=weather.policy,
+            quality=fault_rates.quality,
+            policy=fault_rates.policy,
             node_deletion=deletes,
-            **beside.wishes,
+            **beside.options,
         ),
         invariants.started,
         keep_trace=keep_trace,
@@ -74,7 +74,7 @@ def play(seed: int, *, keep_trace: bool = False, beside: Joined | None = None) -
     hands = draw.random() < HANDS_SHARE
     invariants.watch(world)
     beside.join((world, rack))
-    faults = Faults(world, weather, invariants.note_policy, hands=hands)
+    faults = Faults(world, fault_rates, invariants.note_policy, hands=hands)
     host_faults = HostFaults(world, rack, hands=hands)
     faults.plan()
     host_faults.plan()

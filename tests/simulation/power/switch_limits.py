@@ -1,7 +1,7 @@
-"""I5 in its strong form: no limit of the policy is exceeded when a host is switched off, whoever asked.
+"""I5 in its strong form: a power-off exceeds no limit of the policy, for any requester.
 
-What is decided was read some time before it is written: a limit counts as kept if it was kept at some moment
-of that time.
+A decision uses reads from some time before its write. A limit counts as kept if it was kept at some moment of
+that time.
 """
 
 from collections import defaultdict
@@ -11,28 +11,28 @@ from typing import Any, Final
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.group_versions import BARE_METAL_HOST, LEASE, NODE
+from nodemend.api import well_known
 from nodemend.api.quantities import parse_duration
 from nodemend.api.remediation_policy import RemediationPolicySpec
-from nodemend.controllers.checking.guarding import VIEW_GOOD_FOR
-from nodemend.controllers.checking.vanished import COUNTED_FOR
-from nodemend.decide.limits import Reading, closed, parse_gate
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.cluster.world import World
-from nodemend.testing.network import Fate
+from nodemend.api.resources import BARE_METAL_HOST, LEASE, NODE
+from nodemend.guard.evaluator import VIEW_GOOD_FOR
+from nodemend.guard.state import COUNTED_FOR
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from nodemend.safety.limits import LimitSemantics, closed, parse_comparison
+from simulation.cluster.world import World
+from simulation.network import Fate
 from tests.simulation.settling import InvariantBrokenError
 
 KUBELET_LEASE: Final = 40.0
 ON_ITS_WAY: Final = 2.0
-"""Seconds by which two writes may come closer together than they were sent."""
+"""Seconds by which the interval between two writes may shrink on their way."""
 
 Object = dict[str, Any]
 
 
 class SwitchLimits:
-    """Remembers when each node was Ready, and when its kubelet renewed its Lease."""
+    """Records the times at which each node was Ready, and at which its kubelet renewed its Lease."""
 
     def __init__(self, world: World, policy: RemediationPolicySpec, within: float) -> None:
         self._world = world
@@ -43,7 +43,7 @@ class SwitchLimits:
         self._phases: dict[str, str] = {}
         self._last_began: tuple[float, int] | None = None
         self._deleted: dict[str, tuple[float, int]] = {}
-        """When a Node was deleted, and in which leadership of the remediators."""
+        """Time of the deletion of a Node, and the leader term of the remediators at that time."""
         for node in world.admin_api.list(NODE):
             self.note(node)
         world.admin.witnesses.append(self._heard)
@@ -51,7 +51,7 @@ class SwitchLimits:
             account.witnesses.append(self._saw_deletion)
 
     def began(self, remediation: Object) -> None:
-        """To be told of every status that is written."""
+        """Record a status. Call it for every status that is written."""
         metadata, phase = remediation["metadata"], remediation["status"].get("phase", "")
         before = self._phases.get(metadata["uid"])
         self._phases[metadata["uid"]] = phase
@@ -66,7 +66,7 @@ class SwitchLimits:
             raise InvariantBrokenError(f"I5: two began within {now - last[0]:.1f} s of {interval:.0f} s")
 
     def may_be_held(self, host: str, remediation: Object) -> None:
-        """`host` is held from now on. Hosts are named like their nodes."""
+        """Check a power-off request for `host`. Hosts have the names of their nodes."""
         if self._ready[host] and not self._was_sick(host):
             raise InvariantBrokenError(f"I5: {host} is switched off, and its node is well")
         if _is_past_guard(remediation):
@@ -81,9 +81,9 @@ class SwitchLimits:
 
     def _was_sick(self, name: str) -> bool:
         since = self._now - self._within
-        told = self._ready[name]
-        before = [ready for when, ready in told if when <= since][-1:]
-        if not all((*before, *(ready for when, ready in told if when > since))):
+        reported = self._ready[name]
+        before = [ready for when, ready in reported if when <= since][-1:]
+        if not all((*before, *(ready for when, ready in reported if when > since))):
             return True
         renewed = [when for when in self._renewed[name] if when > since - KUBELET_LEASE]
         gaps = zip([since - KUBELET_LEASE, *renewed], [*renewed, self._now], strict=True)
@@ -92,16 +92,19 @@ class SwitchLimits:
     def _moments(self) -> Iterator[float]:
         since = self._now - self._within - VIEW_GOOD_FOR
         yield since
-        yield from (when for told in self._ready.values() for when, _ in told if when > since)
+        yield from (when for reported in self._ready.values() for when, _ in reported if when > since)
 
     def _is_storm(self, moment: float, target: str) -> bool:
         counted = [name for name in self._ready if not self._is_forgotten(name)]
         unwell = {name for name in counted if not self._ready_at(name, moment)} | {target}
-        gate, total = parse_gate(self._policy.max_unhealthy), len(counted)
-        return closed(gate, len(unwell), total, Reading.SPARES_ONE)
+        gate, total = parse_comparison(self._policy.max_unhealthy), len(counted)
+        return closed(gate, len(unwell), total, LimitSemantics.ALLOW_ONE)
 
     def _is_forgotten(self, name: str) -> bool:
-        """One whose Node is gone counts for a while, as long as the leader is the same that saw it go."""
+        """Return whether a deleted Node no longer counts.
+
+        It counts for a while, under the leader that observed the deletion.
+        """
         if self._world.admin_api.get(NODE, name) is not None:
             return False
         when, leadership = self._deleted.get(name, (-inf, 0))
@@ -109,10 +112,10 @@ class SwitchLimits:
 
     @property
     def _leadership(self) -> int:
-        lease = self._world.admin_api.get(LEASE, "nodemend-remediator", keys.SYSTEM_NAMESPACE)
+        lease = self._world.admin_api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE)
         return int(lease["spec"].get("leaseTransitions", 0)) if lease else 0
 
-    def _saw_deletion(self, _user: str, request: Request, _answer: Answer) -> None:
+    def _saw_deletion(self, _user: str, request: Request, _answer: ApiResponse) -> None:
         if request.method is Method.DELETE and request.path.startswith("/api/v1/nodes/"):
             self._deleted[request.path.rpartition("/")[2]] = (self._now, self._leadership)
 
@@ -124,11 +127,17 @@ class SwitchLimits:
             one["metadata"]["name"]
             for one in self._world.admin_api.list(BARE_METAL_HOST)
             if one["metadata"]["name"] != host
-            and any(key.startswith(keys.OUR_HOLD_PREFIX) for key in one["metadata"].get("annotations", {}))
+            and any(
+                key.startswith(well_known.POWER_OFF_REQUEST_PREFIX)
+                for key in one["metadata"].get("annotations", {})
+            )
         ]
 
     def _late_writes(self) -> int:
-        """Those that may have come to pass after their sender gave up: nobody could count those."""
+        """Return the number of writes that may have been applied after their sender gave up.
+
+        The remediator cannot count these.
+        """
         fates = (Fate.LATE, Fate.REPLY_LOST, Fate.RESET)
         return sum(replica.faults.get(fate, 0) for replica in self._world.replicas for fate in fates)
 
@@ -136,10 +145,10 @@ class SwitchLimits:
     def _now(self) -> float:
         return self._world.scheduler.now
 
-    def _heard(self, _user: str, request: Request, answer: Answer) -> None:
+    def _heard(self, _user: str, request: Request, answer: ApiResponse) -> None:
         if request.path.startswith("/api/v1/nodes/") and request.path.endswith("/status"):
             self.note(msgspec.json.decode(answer.body))
-        elif f"/{keys.KUBELET_LEASE_NAMESPACE}/" in request.path and (name := _name_in(answer)):
+        elif f"/{well_known.KUBELET_LEASE_NAMESPACE}/" in request.path and (name := _name_in(answer)):
             self._renewed[name].append(self._now)
 
     def note(self, node: Object) -> None:
@@ -148,11 +157,11 @@ class SwitchLimits:
         self._ready[node["metadata"]["name"]].append((self._now, ready))
 
 
-def _name_in(answer: Answer) -> str:
-    """Empty for the answer to a deletion, and for a refusal: a Status has none."""
+def _name_in(answer: ApiResponse) -> str:
+    """Return the object's name; empty for a Status, as in the answer to a deletion or a refusal."""
     name: str = msgspec.json.decode(answer.body).get("metadata", {}).get("name", "")
     return name
 
 
 def _is_past_guard(remediation: Object) -> bool:
-    return keys.PAST_GUARD in remediation["metadata"].get("annotations", {})
+    return well_known.PAST_GUARD in remediation["metadata"].get("annotations", {})

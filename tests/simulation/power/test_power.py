@@ -1,4 +1,4 @@
-"""A few seeds of power cycles, for CI and for the hunt for mutants. `just simulate-power` plays thousands."""
+"""A few seeds of power cycles, for CI and mutation testing. `just simulate-power` runs thousands."""
 
 import pytest
 

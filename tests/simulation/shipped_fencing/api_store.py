@@ -1,4 +1,4 @@
-"""The agents' Leases in the simulated API server, as the simulated nodes ask for them."""
+"""The agents' Leases in the simulated API server, with the interface of the simulated nodes' store."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from enum import Enum, auto
 from functools import partial
 from typing import TypeVar
 
-from nodemend.agent.self_watch_steps import PlaceLease, ReadLease, RenewLease
-from nodemend.kube.agent_lease import (
+from nodemend.agent.heartbeat import CreateLease, ReadLease, RenewLease
+from nodemend.kube.request import Request
+from nodemend.records.agent_lease import (
     AgentLease,
-    Found,
-    LeaseNews,
+    AgentLeaseResult,
+    LeaseFound,
     ask_lease,
     place_lease,
     renew_lease,
     understand,
 )
-from nodemend.kube.api_request import Request
-from nodemend.testing.cluster.world import Account
-from nodemend.testing.scheduler import Scheduler
+from simulation.cluster.world import Account
+from simulation.scheduler import Scheduler
 from tests.simulation.fencing.lease_store import LeaseStore
 from tests.simulation.fencing.network import API
 from tests.simulation.fencing.time_line import Process
@@ -26,34 +26,37 @@ from tests.simulation.fencing.time_line import Process
 T = TypeVar("T")
 
 
-class Asked(Enum):
-    """What a node wanted of the API server."""
+class SentRequest(Enum):
+    """Kinds of requests of a node to the API server."""
 
     OWN_READ = auto()
     OWN_WRITE = auto()
     OTHER_READ = auto()
 
 
-Answering = Callable[[str, Asked, bool], float | None]
-"""By node, by what it wanted and by whether that was answered well: seconds by which the reply is late."""
+Answering = Callable[[str, SentRequest, bool], float | None]
+"""Returns the delay of a reply in seconds, or None to lose it.
+
+The arguments are the node, the kind of its request, and whether the request succeeded.
+"""
 
 
-def at_once(_who: str, _asked: Asked, _found: bool) -> float | None:
+def at_once(_who: str, _asked: SentRequest, _found: bool) -> float | None:
     return 0.0
 
 
 @dataclass(slots=True, kw_only=True)
 class ApiStore(LeaseStore):
-    """Each request is served at one instant, and its reply can be late or lost (None)."""
+    """A store that serves each request at one instant. Its reply can be late or lost."""
 
     account: Account
     scheduler: Scheduler
     answering: Answering = at_once
-    """An adversary's."""
-    served: Callable[[str, Asked, bool], None] = lambda _who, _asked, _well: None
-    """Told after each request was served, before its reply is sent."""
-    _last: tuple[Asked, str, bool] = (Asked.OWN_READ, "", True)
-    """What was asked for last, of whose Lease, and whether there was one to show."""
+    """The adversary's choice."""
+    served: Callable[[str, SentRequest, bool], None] = lambda _who, _asked, _well: None
+    """Called after each request was served, before its reply is sent."""
+    _last: tuple[SentRequest, str, bool] = (SentRequest.OWN_READ, "", True)
+    """Kind of the last request, owner of the Lease, and True if the answer has a Lease."""
 
     def ask(
         self, who: str, what: Callable[[], T], hear: Callable[[T], None], reader: Process | None = None
@@ -64,7 +67,7 @@ class ApiStore(LeaseStore):
             found = what()
             asked, owner, well = self._last
             if owner != who:
-                asked = Asked.OTHER_READ
+                asked = SentRequest.OTHER_READ
             late = self.answering(who, asked, well)
             if late is not None:
                 self.network.send(API, who, partial(hear, found), reader, late)
@@ -72,24 +75,24 @@ class ApiStore(LeaseStore):
 
         self.network.send(who, API, arrive)
 
-    def serve(self, node: str, request: ReadLease | PlaceLease | RenewLease) -> LeaseNews:
+    def serve(self, node: str, request: ReadLease | CreateLease | RenewLease) -> AgentLeaseResult:
         wall = self.scheduler.wall()
         match request:
             case ReadLease():
-                return self._handle(Asked.OWN_READ, node, ask_lease(node))
-            case PlaceLease(report):
-                return self._handle(Asked.OWN_WRITE, node, place_lease(node, report, wall))
+                return self._handle(SentRequest.OWN_READ, node, ask_lease(node))
+            case CreateLease(report):
+                return self._handle(SentRequest.OWN_WRITE, node, place_lease(node, report, wall))
             case RenewLease(known, report):
-                return self._handle(Asked.OWN_WRITE, node, renew_lease(node, known, report, wall))
+                return self._handle(SentRequest.OWN_WRITE, node, renew_lease(node, known, report, wall))
 
     def read(self, node: str) -> AgentLease | None:
-        news = self._handle(Asked.OWN_READ, node, ask_lease(node))
-        return news.lease if isinstance(news, Found) else None
+        news = self._handle(SentRequest.OWN_READ, node, ask_lease(node))
+        return news.lease if isinstance(news, LeaseFound) else None
 
-    def _handle(self, asked: Asked, node: str, request: Request) -> LeaseNews:
+    def _handle(self, asked: SentRequest, node: str, request: Request) -> AgentLeaseResult:
         answer = self.account.handle(request)
         sender = f"agent of {node}"
         self.scheduler.requests.record(self.scheduler.now, sender, request, answer.status, answer.body)
         news = understand(answer)
-        self._last = (asked, node, isinstance(news, Found))
+        self._last = (asked, node, isinstance(news, LeaseFound))
         return news

@@ -1,4 +1,4 @@
-"""Plays many seeds of self-fencing by the shipped controllers on the simulated API server.
+"""Runs many seeds of self-fencing by the shipped controllers on the simulated API server.
 
 `python -m tests.simulation.shipped_fencing.campaign --seeds 2000`
 """
@@ -12,7 +12,7 @@ from tests.simulation.shipped_fencing.directed import LongestLife
 from tests.simulation.shipped_fencing.run import Run, play
 
 WANTED_MARGIN: Final = 1.0
-"""True seconds. A release that is earlier by more than that than it may be shows as a violation of I1."""
+"""True seconds. A release that is too early by more than this appears as a violation of I1."""
 CHECKED: Final = "I1 to I4, I8 to I10, I13, I14"
 
 
@@ -23,7 +23,7 @@ def _report(runs: list[Run], took: float) -> int:
     kinds = Counter(run.kind for run in runs)
     print(", ".join(f"{number} of {kind}" for kind, number in sorted(kinds.items())))
     releases: Counter[str] = sum((run.releases for run in runs), Counter())
-    longest = [margin for run in runs if run.kind == LongestLife.__name__ for margin in run.margins]
+    longest = [margin for run in runs if run.kind == LongestLife.family for margin in run.margins]
     smallest = min(longest, default=None)
     margin = "none" if smallest is None else f"{smallest:.2f} s"
     broken = sum(bool(run.broken) for run in runs)

@@ -1,23 +1,23 @@
 """The shipped checkers and remediators on the simulated API server, and nodes with shipped agents.
 
-The nodes are those of tests/simulation/fencing; their store is the API server, their time is the scheduler's.
+The nodes are those of tests/simulation/fencing. Their store is the API server, their time the scheduler's.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION_TEMPLATE
-from nodemend.controllers.admission_proof import Admission
-from nodemend.decide.renewal_pace import USUAL_PACE
-from nodemend.decide.time_proof import USUALLY
-from nodemend.testing.api_server.admission import User
-from nodemend.testing.cluster.replicas import Replica
-from nodemend.testing.cluster.world import Account, Shape, World
-from nodemend.testing.network import LinkQuality
+from nodemend.api import well_known
+from nodemend.api.resources import LEASE, NODE, SELF_REMEDIATION_TEMPLATE
+from nodemend.guard.policy_proof import Admission
+from nodemend.protocol.timing import USUAL_PACE
+from nodemend.safety.time_proof import DEFAULT_ASSUMPTIONS
+from simulation.api_server.admission import User
+from simulation.cluster.replicas import Replica
+from simulation.cluster.world import Account, Shape, World
+from simulation.network import LinkQuality
 from tests.simulation.fencing.network import API, Network
-from tests.simulation.fencing.surroundings import Surroundings
+from tests.simulation.fencing.surroundings import FencingCluster
 from tests.simulation.shipped_fencing.api_store import ApiStore
 from tests.simulation.shipped_fencing.fenced_node import FencedNode
 from tests.simulation.shipped_fencing.invariants import FencingInvariants
@@ -25,7 +25,7 @@ from tests.simulation.shipped_fencing.line import SchedulerLine
 
 TEMPLATE: Final = "reset-themselves"
 SICK: Final = {"type": "example.com/Sick", "status": "True"}
-"""By which somebody calls a node sick that is in touch."""
+"""The condition by which a user declares a connected node unhealthy."""
 QUICK: Final = LinkQuality(delay=(0.0003, 0.0006))
 POLICY: Final = {"maxConcurrentPercent": 100, "maxUnhealthy": "100%", "minInterval": "0s", "settleTime": "0s"}
 CHECK: Final[dict[str, Any]] = {
@@ -39,7 +39,7 @@ CHECK: Final[dict[str, Any]] = {
                 "apiVersion": SELF_REMEDIATION_TEMPLATE.api_version,
                 "kind": SELF_REMEDIATION_TEMPLATE.kind,
                 "name": TEMPLATE,
-                "namespace": keys.SYSTEM_NAMESPACE,
+                "namespace": well_known.SYSTEM_NAMESPACE,
             }
         }
     ],
@@ -49,7 +49,7 @@ TOKEN_READ_EVERY: Final = 10.0
 
 
 class Cluster:
-    """Everything there is, and what is looked at."""
+    """The whole world, and its invariants."""
 
     def __init__(
         self,
@@ -78,22 +78,22 @@ class Cluster:
         self.scheduler = self.world.scheduler
         self.api = self.world.admin_api
         template = {"metadata": {"name": TEMPLATE}, "spec": {"template": {"spec": {}}}}
-        self.api.create(SELF_REMEDIATION_TEMPLATE, template, keys.SYSTEM_NAMESPACE)
+        self.api.create(SELF_REMEDIATION_TEMPLATE, template, well_known.SYSTEM_NAMESPACE)
         self.chance = self.scheduler.chance("nodes")
         self.line = SchedulerLine(self.scheduler)
         self.network = Network(self.line, self.chance)
         self.agents = Account(self.world.server, User("agents"))
         self.store = ApiStore(self.network, account=self.agents, scheduler=self.scheduler)
-        self.around = Surroundings(
+        self.around = FencingCluster(
             self.line,
             self.network,
             self.store,
             self.chance,
-            clock_error=USUALLY.clock_error,
-            watchdog_error=USUALLY.watchdog_error,
+            clock_error=DEFAULT_ASSUMPTIONS.clock_error,
+            watchdog_error=DEFAULT_ASSUMPTIONS.watchdog_error,
             lease_length=USUAL_PACE.feed_lease + ride_through,
             ride_through=ride_through,
-            liars=USUALLY.liars,
+            byzantine_peers=DEFAULT_ASSUMPTIONS.byzantine_peers,
         )
         self.nodes = {
             name: FencedNode(
@@ -123,8 +123,8 @@ class Cluster:
 
     @property
     def leader(self) -> Replica:
-        """The remediator that holds the Lease, if it still runs; else the first."""
-        lease = self.api.get(LEASE, "nodemend-remediator", keys.SYSTEM_NAMESPACE)
+        """The remediator that holds the Lease, if it still runs; otherwise the first."""
+        lease = self.api.get(LEASE, "nodemend-remediator", well_known.SYSTEM_NAMESPACE)
         holder = lease["spec"].get("holderIdentity") if lease else ""
         found = self.remediators
         return next((one for one in found if one.process.name == holder), found[0])
@@ -135,10 +135,10 @@ class Cluster:
     def close(self) -> None:
         self.world.close()
 
-    # What people and networks do.
+    # Actions of users and networks.
 
     def complain(self, name: str) -> None:
-        """From now on its Node shows a condition by which the check asks for its remediation."""
+        """Set the condition on the Node by which the check requests its remediation."""
         self._conditions(name, [SICK])
 
     def content(self, name: str) -> None:
@@ -148,18 +148,18 @@ class Cluster:
         found = self.api.get(NODE, name)
         if found is None:
             return
-        told = (found.get("status") or {}).get("conditions") or ()
-        others = [one for one in told if one["type"] != SICK["type"]]
+        reported = (found.get("status") or {}).get("conditions") or ()
+        others = [one for one in reported if one["type"] != SICK["type"]]
         change = {"status": {"conditions": [*wanted, *others]}}
         self.api.patch(NODE, name, change, at=("", "status"))
 
     def isolate(self, name: str) -> None:
-        """From everybody."""
+        """Cut the node off from all other parties."""
         self.network.cut |= self.network.links_of(name, self.parties)
         self.nodes[name].connect()
 
     def cut(self, names: Iterable[str], other: str = API) -> None:
-        """Each of them from the other, both ways."""
+        """Cut each of these nodes off from the other party, in both directions."""
         for name in names:
             self.network.cut |= {(name, other), (other, name)}
             self.nodes[name].connect()
@@ -170,7 +170,7 @@ class Cluster:
             self.nodes[name].connect()
 
     def set_clocks(self, rate: float) -> None:
-        """Of all managers."""
+        """Set the clock rate of all managers."""
         for replica in self.world.replicas:
             replica.clock.rate = rate
 

@@ -1,44 +1,47 @@
-"""Directed seeds: each plays the worst course that the rules allow for one danger of a release by time."""
+"""Directed seeds: each runs the worst course that the rules permit for one danger of a release by time."""
 
 from random import Random
-from typing import Final
+from typing import ClassVar, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import SELF_REMEDIATION
-from nodemend.decide.time_proof import USUALLY
-from nodemend.testing.cluster.replicas import Replica
+from nodemend.api import well_known
+from nodemend.api.resources import SELF_REMEDIATION
+from nodemend.safety.time_proof import DEFAULT_ASSUMPTIONS
+from simulation.cluster.replicas import Replica
 from tests.simulation.fencing.time_line import Process
 from tests.simulation.settling import InvariantBrokenError
-from tests.simulation.shipped_fencing.api_store import Answering, Asked
+from tests.simulation.shipped_fencing.api_store import Answering, SentRequest
 from tests.simulation.shipped_fencing.cluster import QUICK, Cluster
 from tests.simulation.shipped_fencing.fenced_node import FencedNode
 
 SICK: Final = "node-1"
 SETTLED: Final = 100.0
-"""Seconds by which every node has booted, has its agent, and its peers."""
+"""Seconds until every node has booted and has its agent and its peers."""
 TIGHTEST: Final = 0.26
-"""Seconds of ride-through with which the safe time is hardly rounded up."""
+"""Seconds of ride-through for which the safe time is hardly rounded up."""
 COUNTED_AFTER: Final = 0.08
-"""Seconds from a marker to the first count of the manager that wrote it, at most."""
+"""Longest time in seconds from a marker to the first count of the manager that wrote it."""
 A_RENEWAL: Final = 2.9
-"""Seconds by which the reply to a renewal is late, just within its deadline of 3."""
-A_LOOK_BESIDE: Final = 11.5
-"""The same for a look beside renewals, whose deadline is 12."""
+"""Delay in seconds of the reply to a renewal, just within its deadline of 3."""
+A_PARALLEL_READ: Final = 11.5
+"""The same for an API check beside renewals, whose deadline is 12."""
 RENEWS_WITHIN: Final = 7.0
-"""An agent renews every 5 s: who is paused for so long has a renewal due."""
+"""Seconds. An agent renews every 5 s, so an agent that is paused for this time has a renewal due."""
 WATCHED_FOR: Final = 130.0
-"""After the marker. The safe time is 72 s."""
+"""Seconds after the marker. The safe time is 72 s."""
 RELEASED_WITHIN: Final = 80.0
 
 
 class Directed:
-    """One seed of one family: `play` runs it to its end."""
+    """One seed of one family. `play` runs it to its end."""
+
+    family: ClassVar[str]
+    """A constant: streams of chance are named by it."""
 
     nodes = 5
 
     def __init__(self, seed: int, *, keep_trace: bool = False) -> None:
         self.chance = Random(f"directed {seed}")
-        name = f"{type(self).__name__} {seed}"
+        name = f"{self.family} {seed}"
         self.cluster = Cluster(
             name,
             nodes=self.nodes,
@@ -48,7 +51,7 @@ class Directed:
             keep_trace=keep_trace,
         )
         self.cluster.network.delays = QUICK.delay
-        self.cluster.set_clocks(1 + USUALLY.clock_error)
+        self.cluster.set_clocks(1 + DEFAULT_ASSUMPTIONS.clock_error)
 
         for name in self.peers:
             self.cluster.nodes[name].kubelet_apart = True
@@ -65,14 +68,14 @@ class Directed:
         raise NotImplementedError
 
     def mark(self) -> None:
-        """It is called sick, and nobody hears it any more when its marker has been written."""
+        """Declare the node unhealthy, and isolate it when its marker has been written."""
         cluster = self.cluster
         cluster.invariants.on_marked = lambda name: cluster.isolate(SICK) if name == SICK else None
         cluster.complain(SICK)
-        self.is_marked()
+        self.has_revocation()
 
-    def is_marked(self) -> None:
-        """Play on until its marker is written."""
+    def has_revocation(self) -> None:
+        """Run until its marker is written."""
         cluster, boot = self.cluster, self.sick.boot_id
         by = cluster.scheduler.now + 100.0
         while boot not in cluster.invariants.marked_at:
@@ -87,49 +90,51 @@ class Directed:
 
 
 class LongestLife(Directed):
-    """The sick node lives as long as can be, and the manager counts as fast as it may.
+    """The node lives as long as possible, and the manager counts as fast as permitted.
 
-    A clean look is sent at the last moment before its marker is written: a renewal by its agent, a look
-    beside renewals that fail, or one by its feeder, whose agent is dead. The reply comes at the end of its
-    deadline. From the marker on nobody hears it. Its feeder checks, pings and dies at the last moment. In
-    some seeds leaders are paused, killed or cut off while they count.
+    A clean API check is sent at the last moment before the marker is written: a renewal by the agent, a check
+    beside renewals that fail, or a check by the feeder of a dead agent. The reply arrives at the end of its
+    deadline. From the marker on, the node is isolated. Its feeder checks, pings and dies at the last moment.
+    In some seeds leaders are paused, killed or cut off while they count.
     """
+
+    family: ClassVar[str] = "LongestLife"
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
         cluster.run(SETTLED + chance.uniform(0.0, 20.0))
         cluster.invariants.on_marked = self._marked
-        way = chance.choice((self._by_renewal, self._by_renewal, self._by_look, self._by_feeder))
+        way = chance.choice((self._by_renewal, self._by_renewal, self._by_read, self._by_feeder))
         cluster.counts[f"last look {way.__name__.strip('_').replace('_', ' ')}"] += 1
         way()
-        self.is_marked()
+        self.has_revocation()
         if chance.random() < 0.6:
-            self._look_as_soon_as_it_may()
+            self._read_at_once()
             cluster.run(WATCHED_FOR - RELEASED_WITHIN)
             self.released_in_time()
         else:
             self._disturb()
 
     def _by_renewal(self) -> None:
-        """It is due, and its agent goes on when the marker is written next."""
+        """Let a renewal be due; the agent resumes when the marker is written next."""
         cluster, agent = self.cluster, self.sick.agent
         agent.freeze(1000.0)
         cluster.run(RENEWS_WITHIN)
         self._late_from_its_beginning(A_RENEWAL, agent)
         cluster.complain(SICK)
 
-    def _by_look(self) -> None:
-        """Renewals are not acknowledged: after the first the agent looks beside them, again and again."""
+    def _by_read(self) -> None:
+        """Lose acknowledgements of renewals: after the first, the agent repeats API checks beside them."""
         cluster = self.cluster
         cluster.store.answering = _answer_reads(0.0)
         cluster.run(RENEWS_WITHIN + self.chance.uniform(1.0, 3.0))
         cluster.invariants.on_begun = lambda _name: setattr(
-            cluster.store, "answering", _answer_reads(A_LOOK_BESIDE)
+            cluster.store, "answering", _answer_reads(A_PARALLEL_READ)
         )
         cluster.complain(SICK)
 
     def _by_feeder(self) -> None:
-        """Its agent is dead: its feeder looks by itself when half of its lease is over."""
+        """Kill the agent: the feeder does its own API check when half of its lease is over."""
         cluster, sick = self.cluster, self.sick
         sick.restart_agent(10_000.0)
         cluster.run(self.chance.uniform(25.0, 40.0))
@@ -140,7 +145,7 @@ class LongestLife(Directed):
         cluster.complain(SICK)
 
     def _late_from_its_beginning(self, late: float, process: Process) -> None:
-        """What the node asks for from then on is answered so much later; until then the process is paused."""
+        """Resume the paused process when the remediation begins, and from then on delay the replies."""
         cluster, late = self.cluster, self.chance.choice((0.0, late, late, late))
 
         def begun(name: str) -> None:
@@ -155,14 +160,14 @@ class LongestLife(Directed):
             self.cluster.isolate(SICK)
             self.sick.lives_longest = True
 
-    def _look_as_soon_as_it_may(self) -> None:
-        """Managers look every 2 s. A pause of less than that puts one just after the time is proven."""
+    def _read_at_once(self) -> None:
+        """Make managers check just after the time is proven: pause them for less than their 2 s interval."""
         cluster = self.cluster
         marked = cluster.scheduler.now
         cluster.run(50.0)
-        found = cluster.api.get(SELF_REMEDIATION, SICK, keys.SYSTEM_NAMESPACE)
+        found = cluster.api.get(SELF_REMEDIATION, SICK, well_known.SYSTEM_NAMESPACE)
         needed = found["status"].get("safeTimeSeconds", 0) if found else 0
-        proven = marked + needed / (1 + USUALLY.clock_error) + COUNTED_AFTER
+        proven = marked + needed / (1 + DEFAULT_ASSUMPTIONS.clock_error) + COUNTED_AFTER
         pause = self.chance.uniform(1.9, 2.0)
         cluster.world.run(max(cluster.scheduler.now, proven - pause))
         for replica in cluster.remediators:
@@ -170,11 +175,11 @@ class LongestLife(Directed):
         cluster.world.run(marked + RELEASED_WITHIN)
 
     def _disturb(self) -> None:
-        """Leaders come and go while they count."""
+        """Disturb leaders while they count."""
         cluster, chance = self.cluster, self.chance
         ends = cluster.scheduler.now + WATCHED_FOR + 40.0
         if chance.random() < 0.5:
-            # Early, for a new leader has to see for itself that the kubelet is silent.
+            # Early, because a new leader must itself observe that the kubelet is silent.
             cluster.run(chance.uniform(0.5, 3.0))
             cluster.counts["fault: leader killed as it began to count"] += 1
             cluster.leader.process.crash()
@@ -198,11 +203,11 @@ class LongestLife(Directed):
 
 
 def _answer_reads(late: float) -> Answering:
-    """Of the sick node: its writes are done, and it does not hear of it."""
+    """Return the reply delays of the unhealthy node: its writes are applied, but their replies are lost."""
 
-    def answer(who: str, asked: Asked, _well: bool) -> float | None:
+    def answer(who: str, asked: SentRequest, _well: bool) -> float | None:
         if who != SICK:
             return 0.0
-        return None if asked is Asked.OWN_WRITE else late
+        return None if asked is SentRequest.OWN_WRITE else late
 
     return answer

@@ -1,4 +1,4 @@
-"""What goes wrong in a seed of mixed faults, and when: drawn from the seed before anything happens."""
+"""Faults of a seed with mixed faults, and their times: drawn from the seed before the run starts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,27 +6,27 @@ from datetime import timedelta
 from random import Random
 from typing import Final
 
-from nodemend.api.group_versions import LEASE, NODE, SELF_REMEDIATION
-from nodemend.testing.api_server.storage import Snapshot
-from nodemend.testing.cluster.replicas import Replica
-from nodemend.testing.network import GOOD_LINK, LinkQuality, worse
+from nodemend.api.resources import LEASE, NODE, SELF_REMEDIATION
+from simulation.api_server.storage import Snapshot
+from simulation.cluster.replicas import Replica
+from simulation.network import GOOD_LINK, LinkQuality, worse
 from tests.simulation.fencing.network import API
 from tests.simulation.shipped_fencing.api_store import at_once
 from tests.simulation.shipped_fencing.cluster import Cluster
 
 BEGIN: Final = 60.0
 LASTS: Final = 260.0
-"""Seconds in which faults begin."""
+"""Seconds in which faults start."""
 LONG_ENOUGH: Final = 80.0
-"""Seconds: a node that is cut off for so long after its marker can be released by time."""
-LIAR_SHARE: Final = 0.25
-"""Of seeds in which one node tells its peers anything."""
+"""Seconds. A node that is cut off for this time after its marker can be released by time."""
+BYZANTINE_SHARE: Final = 0.25
+"""Share of seeds in which one node is Byzantine."""
 _HOUR: Final = 3600.0
 _BUMPED: Final = 1_000_000
 
 
 def draw_quality(chance: Random) -> LinkQuality:
-    """Of the links of managers: some replies are lost, some writes come late."""
+    """Draw the quality of the managers' links: some replies are lost, some writes are late."""
     losses = chance.choice((0.0, 0.0, 0.01, 0.05))
     return replace(worse(GOOD_LINK, losses), delay=(0.001, chance.choice((0.002, 0.02, 0.3))))
 
@@ -40,17 +40,17 @@ class Faults:
         self.on_restored: Callable[[], None] = lambda: None
 
     def plan(self) -> None:
-        """A few kinds a seed, so that each is met alone and with others."""
+        """Schedule a few kinds of faults per seed, so that each occurs alone and with others."""
         chance, scheduler = self._chance, self._cluster.scheduler
         for replica in self._cluster.world.replicas:
             replica.clock.rate = chance.uniform(0.999, 1.001)
-            # Whoever asks it for the time is minutes off, from the beginning.
+            # The host's wall clock is wrong by minutes from the start.
             replica.clock.wall_error = timedelta(seconds=chance.choice((0.0, -300.0, 300.0, 86_400.0)))
         for node in self._cluster.nodes.values():
             node.stubborn = chance.random() < 0.5
             node.slowest = chance.random() < 0.5
-        if chance.random() < LIAR_SHARE:
-            chance.choice(list(self._cluster.nodes.values())).liar = True
+        if chance.random() < BYZANTINE_SHARE:
+            chance.choice(list(self._cluster.nodes.values())).byzantine_peer = True
             self._cluster.counts["fault: a peer lies"] += 1
         kinds = (
             self._cut_links, self._isolate, self._split, self._api_down, self._lose_replies,
@@ -73,10 +73,10 @@ class Faults:
         scheduler.at(BEGIN + LASTS, self.cease)
 
     def cease(self) -> None:
-        """From now on nothing goes wrong any more, but for what went wrong before."""
+        """End all faults, except consequences of earlier ones."""
         cluster = self._cluster
         network, around = cluster.network, cluster.around
-        network.cut = set()  # Another: whatever ends later mends the links that were cut before.
+        network.cut = set()  # A new set, because faults that end later remove their links from the old one.
         network.loss = network.slow = around.hiccups = 0.0
         cluster.store.down, cluster.store.answering = False, at_once
         around.uncertified.clear()
@@ -135,13 +135,13 @@ class Faults:
         self._for_a_while(apart | {(other, one) for one, other in apart})
 
     def _api_down(self) -> None:
-        """For all nodes. Managers and kubelets' controllers are near it."""
+        """Make the API server unreachable for all nodes, but not for managers and Kubernetes' controllers."""
         store = self._cluster.store
         store.down = True
         self._later(90.0, lambda: setattr(store, "down", False))
 
     def _lose_replies(self) -> None:
-        """What some nodes ask for is done, and they do not hear of it, or late."""
+        """Execute requests of some nodes, but lose or delay the replies."""
         nodes = set(self._chance.sample(list(self._cluster.nodes), self._chance.randint(1, 4)))
         late = self._chance.choice((None, None, 2.5, 8.0))
         store = self._cluster.store
@@ -161,7 +161,7 @@ class Faults:
         self._cluster.nodes[self._some_node()].restart_agent(self._chance.uniform(0.1, away))
 
     def _stop_agent(self) -> None:
-        """An upgrade, or an end for long: it may stand down."""
+        """Stop an agent, for an upgrade or for long. It may leave a permit to run unattended."""
         self._cluster.nodes[self._some_node()].stop_agent(self._chance.choice((0.0, 5.0, 60.0, 150.0)))
 
     def _kill_feeder(self) -> None:
@@ -171,7 +171,7 @@ class Faults:
         self._cluster.nodes[self._some_node()].reset("it crashes")
 
     def _hold_back(self) -> None:
-        """Its next boots wait for a person; one comes at once."""
+        """Reset a node, whose gate then waits for an operator, also at further boots."""
         name, held = self._some_node(), self._cluster.around.held_back
         held.add(name)
         self._cluster.nodes[name].reset("it crashes once too often")
@@ -184,7 +184,7 @@ class Faults:
         self._later(120.0, lambda: around.uncertified.difference_update(lost))
 
     def _step_clocks(self) -> None:
-        """Wall clocks jump, by minutes or past the ends of certificates: of nodes, and of managers."""
+        """Step wall clocks of nodes and of a manager, by minutes or past the end of certificates."""
         wrong_by = self._chance.choice((600.0, 8 * _HOUR, 22 * _HOUR, 40 * _HOUR))
         nodes = list(self._cluster.nodes.values())
         for node in self._chance.sample(nodes, self._chance.choice((1, 2, len(nodes)))):
@@ -193,16 +193,16 @@ class Faults:
         replica.clock.wall_error = timedelta(seconds=self._chance.choice((-1.0, 1.0)) * wrong_by)
 
     def _complain(self) -> None:
-        """Somebody calls it sick, though it may be in touch."""
+        """Declare a node unhealthy that may be connected."""
         self._cluster.complain(self._some_node())
 
     def _content(self) -> None:
-        """Whoever asked for it needs it no longer, at any phase."""
+        """Declare all nodes healthy again, in any phase of their remediations."""
         for name in self._cluster.nodes:
             self._cluster.content(name)
 
     def _ambush(self) -> None:
-        """At the moment in which it is marked nobody hears it any more, and it lives as long as it may."""
+        """Isolate a node at the moment in which it is marked; it lives as long as permitted."""
         cluster, name = self._cluster, self._some_node()
 
         def marked(node: str) -> None:
@@ -214,7 +214,7 @@ class Faults:
         cluster.invariants.on_marked = marked
         cluster.complain(name)
 
-    # Managers, and what they read.
+    # Managers and their reads.
 
     def _pause_leader(self) -> None:
         self._some_remediator().process.pause(self._chance.choice((1.0, 8.0, 14.0, 20.0, 60.0)))
@@ -228,7 +228,7 @@ class Faults:
         self._later(60.0, link.heal)
 
     def _stale_caches(self) -> None:
-        """The API server's cache stands still: watches, and reads that name a version, show the past."""
+        """Freeze the API server's cache: watches, and reads with a version, show the past."""
         server = self._cluster.world.server
         for resource in (NODE, LEASE, SELF_REMEDIATION):
             if self._chance.random() < 0.6:
@@ -253,7 +253,8 @@ class Faults:
         bump = self._chance.choice((0, _BUMPED))
         self._cluster.world.server.restore(backup, bump=bump)
         if bump == 0:
-            # Where revisions are used again a watch may hear nothing for long: an admin restarts everybody.
+            # If revisions are used again, a watch may receive nothing for long: an admin restarts all
+            # replicas.
             for replica in self._cluster.world.replicas:
                 self._later(60.0, replica.process.crash)
         self.restored = True

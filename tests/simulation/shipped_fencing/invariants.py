@@ -1,4 +1,4 @@
-"""What must hold of self-fencing by the shipped remediator, at every write.
+"""Invariants of self-fencing by the shipped remediator, verified at every write.
 
 The numbers are those of SAFETY.md.
 """
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.agent_lease import AgentReport
-from nodemend.api.group_versions import LEASE, NODE, POD, SELF_REMEDIATION
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request, Selection
-from nodemend.testing.cluster.machines import Machine
-from nodemend.testing.cluster.world import FOREIGN_TAINT
+from nodemend.api import well_known
+from nodemend.api.agent import AgentReport
+from nodemend.api.resources import LEASE, NODE, POD, SELF_REMEDIATION
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request, Selection
+from simulation.cluster.machines import Machine
+from simulation.cluster.world import FOREIGN_TAINT
 from tests.simulation.settling import InvariantBrokenError
 from tests.simulation.walking_path.invariants import is_ours
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 NODES: Final = "/api/v1/nodes/"
-AGENT_LEASES: Final = f"/namespaces/{keys.AGENT_NAMESPACE}/leases/"
+AGENT_LEASES: Final = f"/namespaces/{well_known.AGENT_NAMESPACE}/leases/"
 STATUSES: Final = f"/{SELF_REMEDIATION.plural}/"
 PEERS: Final = 2
-"""Without so many nothing is proven by time."""
+"""With fewer peers, nothing is proven by time."""
 CHANGED: Final = (NODES, AGENT_LEASES, STATUSES)
-"""Whatever is changed there decides about a release."""
+"""Paths of objects whose changes decide on a release."""
 
 
 class FencingInvariants:
-    """Stands beside a cluster and sees every write of checkers and remediators."""
+    """Observes every write of checkers and remediators in a cluster."""
 
     def __init__(self) -> None:
         self.releases: Counter[str] = Counter()
-        """By the class of evidence."""
+        """Counts by class of evidence."""
         self.margins: list[float] = []
-        """True seconds from the last moment at which a node could do anything to its release by time."""
+        """True seconds from the last possible action of a node to its release by time."""
         self.waits: list[float] = []
         """True seconds from a marker to the release by time."""
         self.marked_at: dict[str, float] = {}
         self.on_begun: Callable[[str], None] = lambda node: None
-        """Told when a remediation begins: its marker is written next."""
+        """Called when a remediation begins, just before its marker is written."""
         self.on_marked: Callable[[str], None] = lambda node: None
         self.on_proposed: Callable[[str], None] = lambda node: None
         self._cluster: Cluster | None = None
@@ -61,7 +61,7 @@ class FencingInvariants:
             raise RuntimeError("watches nothing yet")
         return self._cluster
 
-    # I1: what is released runs nowhere.
+    # I1: a released workload runs nowhere.
 
     def started(self, machine: Machine, workload: str) -> None:
         if self._cluster is None:
@@ -80,7 +80,7 @@ class FencingInvariants:
             name = pod["metadata"]["name"]
             raise InvariantBrokenError(f"I1: {name} is removed by force while {machine.name} runs it")
 
-    def _saw_write(self, _user: str, request: Request, answer: Answer) -> None:
+    def _saw_write(self, _user: str, request: Request, answer: ApiResponse) -> None:
         if request.method not in (Method.PATCH, Method.PUT, Method.DELETE):
             return
         body: Object = msgspec.json.decode(request.body)
@@ -94,7 +94,7 @@ class FencingInvariants:
             self._saw_status(name, body.get("status") or {})
 
     def _has_preconditions(self, request: Request, body: Object) -> None:
-        """I3: whatever changes a Node, an agent's Lease or a remediation names the object and its version."""
+        """Check I3: a change of a Node, agent's Lease or remediation names the object and its version."""
         if not any(part in request.path for part in CHANGED):
             return
         named = body.get("preconditions") if request.method is Method.DELETE else body.get("metadata")
@@ -102,9 +102,9 @@ class FencingInvariants:
             raise InvariantBrokenError(f"I3: {request.method} {request.path} without preconditions")
 
     def _saw_annotations(self, name: str, changed: Object) -> None:
-        if marker := changed.get(keys.MARKER):
+        if marker := changed.get(well_known.MARKER):
             self._saw_marker(name, msgspec.json.decode(marker)["bootID"])
-        if changed.get(keys.PEER_PROPOSAL):
+        if changed.get(well_known.PEER_PROPOSAL):
             self.on_proposed(name)
 
     def _saw_marker(self, name: str, boot: str) -> None:
@@ -124,7 +124,7 @@ class FencingInvariants:
             self._is_over(name, evidence["bootID"], "I1: proven over")
 
     def _saw_evidence_forgotten(self, name: str) -> None:
-        """I2: no taint of ours stands without evidence, so it comes off before its evidence is forgotten."""
+        """Check I2: evidence is forgotten only after Nodemend's taint, which depends on it, is removed."""
         node = self.cluster.api.get(NODE, name)
         if node is not None and any(map(is_ours, node["spec"].get("taints", ()))):
             raise InvariantBrokenError(f"I2: evidence is forgotten while our taint is on {name}")
@@ -159,7 +159,7 @@ class FencingInvariants:
             raise InvariantBrokenError(f"I1: {name} is released while {node.boot_id} runs")
 
     def _holds_the_lock(self, node_uid: str, holder: str) -> None:
-        lock = self.cluster.api.get(LEASE, f"node-{node_uid}", keys.SYSTEM_NAMESPACE)
+        lock = self.cluster.api.get(LEASE, f"node-{node_uid}", well_known.SYSTEM_NAMESPACE)
         if lock is None or lock["spec"].get("holderIdentity") != holder:
             raise InvariantBrokenError(f"I4: a node is released by {holder}, who does not hold its lock")
 
@@ -171,7 +171,7 @@ class FencingInvariants:
             self.margins.append(now - self.cluster.nodes[name].writes_land_until)
             self.waits.append(now - self.marked_at[boot])
 
-    # I8 and I14: once all faults have ceased, everything comes right, and nothing of ours is left.
+    # I8 and I14: after all faults, everything recovers, and Nodemend leaves nothing behind.
 
     def settled(self) -> None:
         cluster = self.cluster
@@ -193,7 +193,7 @@ class FencingInvariants:
             self._is_clean(found)
         locks = [
             lease["metadata"]["name"]
-            for lease in cluster.api.list(LEASE, Selection(namespace=keys.SYSTEM_NAMESPACE))
+            for lease in cluster.api.list(LEASE, Selection(namespace=well_known.SYSTEM_NAMESPACE))
             if lease["metadata"]["name"].startswith("node-")
         ]
         if locks:
@@ -208,12 +208,12 @@ class FencingInvariants:
     def _is_clean(self, node: Object) -> None:
         name, taints = node["metadata"]["name"], node["spec"].get("taints", ())
         noted = node["metadata"].get("annotations", {})
-        if any(is_ours(taint) for taint in taints) or keys.RELEASE_VOIDED in noted:
+        if any(is_ours(taint) for taint in taints) or well_known.RELEASE_REVOKED in noted:
             raise InvariantBrokenError(f"I8: something of ours is left on {name}")
         if FOREIGN_TAINT not in taints:
             raise InvariantBrokenError(f"I8: another's taint is gone from {name}")
-        told = (node.get("status") or {}).get("conditions") or ()
-        ready = [one["status"] for one in told if one["type"] == "Ready"]
+        reported = (node.get("status") or {}).get("conditions") or ()
+        ready = [one["status"] for one in reported if one["type"] == "Ready"]
         if ready != ["True"]:
             raise InvariantBrokenError(f"I14: {name} is not Ready")
 

@@ -1,13 +1,13 @@
-"""The time line of the simulated nodes, on the scheduler of the world that they live in."""
+"""The time line of the simulated nodes, on the scheduler of their world."""
 
 from collections.abc import Callable
 
-from nodemend.testing.scheduler import Scheduler
+from simulation.scheduler import Scheduler
 from tests.simulation.fencing.time_line import Process, TimeLine
 
 
 class SchedulerLine(TimeLine):
-    """What is planned for a paused process waits; `thaw` lets it go on before its time."""
+    """Events of a paused process wait; `thaw` resumes the process early."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class SchedulerLine(TimeLine):
 
     @now.setter
     def now(self, _when: float) -> None:
-        """The scheduler alone moves it."""
+        """Do nothing: only the scheduler advances the time."""
 
     def at(self, when: float, what: Callable[[], None], who: Process | None = None) -> None:
         if who is None:
@@ -47,7 +47,7 @@ class SchedulerLine(TimeLine):
         self._waiting[who].append(what)
 
     def _go_on(self, who: Process) -> None:
-        """In the order in which it came."""
+        """Run the waiting events in their order of arrival."""
         if self.now < who.frozen_until:
             self._scheduler.at(who.frozen_until, lambda: self._go_on(who))
             return

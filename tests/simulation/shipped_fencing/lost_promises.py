@@ -1,53 +1,57 @@
-"""Directed seeds: a node that promises nothing any more lives on, and its Lease may not say so."""
+"""Directed seeds: a node that no longer promises to end lives on, and its Lease may not show that."""
 
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
-from nodemend.api.group_versions import LEASE
+from nodemend.api.resources import LEASE
 from tests.simulation.settling import InvariantBrokenError
-from tests.simulation.shipped_fencing.api_store import Asked
+from tests.simulation.shipped_fencing.api_store import SentRequest
 from tests.simulation.shipped_fencing.directed import SETTLED, SICK, WATCHED_FOR, Directed
 
-FOR_GOOD: Final = 10_000.0
+FOREVER: Final = 10_000.0
 BUMPED: Final = 1_000_000
 
 
 class StandsDown(Directed):
-    """Its agent is told to stop, and the node is lost around that.
+    """The agent is requested to stop, and the node is cut off at about that time.
 
-    Where it was lost before the agent could publish that, its lease ends, and it is released by time. Where
-    that was published, heard or not, nothing is ever released by time.
+    If it is cut off before the agent could publish the stop, its lease ends, and it is released by time. If
+    the stop was published, acknowledged or not, the node is never released by time.
     """
+
+    family: ClassVar[str] = "StandsDown"
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
         cluster.run(SETTLED + chance.uniform(0.0, 20.0))
-        last = chance.choice((Asked.OWN_READ, Asked.OWN_WRITE))
+        last = chance.choice((SentRequest.OWN_READ, SentRequest.OWN_WRITE))
         heard = chance.random() < 0.5
         cluster.counts[f"fault: lost after {last.name.lower()} of an agent that stops"] += 1
         cluster.store.served = partial(self._served, last)
         if not heard:
             cluster.store.answering = lambda who, asked, _well: (
-                None if who == SICK and asked is Asked.OWN_WRITE else 0.0
+                None if who == SICK and asked is SentRequest.OWN_WRITE else 0.0
             )
-        self.sick.stop_agent(FOR_GOOD)
+        self.sick.stop_agent(FOREVER)
         cluster.run(20.0)
         cluster.complain(SICK)
-        self.is_marked()
+        self.has_revocation()
         cluster.run(WATCHED_FOR)
-        if last is Asked.OWN_READ:
+        if last is SentRequest.OWN_READ:
             self.released_in_time()
 
-    def _served(self, last: Asked, who: str, asked: Asked, well: bool) -> None:
+    def _served(self, last: SentRequest, who: str, asked: SentRequest, well: bool) -> None:
         if who == SICK and asked is last and well:
             self.cluster.isolate(SICK)
 
 
 class Restored(Directed):
-    """What a node published last is lost with a restore of etcd, and the node cannot be asked.
+    """A restore of etcd loses the last report of a node that is unreachable.
 
-    Its peers have noticed that, and none of them vouches for what stands on its Lease.
+    Its peers have noticed the change, and none of them confirms the report that its Lease has now.
     """
+
+    family: ClassVar[str] = "Restored"
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
@@ -55,7 +59,7 @@ class Restored(Directed):
         backup = cluster.world.server.snapshot()
         if chance.random() < 0.5:
             cluster.counts["fault: restored after it stood down"] += 1
-            self.sick.stop_agent(FOR_GOOD)
+            self.sick.stop_agent(FOREVER)
             cluster.run(20.0)
         else:
             cluster.counts["fault: restored after it gave its peers up"] += 1
@@ -73,10 +77,12 @@ class Restored(Directed):
 
 
 class StaleCache(Directed):
-    """The API server's cache of Leases stands still from before the marker; the node's kubelet hangs.
+    """The API server's cache of Leases is frozen from before the marker; the node's kubelet hangs.
 
-    Its agent is in touch, or asks its peers: whoever reads from that cache sees no marker, and none may.
+    The agent is connected, or asks its peers. A read from that cache shows no marker, so neither may use one.
     """
+
+    family: ClassVar[str] = "StaleCache"
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
@@ -89,5 +95,5 @@ class StaleCache(Directed):
         if by_peers:
             cluster.invariants.on_marked = lambda name: cluster.cut([SICK]) if name == SICK else None
         cluster.complain(SICK)
-        self.is_marked()
+        self.has_revocation()
         cluster.run(WATCHED_FOR)

@@ -1,23 +1,25 @@
-"""Directed seeds: what peers say, and when, must not keep a node alive that is counted as over."""
+"""Directed seeds: no answer of peers may keep a node alive that a manager counts as ended."""
 
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
-from nodemend.decide.peer_verdict import Answer
+from nodemend.protocol.peers import PeerReply
 from tests.simulation.fencing.network import API
-from tests.simulation.shipped_fencing.api_store import Asked
+from tests.simulation.shipped_fencing.api_store import SentRequest
 from tests.simulation.shipped_fencing.directed import SETTLED, SICK, WATCHED_FOR, Directed
 
-A_LOOK: Final = 2.5
-"""Seconds. A peer waits for 2 for the Lease that it was asked about."""
+A_POLL: Final = 2.5
+"""Seconds. A peer waits 2 for the Lease that another node asks about."""
 
 
 class LooksFail(Directed):
-    """Whomever the sick node asks cannot read its Lease just then, and has renewed its own a moment ago.
+    """Peers that the node asks cannot read its Lease at that moment, but have just renewed their own.
 
-    Such a peer must not say that it cannot reach the API server: its contact is younger than K, and a manager
-    counts on it.
+    Such a peer must not answer that it cannot reach the API server: its contact is younger than K, and a
+    manager relies on it.
     """
+
+    family: ClassVar[str] = "LooksFail"
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
@@ -33,14 +35,16 @@ class LooksFail(Directed):
         if sender == SICK and receiver != API and (receiver, API) not in cluster.network.cut:
             cluster.counts["fault: a look fails"] += 1
             cluster.cut([receiver])
-            cluster.scheduler.after(A_LOOK, lambda: cluster.join([receiver]))
+            cluster.scheduler.after(A_POLL, lambda: cluster.join([receiver]))
 
 
 class PeersCutOff(Directed):
-    """The sick node reaches some peers just while these have lost the API server for longer than K.
+    """The node reaches some peers exactly when these have lost the API server for longer than K.
 
-    They may say so, and it lives on: a manager counts them from the start when they are back.
+    They may report that, and it lives on: a manager counts them from the start when they are back.
     """
+
+    family: ClassVar[str] = "PeersCutOff"
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
@@ -56,45 +60,53 @@ class PeersCutOff(Directed):
             cluster.run(chance.uniform(24.0, 30.0))
             cluster.cut(lost, SICK)
             cluster.join(lost)
-            # So long it takes until they have told of an acknowledgement.
+            # Time until they have reported an acknowledgement.
             cluster.run(chance.uniform(10.0, 12.0))
 
 
 class Liar(Directed):
-    """One peer lies to the sick node, that there is no marker, or that it cannot reach the API server.
+    """One Byzantine peer reports to the node that it has no marker, or that the API server is unreachable.
 
-    With two that are really cut off the latter makes a majority that lets the node go on.
+    With two peers that are really cut off, the latter makes a majority that lets the node continue.
     """
+
+    family: ClassVar[str] = "Liar"
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
         cluster.run(SETTLED + chance.uniform(0.0, 20.0))
-        liar, *lost = chance.sample(self.peers, 3)
-        lie = chance.choice((Answer.API_OUT_OF_REACH, Answer.HEALTHY))
-        cluster.nodes[liar].lies_as = lie
+        byzantine_peer, *lost = chance.sample(self.peers, 3)
+        lie = chance.choice((PeerReply.API_OUT_OF_REACH, PeerReply.HEALTHY))
+        cluster.nodes[byzantine_peer].lies_as = lie
         cluster.counts[f"fault: a peer says {lie}"] += 1
         self.mark()
-        if lie is Answer.HEALTHY:
-            cluster.join([liar], SICK)
+        if lie is PeerReply.HEALTHY:
+            cluster.join([byzantine_peer], SICK)
             cluster.run(WATCHED_FOR)
             return
         cluster.cut(lost)
         cluster.run(chance.uniform(16.0, 20.0))
-        cluster.join((liar, *lost), SICK)
+        cluster.join((byzantine_peer, *lost), SICK)
         cluster.run(WATCHED_FOR - 20.0)
 
 
 class Unacknowledged(Directed):
-    """Renewals of most peers are written, and they never hear of it: after K they deny their contact."""
+    """Renewals of most peers are applied, but their replies are lost: after K they deny their contact."""
+
+    family: ClassVar[str] = "Unacknowledged"
 
     def play(self) -> None:
         cluster, chance = self.cluster, self.chance
         cluster.run(SETTLED + chance.uniform(0.0, 20.0))
         deaf = set(chance.sample(self.peers, chance.choice((3, 4))))
 
-        def answer(who: str, asked: Asked, well: bool) -> float | None:
-            """Whoever reads its own Lease is answered: so it renews on the version that is there."""
-            if who not in deaf or asked is Asked.OWN_READ or (asked is Asked.OWN_WRITE and not well):
+        def answer(who: str, asked: SentRequest, well: bool) -> float | None:
+            """Reads of a peer's own Lease are answered, so it renews with the current version."""
+            if (
+                who not in deaf
+                or asked is SentRequest.OWN_READ
+                or (asked is SentRequest.OWN_WRITE and not well)
+            ):
                 return 0.0
             return None
 
@@ -108,12 +120,14 @@ class Unacknowledged(Directed):
 
 
 class PeersChange(Directed):
-    """Most nodes get certificates, and the sick one is told of more peers just when it is lost.
+    """Most nodes get certificates, and the node receives more peers just when it is cut off.
 
-    Either both lists are published and it has not heard of that: it goes by the old one, whose members cannot
-    reach the API server. Or it has heard of the new one and could not publish it: then it goes by the old
-    one, too, and the members of the new one are those who are cut off.
+    Either both lists are published and it received no acknowledgement: it uses the old list, whose members
+    cannot reach the API server. Or it received the new list and could not publish it: it uses the old list as
+    well, and the members of the new list are cut off.
     """
+
+    family: ClassVar[str] = "PeersChange"
 
     nodes = 7
 
@@ -130,22 +144,22 @@ class PeersChange(Directed):
         cluster.around.uncertified.clear()
         cluster.run(45.0)
         cluster.complain(SICK)
-        self.is_marked()
+        self.has_revocation()
         cluster.run(WATCHED_FOR - 40.0)
 
     def _proposed(self, published: bool, lost: set[str], name: str) -> None:
-        """It reads its Lease next, and then renews with both lists."""
+        """Cut the node off after it has read its Lease, or after it has renewed it with both lists."""
         if name != SICK:
             return
-        cluster, last = self.cluster, Asked.OWN_WRITE if published else Asked.OWN_READ
+        cluster, last = self.cluster, SentRequest.OWN_WRITE if published else SentRequest.OWN_READ
 
-        def served(who: str, asked: Asked, well: bool) -> None:
+        def served(who: str, asked: SentRequest, well: bool) -> None:
             if who == SICK and asked is last and well:
                 cluster.tell(f"{SICK} is lost while its peers change; so are {sorted(lost)}")
                 cluster.cut((SICK, *sorted(lost)))
 
-        def answer(who: str, asked: Asked, well: bool) -> float | None:
-            lose = who == SICK and published and asked is Asked.OWN_WRITE and well
+        def answer(who: str, asked: SentRequest, well: bool) -> float | None:
+            lose = who == SICK and published and asked is SentRequest.OWN_WRITE and well
             return None if lose else 0.0
 
         cluster.store.served, cluster.store.answering = served, answer

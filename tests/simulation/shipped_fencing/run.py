@@ -1,12 +1,12 @@
-"""One seed: every other one is directed at one danger, the rest draw their mix of faults."""
+"""One seed: every other one is directed at one danger, the rest have mixed faults."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from nodemend.api.group_versions import SELF_REMEDIATION
-from nodemend.testing.request_log import RequestDigests
+from nodemend.api.resources import SELF_REMEDIATION
+from simulation.request_log import RequestDigests
 from tests.simulation.fencing.surroundings import BrokenError
 from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen
 from tests.simulation.shipped_fencing.cluster import Cluster
@@ -23,12 +23,12 @@ from tests.simulation.shipped_fencing.peer_dangers import (
 )
 
 SETTLES_WITHIN: Final = 900.0
-LOOKS_EVERY: Final = 20.0
+POLL_INTERVAL: Final = 20.0
 STAYS_WELL: Final = 60.0
 ONE_MORE_SHARE: Final = 0.5
-"""Of seeds of mixed faults in which, when all is well again, a node is lost and nothing else goes wrong."""
+"""Share of seeds with mixed faults in which, after the world has settled, only one node is isolated."""
 RELEASED_WITHIN: Final = 150.0
-"""Of its loss: that it is silent must be noticed first, and then it has its safe time."""
+"""Seconds from its loss: its silence must be noticed first, then its safe time passes."""
 MIXED: Final = "Mixed"
 FAMILIES: Final[tuple[type[Directed], ...]] = (
     LongestLife,
@@ -43,12 +43,12 @@ FAMILIES: Final[tuple[type[Directed], ...]] = (
     Restored,
     StaleCache,
 )
-"""Every other seed is of one of these, in turns."""
+"""Families of directed seeds, used in turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a seed showed."""
+    """Result of one seed."""
 
     seed: int
     kind: str
@@ -56,7 +56,7 @@ class Run:
     counts: Counter[str]
     releases: Counter[str]
     margins: tuple[float, ...]
-    requests: RequestDigests
+    requests: RequestDigests | None
     lines: tuple[str, ...] = field(default=())
 
 
@@ -74,7 +74,7 @@ def _play_directed(seed: int, number: int, keep_trace: bool) -> Run:
         nothing_failed_unseen(directed.cluster.world.replicas)
     except (InvariantBrokenError, BrokenError) as error:
         broken = str(error)
-    return _told(seed, type(directed).__name__, broken, directed.cluster)
+    return _reported(seed, directed.family, broken, directed.cluster)
 
 
 def _play_mixed(seed: int, keep_trace: bool) -> Run:
@@ -94,11 +94,11 @@ def _play_mixed(seed: int, keep_trace: bool) -> Run:
         nothing_failed_unseen(cluster.world.replicas)
     except (InvariantBrokenError, BrokenError) as error:
         broken = str(error)
-    return _told(seed, MIXED, broken, cluster)
+    return _reported(seed, MIXED, broken, cluster)
 
 
 def lose_one_more(cluster: Cluster, name: str) -> None:
-    """I13: whatever was before, one that nobody hears is released in time. I9: nobody else ends."""
+    """Check I13: after any faults, an isolated node is released in time; and I9: no other node ends."""
     boots = {node: one.boot_id for node, one in cluster.nodes.items()}
     by_time = cluster.invariants.releases["E4"]
     cluster.counts["one more is lost"] += 1
@@ -111,20 +111,23 @@ def lose_one_more(cluster: Cluster, name: str) -> None:
 
 
 def _is_proven_empty(cluster: Cluster, name: str) -> bool:
-    """A node on which nothing runs is released without a taint, on the same evidence."""
-    told = [one.get("status", {}) for one in cluster.api.list(SELF_REMEDIATION)]
+    """Return whether a node was released on the same evidence without a taint, as nothing runs on it."""
+    reported = [one.get("status", {}) for one in cluster.api.list(SELF_REMEDIATION)]
     return any(
         one.get("nodeName") == name and one.get("released") and one["evidence"]["class"] == "E4"
-        for one in told
+        for one in reported
     )
 
 
 def settle(cluster: Cluster, *, strict: bool) -> bool:
-    """I14. After a restore of etcd a person may be needed: then it is only watched for as long."""
+    """Check I14; return True if the world settles. Raises InvariantBrokenError otherwise, if `strict`.
+
+    After a restore of etcd an operator may be needed: then the run only waits for the same time.
+    """
     by, well_since = cluster.scheduler.now + SETTLES_WITHIN, -1.0
     last = InvariantBrokenError("I14: never looked at")
     while cluster.scheduler.now < by:
-        cluster.run(LOOKS_EVERY)
+        cluster.run(POLL_INTERVAL)
         try:
             cluster.invariants.settled()
         except InvariantBrokenError as error:
@@ -139,7 +142,7 @@ def settle(cluster: Cluster, *, strict: bool) -> bool:
     return False
 
 
-def _told(seed: int, kind: str, broken: str, cluster: Cluster) -> Run:
+def _reported(seed: int, kind: str, broken: str, cluster: Cluster) -> Run:
     cluster.close()
     invariants, trace = cluster.invariants, cluster.scheduler.trace
     if broken:

@@ -1,4 +1,4 @@
-"""Agents that die without standing down: their nodes live on by their feeders' looks, and can be ended."""
+"""Agents that die without a graceful stop: their feeders' own API checks keep the nodes alive or end them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +8,12 @@ import pytest
 
 from tests.simulation.shipped_fencing.cluster import QUICK, Cluster
 from tests.simulation.shipped_fencing.directed import SETTLED
-from tests.simulation.shipped_fencing.lost_promises import FOR_GOOD
+from tests.simulation.shipped_fencing.lost_promises import FOREVER
 
 
 @contextmanager
 def settled(seed: int) -> Iterator[Cluster]:
-    """Every node has booted, and has its agent and its peers."""
+    """Yield a cluster in which every node has booted and has its agent and its peers."""
     cluster = Cluster(f"dead agents {seed}", nodes=5, quality=QUICK)
     cluster.run(SETTLED)
     assert all(node.runs and node.agent.alive for node in cluster.nodes.values())
@@ -26,7 +26,7 @@ def settled(seed: int) -> Iterator[Cluster]:
 @pytest.mark.attack("V3")
 @pytest.mark.parametrize("away", [60.0, 120.0])
 def test_agents_that_die_without_a_word_reset_nobody(away: float) -> None:
-    """A bad release: killed everywhere, at once or one after another, and away for longer than G."""
+    """A faulty version: agents die everywhere, at once or one after another, for longer than G."""
     for seed, apart in ((1, 0.0), (2, 7.0)):
         with settled(seed) as cluster:
             before = cluster.counts["reset"]
@@ -44,7 +44,7 @@ def test_agents_that_die_without_a_word_reset_nobody(away: float) -> None:
 def test_one_whose_agent_is_dead_still_ends_when_it_is_cut_off_and_when_it_is_marked() -> None:
     with settled(3) as cluster:
         for name in ("node-1", "node-2"):
-            cluster.nodes[name].restart_agent(FOR_GOOD)
+            cluster.nodes[name].restart_agent(FOREVER)
         cluster.run(100.0)
         boots = {name: node.boot_id for name, node in cluster.nodes.items()}
 

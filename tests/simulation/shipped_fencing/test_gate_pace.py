@@ -1,4 +1,4 @@
-"""The simulated gate publishes at the pace of the shipped one."""
+"""The simulated gate publishes at the rate of the real one."""
 
 from tests.simulation.shipped_fencing.cluster import QUICK, Cluster
 from tests.simulation.shipped_fencing.directed import SETTLED

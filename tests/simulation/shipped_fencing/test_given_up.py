@@ -1,4 +1,4 @@
-"""Gates that wait for a person take the time proof from no other node."""
+"""Gates that wait for an operator do not prevent the time proof of other nodes."""
 
 from random import Random
 
@@ -7,7 +7,7 @@ from tests.simulation.shipped_fencing.directed import SETTLED
 
 
 class Quick(Random):
-    """Its node is back after the shortest time: before its agent counts as silent."""
+    """Random numbers with which a node returns after the shortest time: before its agent counts as silent."""
 
     def random(self) -> float:
         return 0.9
@@ -17,7 +17,7 @@ class Quick(Random):
 
 
 def test_two_gates_that_wait_for_a_person_keep_no_third_node_of_seven_from_its_release() -> None:
-    """Four of its six peers are in touch all the time: so many prove its end by time."""
+    """Four of its six peers are connected all the time: enough to prove its end by time."""
     cluster = Cluster("closed gates", nodes=7, quality=QUICK)
     try:
         cluster.run(SETTLED)

@@ -1,28 +1,28 @@
-"""etcd is restored while a node that lives on is cut off, or serves: no promise from before counts."""
+"""etcd is restored while a living node is cut off or serves: no promise from before counts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from nodemend.api.agent_lease import AgentReport
-from nodemend.testing.api_server.storage import Snapshot
+from nodemend.api.agent import AgentReport
+from simulation.api_server.storage import Snapshot
 from tests.simulation.shipped_fencing.cluster import QUICK, Cluster
 from tests.simulation.shipped_fencing.directed import SETTLED
 from tests.simulation.shipped_fencing.fenced_node import FencedNode
-from tests.simulation.shipped_fencing.lost_promises import BUMPED, FOR_GOOD
+from tests.simulation.shipped_fencing.lost_promises import BUMPED, FOREVER
 
 pytestmark = pytest.mark.attack("K1")
 SEEDS = pytest.mark.parametrize("seed", range(4))
 BUMPS = pytest.mark.parametrize("bump", [0, BUMPED], ids=["plain", "bumped"])
 SICK = "node-1"
 NOT_READY = 50.0
-"""Seconds after which a Node that nobody hears is not Ready; before time has proven anything."""
+"""Seconds after which an isolated Node is not Ready, and before time has proven anything."""
 
 
 @contextmanager
 def settled(seed: int) -> Iterator[tuple[Cluster, FencedNode]]:
-    """The invariants are checked at every write: a release of a boot that runs raises."""
+    """Yield a settled cluster. Its invariants check every write: a release of a running boot raises."""
     cluster = Cluster(f"restore {seed}", nodes=5, quality=QUICK)
     cluster.run(SETTLED)
     try:
@@ -32,7 +32,7 @@ def settled(seed: int) -> Iterator[tuple[Cluster, FencedNode]]:
 
 
 def restore(cluster: Cluster, backup: Snapshot, bump: int) -> None:
-    """Without bumped revisions watches may miss changes: our programs are restarted then, as docs ask for."""
+    """Restore etcd. With reused revisions watches may miss changes, so programs restart, as documented."""
     cluster.world.server.restore(backup, bump=bump)
     if not bump:
         for replica in cluster.world.replicas:
@@ -48,7 +48,7 @@ def mark_and_lose(cluster: Cluster) -> None:
 @SEEDS
 @BUMPS
 def test_a_node_that_serves_again_is_not_released_as_if_its_gate_held_it(seed: int, bump: int) -> None:
-    """Its agent reports a new boot, as a gate does; its kubelet hangs, and what it has started runs on."""
+    """The agent reports a new boot, as a gate does; its kubelet hangs, and started processes keep running."""
     with settled(seed) as (cluster, sick):
         mark_and_lose(cluster)
         backup = cluster.world.server.snapshot()
@@ -63,7 +63,7 @@ def test_a_node_that_serves_again_is_not_released_as_if_its_gate_held_it(seed: i
         restore(cluster, backup, bump)
         cluster.run(300.0)
 
-        # What was asked for is in the backup: it may be ended once more, and is not released before that.
+        # The request is in the backup: the node may be fenced again, and is not released before that.
         assert sick.boot_id != served or cluster.invariants.releases.total() == released
 
 
@@ -76,7 +76,7 @@ def test_a_promise_that_was_lost_with_a_restore_proves_nothing_by_time(
     with settled(seed) as (cluster, sick):
         backup = cluster.world.server.snapshot()
         if change == "stood down":
-            sick.stop_agent(FOR_GOOD)
+            sick.stop_agent(FOREVER)
             cluster.run(40.0)
             assert sick.permitted
         else:

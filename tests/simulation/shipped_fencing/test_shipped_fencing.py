@@ -1,4 +1,4 @@
-"""A few seeds of self-fencing by the shipped controllers. The campaign beside this plays thousands."""
+"""A few seeds of self-fencing by the shipped controllers. The campaign in this folder runs thousands."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def test_the_invariants_hold(seed: int) -> None:
 
 
 def test_the_adversary_comes_within_a_second_of_the_bound() -> None:
-    """Else a release that is too early by a second would go unnoticed."""
+    """Otherwise a release that is too early by a second would go unnoticed."""
     margins = [margin for seed in LONGEST_LIVES for margin in play(seed).margins]
 
     assert 0.0 < min(margins) < WANTED_MARGIN

@@ -1,4 +1,4 @@
-"""Plays many seeds of the walking path. `python -m tests.simulation.walking_path.campaign --seeds 2000`."""
+"""Runs many seeds of the walking path. `python -m tests.simulation.walking_path.campaign --seeds 2000`."""
 
 import argparse
 import sys

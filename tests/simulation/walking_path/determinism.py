@@ -1,4 +1,4 @@
-"""Same seed, same trace, in two processes that hash strings differently.
+"""Tests that a seed gives the same trace in two processes that hash strings differently.
 
 `python -m tests.simulation.walking_path.determinism --seeds 1000`
 """

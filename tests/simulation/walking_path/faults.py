@@ -1,4 +1,4 @@
-"""What goes wrong in a run: drawn from its seed, counted as it happens."""
+"""Faults of a run: drawn from its seed, counted when they happen."""
 
 import random
 from collections import Counter
@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, REMEDIATION_ORDER, REMEDIATION_POLICY
-from nodemend.kube.api_request import Request
-from nodemend.testing.cluster.machines import Machine
-from nodemend.testing.cluster.replicas import Replica
-from nodemend.testing.cluster.world import World
-from nodemend.testing.network import GOOD_LINK, CrashPoint, LinkQuality, worse
+from nodemend.api import well_known
+from nodemend.api.resources import MANUAL_REMEDIATION, NODE, REMEDIATION_ORDER, REMEDIATION_POLICY
+from nodemend.kube.request import Request
+from simulation.cluster.machines import Machine
+from simulation.cluster.replicas import Replica
+from simulation.cluster.world import World
+from simulation.network import GOOD_LINK, CrashPoint, LinkQuality, worse
 
 FAULTS_CEASE = 1500.0
-"""Simulated seconds. After that nothing goes wrong any more."""
+"""Simulated seconds after which no fault starts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weather:
-    """How bad a run is."""
+class FaultRates:
+    """Severity of the faults in a run."""
 
     quality: LinkQuality
     crash_every: int
@@ -29,7 +29,7 @@ class Weather:
     policy: Mapping[str, object]
 
     @classmethod
-    def draw(cls, chance: random.Random) -> "Weather":
+    def draw(cls, chance: random.Random) -> "FaultRates":
         losses = chance.choice((0.0, 0.01, 0.05, 0.15))
         slow = chance.choice((0.02, 0.02, 0.5))
         quality = replace(worse(GOOD_LINK, losses), delay=(0.001, slow))
@@ -43,22 +43,22 @@ _LENIENT: Final = {
     "minInterval": "1s",
     "maxConcurrentPercent": 100,
 }
-"""Lets nearly everything pass, so that releases are reached."""
+"""Permits almost everything, so that releases are reached."""
 _STRICT: Final = {"maxUnhealthy": 2, "settleTime": "2m", "minInterval": "10s", "maxConcurrentPercent": 10}
-"""Closes, settles and paces."""
+"""Closes the guard, with a cooldown and a start interval."""
 
 
 class Faults:
-    """Makes them happen."""
+    """Injects the faults."""
 
     def __init__(
-        self, world: World, weather: Weather, policy_changed: Callable[[], None], *, hands: bool = True
+        self, world: World, fault_rates: FaultRates, policy_changed: Callable[[], None], *, hands: bool = True
     ) -> None:
-        """Without `hands` nobody pulls a plug, nor switches a machine on before all faults cease."""
+        """Without `hands`, machines lose no power, and are not powered on before all faults end."""
         self.counts: Counter[str] = Counter()
         self._hands = hands
         self._world = world
-        self._weather = weather
+        self._fault_rates = fault_rates
         self._policy_changed = policy_changed
         self._chance = world.scheduler.chance("faults")
 
@@ -68,7 +68,7 @@ class Faults:
             replica.on_start = self._arm
             self._arm(replica)
         machines = list(self._world.machines.values())
-        for _ in range(self._weather.machine_faults):
+        for _ in range(self._fault_rates.machine_faults):
             self._at_some_time(lambda: self._break(self._chance.choice(machines)))
         for _ in range(self._chance.randint(0, 6)):
             self._at_some_time(self._disturb)
@@ -78,8 +78,8 @@ class Faults:
         self._world.scheduler.at(self._chance.uniform(20.0, FAULTS_CEASE - 300.0), fault)
 
     def _arm(self, replica: Replica) -> None:
-        """Every so many writes one crashes, at one of three points."""
-        every = self._weather.crash_every
+        """Crash at one in `crash_every` writes, at one of three points."""
+        every = self._fault_rates.crash_every
         if not every or self._world.scheduler.now >= FAULTS_CEASE:
             return
 
@@ -106,13 +106,13 @@ class Faults:
         self._world.scheduler.after(heals_after, lambda: self._heal(machine))
 
     def _heal(self, machine: Machine) -> None:
-        """Only what nobody has taken in hand: a machine that a person switched off is theirs to switch on."""
+        """Repair a machine. One with a ManualRemediation stays off, because its admin powers it on."""
         machine.hung, machine.connected = False, True
         ceased = self._world.scheduler.now >= FAULTS_CEASE
-        if (self._hands or ceased) and self._nobody_attends(machine):
+        if (self._hands or ceased) and self._is_unattended(machine):
             machine.power_on()
 
-    def _nobody_attends(self, machine: Machine) -> bool:
+    def _is_unattended(self, machine: Machine) -> bool:
         return all(
             remediation["metadata"]["name"] != machine.name
             for remediation in self._world.admin_api.list(MANUAL_REMEDIATION)
@@ -155,17 +155,17 @@ class Faults:
         self._world.scheduler.after(self._chance.uniform(20.0, 300.0), lambda: self._set_pause(None))
 
     def _set_pause(self, pause: dict[str, str] | None) -> None:
-        self._world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": pause}})
+        self._world.admin_api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"pause": pause}})
         self._policy_changed()
 
     def _touch_nodes(self, _replica: Replica) -> None:
-        """Somebody else writes to every Node: what we read of them is out of date."""
+        """Write to every Node as another controller, so that cached versions are out of date."""
         for name in self._world.machines:
             label = {"metadata": {"labels": {"touched": str(self._chance.randrange(10**6))}}}
             self._world.admin_api.patch(NODE, name, label)
 
     def _order(self, _replica: Replica) -> None:
-        """Somebody orders the remediation of a node that looks sick, or of any; half of it past the guard."""
+        """Order the remediation of a node, preferably an unready one; half of the orders override a guard."""
         api = self._world.admin_api
         unready = [node for node in api.list(NODE) if not _is_ready(node)] or api.list(NODE)
         node = self._chance.choice(unready)["metadata"]

@@ -1,4 +1,4 @@
-"""What must hold in every simulated run of the walking path, watched at every write.
+"""Invariants of every simulated run of the walking path, verified at every write.
 
 The numbers are those of SAFETY.md.
 """
@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.group_versions import (
+from nodemend.api import well_known
+from nodemend.api.resources import (
     LEASE,
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
@@ -20,27 +20,27 @@ from nodemend.api.group_versions import (
     REMEDIATION_POLICY,
     Resource,
 )
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request, Selection
-from nodemend.testing.cluster.machines import Machine
-from nodemend.testing.cluster.world import FOREIGN_TAINT, World
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request, Selection
+from simulation.cluster.machines import Machine
+from simulation.cluster.world import FOREIGN_TAINT, World
 from tests.simulation.settling import InvariantBrokenError
 
 EVIDENCE: Mapping[Resource, tuple[str, ...]] = {MANUAL_REMEDIATION: ("E5",), METAL3_REMEDIATION: ("E1",)}
-"""What each kind that releases workloads does it on."""
+"""Evidence classes on which each kind releases workloads."""
 POLICY_READ_WITHIN = 15.0
 LATEST_ARRIVAL = 61.0
 
 
 class Invariants:
-    """Stands beside a world and sees everything."""
+    """Observes every write in a world."""
 
     evidence: ClassVar = EVIDENCE
 
     def __init__(self) -> None:
         self.releases = 0
         self.deletions = 0
-        """So many of them by deleting the Node."""
+        """Number of releases by deleting the Node."""
         self.starts: Counter[str] = Counter()
         self.followed = 0
         self._orders: Counter[str] = Counter()
@@ -61,7 +61,7 @@ class Invariants:
         return self._world
 
     def started(self, machine: Machine, workload: str) -> None:
-        """I1: a process starts only where no other machine runs the same workload."""
+        """Check I1: a process starts only if no other machine runs the same workload."""
         self.starts[workload] += 1
         others = [
             other.name
@@ -72,12 +72,12 @@ class Invariants:
             raise InvariantBrokenError(f"I1: {workload} starts on {machine.name} while {others} run it")
 
     def note_policy(self) -> None:
-        """To be told after every change of the policy: I5 asks what it said when."""
-        policy = self.world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+        """Record the policy. Call it after every change of the policy, because I5 depends on its history."""
+        policy = self.world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME)
         spec = policy["spec"] if policy else {}
         self._allowed.append((self.world.scheduler.now, spec.get("mode") == "Act" and "pause" not in spec))
 
-    def _saw_write(self, user: str, request: Request, answer: Answer) -> None:
+    def _saw_write(self, user: str, request: Request, answer: ApiResponse) -> None:
         self._has_preconditions(request)
         if request.method is Method.POST and request.path.endswith(
             tuple(kind.plural for kind in self.evidence)
@@ -94,11 +94,12 @@ class Invariants:
         if request.method is Method.DELETE and request.path.startswith("/api/v1/nodes/"):
             self.deletions += 1
             named = msgspec.json.decode(request.body)["preconditions"]
-            # Its boot went with it. That version alone could be deleted, and I3 holds that it was named.
+            # The boot was deleted with the Node. Only this version could be deleted; I3 checks that it was
+            # named.
             self._saw_release(request.path.rpartition("/")[2], named["uid"], None)
 
     def _saw_evidence_forgotten(self, remediation: dict[str, Any]) -> None:
-        """I2: no taint of ours stands without evidence, so it comes off before its evidence is forgotten."""
+        """Check I2: evidence is forgotten only after Nodemend's taint, which depends on it, is removed."""
         uid = (remediation.get("status") or {}).get("nodeUID")
         for node in self.world.admin_api.list(NODE):
             if node["metadata"]["uid"] == uid and _our_taint_is_on(node) and not self._has_evidence(uid):
@@ -106,15 +107,15 @@ class Invariants:
                 raise InvariantBrokenError(f"I2: evidence is forgotten while our taint is on {name}")
 
     def _has_evidence(self, uid: str) -> bool:
-        """Whether another remediation has some for this Node."""
+        """Return whether another remediation has evidence for this Node."""
         found = [one.get("status") or {} for kind in self.evidence for one in self.world.admin_api.list(kind)]
         return any(one.get("nodeUID") == uid and "evidence" in one for one in found)
 
     def _saw_beginning(self, remediation: dict[str, Any]) -> None:
-        """I5 at the beginning too, order or not; and I11: one order, one remediation."""
+        """Check I5 at the start, with or without an order, and I11: one order, one remediation."""
         metadata = remediation["metadata"]
         self._was_allowed(metadata["name"])
-        order = metadata["annotations"].get(keys.ORDER)
+        order = metadata["annotations"].get(well_known.ORDER)
         if order is None:
             return
         self.followed += 1
@@ -123,7 +124,7 @@ class Invariants:
             raise InvariantBrokenError(f"I11: the order for {metadata['name']} was followed twice")
 
     def _has_preconditions(self, request: Request) -> None:
-        """I3: whatever changes a Node, or deletes anything, names the object and its version."""
+        """Check I3: every deletion and every change of a Node name the object and its version."""
         if request.method is Method.DELETE:
             conditions = msgspec.json.decode(request.body).get("preconditions", {})
         elif request.method is Method.PATCH and "/api/v1/nodes/" in request.path:
@@ -157,12 +158,12 @@ class Invariants:
     def _holds_the_lock(self, remediation: dict[str, Any]) -> None:
         status = remediation["status"]
         name = f"node-{status.get('nodeUID') or status['host']['uid']}"
-        lock = self.world.admin_api.get(LEASE, name, keys.SYSTEM_NAMESPACE)
+        lock = self.world.admin_api.get(LEASE, name, well_known.SYSTEM_NAMESPACE)
         if lock is None or lock["spec"].get("holderIdentity") != remediation["metadata"]["uid"]:
             raise InvariantBrokenError(f"I4: {remediation['metadata']['name']} releases without the lock")
 
     def _was_allowed(self, node: str) -> None:
-        """I5: the policy allowed it when it was last read, which is before the write was sent."""
+        """Check I5: the policy allowed it when it was last read, which is before the write was sent."""
         oldest = self.world.scheduler.now - POLICY_READ_WITHIN - LATEST_ARRIVAL
         before = [allowed for when, allowed in self._allowed if when <= oldest][-1:]
         since = [allowed for when, allowed in self._allowed if when > oldest]
@@ -170,10 +171,10 @@ class Invariants:
             raise InvariantBrokenError(f"I5: something began on {node} while that was not allowed")
 
     def _only_once(self, remediation: dict[str, Any]) -> None:
-        """I11: one word, one power-off that was seen, one release, however often we crashed on the way."""
+        """Check I11: one confirmation or one observed power-off, one release, regardless of crashes."""
         evidence = remediation["status"]["evidence"]
         seen = (evidence.get("host") or {}).get("lastUpdated", "")
-        # A person who takes a word back and gives it again gives another one.
+        # A confirmation that is withdrawn and repeated counts as another one.
         given = remediation["status"]["observedGeneration"] if evidence["class"] == "E5" else ""
         word = f"{remediation['metadata']['uid']}/{evidence['bootID']}/{seen}{given}"
         self._released_words[word] += 1
@@ -181,7 +182,7 @@ class Invariants:
             raise InvariantBrokenError(f"I11: {word} was released {self._released_words[word]} times")
 
     def settled(self) -> None:
-        """I8 and I14: faults have ceased long ago. Everything is well, and nothing of ours is left."""
+        """Check I8 and I14, long after the faults: the world has recovered; Nodemend left nothing behind."""
         world = self.world
         left = [one for kind in self.evidence for one in world.admin_api.list(kind)]
         if left:
@@ -193,7 +194,7 @@ class Invariants:
             self._is_clean(node)
         locks = [
             lease["metadata"]["name"]
-            for lease in world.admin_api.list(LEASE, Selection(namespace=keys.SYSTEM_NAMESPACE))
+            for lease in world.admin_api.list(LEASE, Selection(namespace=well_known.SYSTEM_NAMESPACE))
             if lease["metadata"]["name"].startswith("node-")
         ]
         if locks:
@@ -202,7 +203,7 @@ class Invariants:
 
     def _is_clean(self, node: dict[str, Any]) -> None:
         name = node["metadata"]["name"]
-        if _our_taint_is_on(node) or keys.RELEASE_VOIDED in node["metadata"].get("annotations", {}):
+        if _our_taint_is_on(node) or well_known.RELEASE_REVOKED in node["metadata"].get("annotations", {}):
             raise InvariantBrokenError(f"I8: something of ours is left on {name}")
         if FOREIGN_TAINT not in node["spec"].get("taints", ()):
             raise InvariantBrokenError(f"I8: another's taint is gone from {name}")
@@ -240,7 +241,7 @@ def _asks_for_our_taint(body: dict[str, Any]) -> bool:
 
 
 def is_ours(taint: dict[str, Any]) -> bool:
-    return (taint["key"], taint.get("value")) == (keys.OUT_OF_SERVICE, keys.OUR_TAINT_VALUE)
+    return (taint["key"], taint.get("value")) == (well_known.OUT_OF_SERVICE, well_known.OUR_TAINT_VALUE)
 
 
 def _names(objects: list[dict[str, Any]]) -> list[str]:

@@ -1,14 +1,14 @@
-"""One seed, from its weather to its verdict."""
+"""One seed, from its fault parameters to its verdict."""
 
 from collections import Counter
 from dataclasses import dataclass
 
-from nodemend.testing.cluster.world import Shape, World
-from nodemend.testing.request_log import RequestDigests
-from nodemend.testing.scheduler import Scheduler
+from simulation.cluster.world import Shape, World
+from simulation.request_log import RequestDigests
+from simulation.scheduler import Scheduler
 from tests.simulation.beside import Beside
 from tests.simulation.settling import InvariantBrokenError, nothing_failed_unseen, settle
-from tests.simulation.walking_path.faults import FAULTS_CEASE, Faults, Weather
+from tests.simulation.walking_path.faults import FAULTS_CEASE, FaultRates, Faults
 from tests.simulation.walking_path.invariants import Invariants
 
 SETTLED_BY = FAULTS_CEASE + 1500.0
@@ -16,16 +16,16 @@ SETTLED_BY = FAULTS_CEASE + 1500.0
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a seed showed."""
+    """Result of one seed."""
 
     seed: int
     broken: str
     releases: int
     followed: int
-    """Remediations that began on a person's order."""
+    """Remediations that a user's order started."""
     faults: Counter[str]
     digest: str
-    requests: RequestDigests
+    requests: RequestDigests | None
     steps: int
     simulated: float
     lines: tuple[str, ...] = ()
@@ -38,15 +38,15 @@ def play(
     until: float | None = None,
     beside: Beside[Invariants, World] | None = None,
 ) -> Run:
-    """Play a seed to its end and judge it, or, with `until`, only so many simulated seconds of it."""
+    """Run a seed to its end and check it; with `until`, only these simulated seconds, without the end."""
     beside = beside or Beside(Invariants())
-    weather = Weather.draw(Scheduler(seed).chance("weather"))
-    invariants = beside.judge
-    shape = Shape(machines=4, quality=weather.quality, policy=weather.policy, **beside.wishes)
+    fault_rates = FaultRates.draw(Scheduler(seed).chance("weather"))
+    invariants = beside.evaluate
+    shape = Shape(machines=4, quality=fault_rates.quality, policy=fault_rates.policy, **beside.options)
     world = World(seed, shape, invariants.started, keep_trace=keep_trace)
     invariants.watch(world)
     beside.join(world)
-    faults = Faults(world, weather, invariants.note_policy)
+    faults = Faults(world, fault_rates, invariants.note_policy)
     faults.plan()
     broken = ""
     try:

@@ -1,4 +1,4 @@
-"""A few seeds of the walking path, for CI and for the hunt for mutants. `just simulate` plays thousands."""
+"""A few seeds of the walking path, for CI and mutation testing. `just simulate` runs thousands."""
 
 import pytest
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Shown:
-    """What an agent shows, and whom it believes."""
+    """The certificate that an agent presents, and the CA that it trusts."""
 
     certificate: str
     key: str
@@ -26,7 +26,7 @@ class Authority:
         )
 
     def issue(self, *names: str, file: str = "", days: int = 1) -> Shown:
-        """`days` below zero: it is over already."""
+        """Issue a certificate. With negative `days` it has already expired."""
         file = file or names[0]
         alternatives = ",".join(f"DNS:{name}" for name in names)
         self._openssl(

@@ -1,6 +1,6 @@
-"""How much each of many may ask for."""
+"""Rate limits per peer."""
 
-from nodemend.agent.allowances import MOST_KNOWN, Allowances, Bucket
+from nodemend.agent.peer_responder import MOST_KNOWN, Bucket, PerPeerRateLimit
 
 
 def test_a_bucket_gives_what_it_holds_and_fills_again() -> None:
@@ -17,38 +17,38 @@ def test_whoever_leaves_some_to_others_does_not_get_the_last() -> None:
 
 
 def test_nobody_takes_from_another() -> None:
-    allowances = Allowances(1.0, most=1.0)
-    assert allowances.take("a", 0.0)
-    assert not allowances.take("a", 0.0)
-    assert allowances.take("b", 0.0)
+    rate_limit = PerPeerRateLimit(1.0, most=1.0)
+    assert rate_limit.take("a", 0.0)
+    assert not rate_limit.take("a", 0.0)
+    assert rate_limit.take("b", 0.0)
 
 
 def test_who_asks_too_much_gets_its_share_all_the_same() -> None:
-    allowances = Allowances(1.0, most=1.0)
-    assert sum(allowances.take("a", tick / 10) for tick in range(101)) == 11
+    rate_limit = PerPeerRateLimit(1.0, most=1.0)
+    assert sum(rate_limit.take("a", tick / 10) for tick in range(101)) == 11
 
 
 def test_unless_asking_in_vain_costs_too_then_it_gets_nothing_until_it_stops() -> None:
-    stern = Allowances(1.0, most=1.0, stern=True)
+    stern = PerPeerRateLimit(1.0, most=1.0, stern=True)
     assert sum(stern.take("a", tick / 10) for tick in range(101)) == 1
     assert not stern.take("a", 10.9)
     assert stern.take("a", 11.9)
 
 
 def test_who_has_asked_for_nothing_in_a_while_has_rested() -> None:
-    allowances = Allowances(1.0, most=2.0)
-    assert allowances.has_rested("a", 0.0)
-    allowances.take("a", 0.0)
-    assert not allowances.has_rested("a", 0.9)
-    assert allowances.has_rested("a", 1.0)
+    rate_limit = PerPeerRateLimit(1.0, most=2.0)
+    assert rate_limit.has_rested("a", 0.0)
+    rate_limit.take("a", 0.0)
+    assert not rate_limit.has_rested("a", 0.9)
+    assert rate_limit.has_rested("a", 1.0)
 
 
 def test_however_many_come_only_so_many_are_remembered_and_the_last_of_them() -> None:
-    allowances = Allowances(1.0, most=1.0)
+    rate_limit = PerPeerRateLimit(1.0, most=1.0)
     for number in range(10 * MOST_KNOWN):
-        assert allowances.take(f"n{number}", 0.0)
-        allowances.take("always", 0.0)
-    assert len(allowances) == MOST_KNOWN
-    assert not allowances.take("always", 0.0)
-    assert not allowances.take(f"n{10 * MOST_KNOWN - 1}", 0.0)
-    assert allowances.take("n0", 0.0)
+        assert rate_limit.take(f"n{number}", 0.0)
+        rate_limit.take("always", 0.0)
+    assert len(rate_limit) == MOST_KNOWN
+    assert not rate_limit.take("always", 0.0)
+    assert not rate_limit.take(f"n{10 * MOST_KNOWN - 1}", 0.0)
+    assert rate_limit.take("n0", 0.0)

@@ -5,46 +5,45 @@ from collections.abc import Iterator
 import pytest
 from cryptography import x509
 
-from nodemend.agent.certificate import Held, Holding, NoBundle, NotHeld
-from nodemend.agent.certificate_loop import CertificateLoop
-from nodemend.agent.key_maker_shell import MadeKey, NoKey
-from nodemend.api import keys
-from nodemend.api.group_versions import CERTIFICATE_SIGNING_REQUEST, SECRET
-from nodemend.entrypoints.make_key import make
-from nodemend.kube.api_request import Method
-from nodemend.testing.cluster.world import Account
-from nodemend.testing.network import GOOD_LINK, Link, LinkQuality
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.transport import SimulatedTransport
-from tests.unit.controllers.agent_signer.signer_world import SignerWorld, agent_on
+from nodemend.agent.certificates import CertificateHeld, CertificateStatus, NoBundle, NoCertificate
+from nodemend.agent.certificates_io import CertificateLoop, MadeKey, NoKey
+from nodemend.api import well_known
+from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST, SECRET
+from nodemend.cmd.make_key import make
+from nodemend.kube.request import Method
+from simulation.cluster.world import Account
+from simulation.network import GOOD_LINK, Link, LinkQuality
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.transport import SimulatedTransport
+from tests.unit.signer.signer_world import SignerWorld, agent_on
 
 MARK = "-----BEGIN CERTIFICATE REQUEST-----"
 
 
 class Files:
-    """What is on the node's disk, judged by the bundle that is in the cluster."""
+    """The files on the node's disk, judged by the CA bundle in the cluster."""
 
     def __init__(self, world: SignerWorld) -> None:
         self.world = world
         self.kept: list[x509.Certificate] = []
         self.full = False
 
-    def look(self) -> Holding:
+    def read_status(self) -> CertificateStatus:
         if not self.world.bundle:
             return NoBundle()
-        if not self.kept or not self.world.believed(self.kept[-1]):
-            return NotHeld()
+        if not self.kept or not self.world.accepted(self.kept[-1]):
+            return NoCertificate()
         last = self.kept[-1]
         life = last.not_valid_after_utc - last.not_valid_before_utc
         left = last.not_valid_after_utc - self.world.scheduler.wall()
-        return Held(life.total_seconds(), left.total_seconds())
+        return CertificateHeld(life.total_seconds(), left.total_seconds())
 
     def keep(self, certificate: str, key: str) -> bool:
         if self.full:
             raise OSError("no space left on device")
         assert key.startswith("-----BEGIN PRIVATE KEY-----")
         made = x509.load_pem_x509_certificate(certificate.encode())
-        if not self.world.believed(made):
+        if not self.world.accepted(made):
             return False
         self.kept.append(made)
         return True
@@ -54,7 +53,7 @@ class KeyMaker:
     def __init__(self) -> None:
         self.broken = False
         self.name = ""
-        """Asks for this instead of what it should."""
+        """The name to request instead of the correct one; empty for the correct one."""
 
     async def make(self, name: str) -> MadeKey | NoKey:
         if self.broken:
@@ -67,7 +66,7 @@ class AgentWorld:
     def __init__(self, quality: LinkQuality = GOOD_LINK) -> None:
         self.world = SignerWorld(replicas=1)
         self.files, self.keys = Files(self.world), KeyMaker()
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.account = Account(self.world.server, agent_on("node-1"))
         self.process = SimulatedProcess(self.world.scheduler, "agent", HostClock())
         loop = CertificateLoop(
@@ -76,7 +75,7 @@ class AgentWorld:
             transport=SimulatedTransport(Link(self.process, self.account, quality)),
             files=self.files,
             keys=self.keys,
-            tell=self.told.append,
+            tell=self.reported.append,
         )
         self.process.spawn(loop.run(), "certificate")
 
@@ -102,45 +101,45 @@ def world() -> Iterator[AgentWorld]:
 def test_it_gets_one_and_asks_no_more_until_half_of_its_life_is_over(world: AgentWorld) -> None:
     world.run(120.0)
     assert len(world.files.kept) == 1
-    assert world.world.believed(world.files.kept[0])
+    assert world.world.accepted(world.files.kept[0])
     world.run(3600.0)
     assert world.requests == 1
-    assert world.told == ["no authority is known yet", ""]
+    assert world.reported == ["no authority is known yet", ""]
 
 
 def test_one_that_is_no_longer_believed_is_replaced(world: AgentWorld) -> None:
     world.run(120.0)
-    world.world.admin.delete(SECRET, keys.AGENT_AUTHORITY, keys.SYSTEM_NAMESPACE)
+    world.world.admin.delete(SECRET, well_known.AGENT_AUTHORITY, well_known.SYSTEM_NAMESPACE)
     world.run(180.0)
     assert len(world.files.kept) == 2
-    assert world.world.believed(world.files.kept[1])
+    assert world.world.accepted(world.files.kept[1])
 
 
 def test_a_denial_is_told_with_its_words_and_not_repeated_at_once(world: AgentWorld) -> None:
     world.keys.name = "node-2.agent.nodemend.io"
     world.run(240.0)
     assert world.requests == 1
-    assert world.told[-1] == (
+    assert world.reported[-1] == (
         "NotItsOwnName: The request must name DNS node-1.agent.nodemend.io and nothing else;"
         " it names DNS node-2.agent.nodemend.io."
     )
     world.keys.name = ""
     world.run(600.0)
     assert len(world.files.kept) == 1
-    assert world.told[-1] == ""
+    assert world.reported[-1] == ""
 
 
 def test_what_the_api_server_forbids_is_told_too(world: AgentWorld) -> None:
     world.account.forbidden.add((Method.POST, "certificatesigningrequests"))
     world.run(60.0)
-    assert "has no right to POST" in world.told[-1]
+    assert "has no right to POST" in world.reported[-1]
     assert world.requests == 0
 
 
 def test_a_key_that_cannot_be_made_is_made_later(world: AgentWorld) -> None:
     world.keys.broken = True
     world.run(60.0)
-    assert world.told[-1] == "no key could be made: out of memory"
+    assert world.reported[-1] == "no key could be made: out of memory"
     world.keys.broken = False
     world.run(300.0)
     assert len(world.files.kept) == 1
@@ -149,7 +148,7 @@ def test_a_key_that_cannot_be_made_is_made_later(world: AgentWorld) -> None:
 def test_what_cannot_be_kept_is_asked_for_again(world: AgentWorld) -> None:
     world.files.full = True
     world.run(60.0)
-    assert world.told[-1].startswith("the certificate could not be kept")
+    assert world.reported[-1].startswith("the certificate could not be kept")
     world.files.full = False
     world.run(300.0)
     assert len(world.files.kept) == 1

@@ -7,22 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from nodemend.agent.certificate import Held, NoBundle, NotHeld
-from nodemend.agent.certificate_shell import CertificateFiles, NoCertificateError, shake_hands
-from nodemend.agent.key_maker_shell import ChildKeyMaker, MadeKey
-from nodemend.api.agent_authority import KeyPair
-from nodemend.api.certified_names import certified_name
-from nodemend.controllers.agent_signer.notary_shell import CryptographyNotary
-from nodemend.decide.agent_certificate import Asked, Window
-from nodemend.entrypoints.make_key import make
+from nodemend.agent.certificates import CertificateHeld, NoBundle, NoCertificate
+from nodemend.agent.certificates_io import (
+    CertificateFiles,
+    ChildKeyMaker,
+    MadeKey,
+    NoCertificateError,
+    shake_hands,
+)
+from nodemend.api.agent import KeyPair, certified_name
+from nodemend.cmd.make_key import make
+from nodemend.signer.crypto import CryptographySigner
+from nodemend.signer.decide import RequestContent, Window
 
-NOTARY = CryptographyNotary()
+CERTIFICATE_SIGNER = CryptographySigner()
 NAME = certified_name("node-1")
 MARK = "-----BEGIN CERTIFICATE REQUEST-----"
 
 
 class Agent:
-    """One node's files, and a clock that stands still until it is moved."""
+    """One node's files, and a clock that only moves when it is set."""
 
     def __init__(self, folder: Path, node: str = "node-1") -> None:
         self.now = 0.0
@@ -36,11 +40,13 @@ class Agent:
     def issue(self, by: KeyPair, *, name: str = "", begins: float = -60, ends: float = 600) -> bool:
         key, _, request = make(self.name).decode().partition(MARK)
         window = Window(time.time() + begins, time.time() + ends)
-        return self.files.keep(NOTARY.certify((MARK + request).encode(), name or self.name, window, by), key)
+        return self.files.keep(
+            CERTIFICATE_SIGNER.certify((MARK + request).encode(), name or self.name, window, by), key
+        )
 
 
 def authority() -> KeyPair:
-    return NOTARY.make_authority(Window(time.time() - 60, time.time() + 3600))
+    return CERTIFICATE_SIGNER.make_authority(Window(time.time() - 60, time.time() + 3600))
 
 
 @pytest.fixture
@@ -49,9 +55,9 @@ def agent(tmp_path: Path) -> Agent:
 
 
 def test_without_files_there_is_no_tls(agent: Agent) -> None:
-    assert agent.files.look() == NoBundle()
+    assert agent.files.read_status() == NoBundle()
     agent.believe(authority())
-    assert agent.files.look() == NotHeld()
+    assert agent.files.read_status() == NoCertificate()
     for tls in (agent.files.server_tls, agent.files.client_tls):
         with pytest.raises(NoCertificateError, match="no certificate of node-1"):
             tls()
@@ -61,8 +67,8 @@ def test_a_certificate_is_held_for_as_long_as_it_says(agent: Agent) -> None:
     ours = authority()
     agent.believe(ours)
     agent.issue(ours)
-    held = agent.files.look()
-    assert isinstance(held, Held)
+    held = agent.files.read_status()
+    assert isinstance(held, CertificateHeld)
     assert held.life == pytest.approx(660, abs=2)
     assert held.left == pytest.approx(600, abs=30)
 
@@ -73,7 +79,7 @@ def test_only_its_owner_reads_the_key(agent: Agent) -> None:
     assert agent.issue(ours)
     assert agent.issue(ours)
     assert agent.pair.stat().st_mode & 0o777 == 0o600
-    agent.files.look()
+    agent.files.read_status()
     assert {file.name for file in agent.pair.parent.iterdir()} == {
         "node-1.pem",
         "node-1.pem.bundle",
@@ -93,7 +99,7 @@ def test_what_peers_would_not_believe_takes_no_ones_place(agent: Agent) -> None:
     assert not agent.files.keep("a poem", "a key")
     assert agent.pair.read_bytes() == before
     assert {file.name for file in agent.pair.parent.iterdir()} == {"node-1.pem", "ca.crt"}
-    assert isinstance(agent.files.look(), Held)
+    assert isinstance(agent.files.read_status(), CertificateHeld)
 
 
 def test_nor_does_a_key_that_is_not_its_own(agent: Agent) -> None:
@@ -108,16 +114,16 @@ def test_nor_does_a_key_that_is_not_its_own(agent: Agent) -> None:
 def test_a_file_that_somebody_has_spoiled_is_not_held(agent: Agent) -> None:
     agent.believe(authority())
     agent.pair.write_text("a poem")
-    assert agent.files.look() == NotHeld()
+    assert agent.files.read_status() == NoCertificate()
 
 
 def test_a_bundle_without_its_authority_ends_it_however_young(agent: Agent) -> None:
     ours, others = authority(), authority()
     agent.believe(ours, others)
     agent.issue(ours)
-    assert isinstance(agent.files.look(), Held)
+    assert isinstance(agent.files.read_status(), CertificateHeld)
     agent.believe(others)
-    assert agent.files.look() == NotHeld()
+    assert agent.files.read_status() == NoCertificate()
 
 
 def test_tls_is_made_anew_when_a_file_changes_and_not_for_every_connection(agent: Agent) -> None:
@@ -149,7 +155,7 @@ def test_while_authorities_change_old_and_new_believe_one_another(tmp_path: Path
 
 
 def test_nobody_comes_back_by_a_ticket_when_its_certificate_is_over(agent: Agent) -> None:
-    """A resumed session would not show one."""
+    """A resumed session would not present a certificate."""
     ours = authority()
     agent.believe(ours)
     agent.issue(ours)
@@ -162,5 +168,5 @@ def test_a_child_makes_a_key_and_a_request_that_the_signer_signs() -> None:
     assert isinstance(made, MadeKey)
     assert made.key.startswith("-----BEGIN PRIVATE KEY-----")
     assert made.key not in repr(made)
-    asked = NOTARY.read(made.request.encode())
-    assert asked == Asked(names=(("DNS", NAME),), subject="", key="P-256", proven=True)
+    asked = CERTIFICATE_SIGNER.read(made.request.encode())
+    assert asked == RequestContent(names=(("DNS", NAME),), subject="", key="P-256", proven=True)

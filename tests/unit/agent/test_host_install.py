@@ -1,4 +1,4 @@
-"""What the chart's installer leaves on a host, and the one file of it that is a program."""
+"""Files that the chart's installer leaves on a host, and the one that is a program."""
 
 import os
 import shutil
@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from nodemend.agent.host_install_shell import install
-from nodemend.agent.pack_shell import NAME, write_archive
-from nodemend.agent.state_folder_shell import make_folder
+from nodemend.agent.files import make_folder
+from nodemend.agent.host_bundle import NAME, install, write_archive
 
 HOST = Path(__file__).resolve().parents[3] / "deploy" / "host"
 
 
 @pytest.fixture
 def given(tmp_path: Path) -> Path:
-    """As the ConfigMap is mounted: flat."""
+    """The files flat in one folder, as the ConfigMap is mounted."""
     folder = tmp_path / "given"
     folder.mkdir()
     for file in (*HOST.glob("*.service"), *HOST.glob("kubelet.service.d/*"), HOST / "host.env"):
@@ -65,7 +64,7 @@ def test_nobody_puts_it_to_sleep_any_more(given: Path, host: Path) -> None:
 
 
 def test_a_second_time_nothing_is_touched(given: Path, host: Path) -> None:
-    """The feeder's program is told from another by its size and time."""
+    """Size and time identify the feeder's program."""
     install(str(given), str(host), "n1")
     before = (host / "program" / NAME).stat().st_mtime_ns
 
@@ -97,8 +96,8 @@ def test_the_program_runs_by_itself_and_is_the_same_file_each_time(tmp_path: Pat
     assert (tmp_path / "a.pyz").read_bytes() == (tmp_path / "b.pyz").read_bytes()
 
     command = [sys.executable, "-I", "-S", str(tmp_path / "a.pyz"), "api-check", "--help"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True, env={}, cwd="/").stdout
-    assert "--publish" in told
+    reported = subprocess.run(command, check=True, capture_output=True, text=True, env={}, cwd="/").stdout
+    assert "--publish" in reported
 
 
 def test_the_agent_s_folder_is_its_alone(tmp_path: Path) -> None:

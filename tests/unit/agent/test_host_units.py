@@ -1,4 +1,4 @@
-"""The units that a host is given say what the programs understand."""
+"""The systemd units of a host pass only options that the programs accept."""
 
 import re
 import shlex
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from nodemend.agent.api_check.check_shell import parser as check_parser
-from nodemend.agent.boot_gate.gate_shell import parser as gate_parser
-from nodemend.agent.feeder.arguments import parse_arguments
-from nodemend.agent.feeder_view_shell import GATE, LAST_RESET, STATUS, TESTED
-from nodemend.agent.last_words.recorder_shell import parser as recorder_parser
-from nodemend.decide.watchdog_class import SECOND
-from nodemend.settings.agent_settings import read_agent_settings
+from nodemend.agent.api_check.check import parser as check_parser
+from nodemend.agent.boot_gate.gate_io import parser as gate_parser
+from nodemend.agent.files import GATE, LAST_RESET, STATUS, TESTED
+from nodemend.agent.reset_log_io import parser as recorder_parser
+from nodemend.agent.watchdog.main import parse_arguments
+from nodemend.protocol.watchdog_drivers import SECOND
+from nodemend.settings.agent import read_agent_settings
 
 HOST = Path(__file__).resolve().parents[3] / "deploy" / "host"
 START = ["/usr/bin/python3", "-I", "-S", "/run/nodemend/host/start.py"]
@@ -26,7 +26,7 @@ def environment() -> dict[str, str]:
 
 
 def command(unit: str) -> list[str]:
-    """What systemd would start, without the interpreter."""
+    """The command that systemd would start, without the interpreter."""
     text = (HOST / unit).read_text().replace("\\\n", " ")
     [line] = [line.removeprefix("ExecStart=") for line in text.splitlines() if line.startswith("ExecStart=")]
     known = environment()
@@ -37,13 +37,13 @@ def command(unit: str) -> list[str]:
 
 def test_the_feeder_is_told_everything_and_checks_the_api_server_by_itself() -> None:
     program, *words = command("nodemend-feeder.service")
-    told = parse_arguments(words)
+    reported = parse_arguments(words)
     assert program == "feeder"
-    assert told.paths["lease"].startswith("/run/nodemend/")
-    assert (told.wanted_reset, told.lease_length) == (10 * SECOND, 35 * SECOND)
-    assert list(told.check[:5]) == [*START, "api-check"]
-    assert check_parser().parse_args(told.check[5:]).node == "n1"
-    assert told.drill is None
+    assert reported.paths["lease"].startswith("/run/nodemend/")
+    assert (reported.wanted_reset, reported.lease_length) == (10 * SECOND, 35 * SECOND)
+    assert list(reported.check[:5]) == [*START, "api-check"]
+    assert check_parser().parse_args(reported.check[5:]).node == "n1"
+    assert reported.drill is None
 
 
 def test_what_is_recorded_of_a_boot_is_what_the_next_one_counts() -> None:
@@ -102,11 +102,11 @@ def test_kubelet_comes_after_each(unit: str) -> None:
     ["nodemend-feeder.service", "nodemend-boot-gate.service", "kubelet.service.d/50-nodemend.conf"],
 )
 def test_none_ends_with_another(unit: str) -> None:
-    """A feeder or a gate that is started anew takes nothing down that has run in this boot."""
-    ties = re.findall(
+    """Restarting a feeder or a gate stops no other unit of this boot."""
+    suffixes = re.findall(
         r"^(Requires|Requisite|BindsTo|PartOf|StopPropagatedFrom)=", (HOST / unit).read_text(), re.MULTILINE
     )
-    assert ties == []
+    assert suffixes == []
 
 
 @pytest.mark.attack("V6")

@@ -6,26 +6,24 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
-from nodemend.agent.certificate import Held, Holding, NotHeld
-from nodemend.agent.memory import Memory, Self
-from nodemend.agent.peer_desk import PeerDesk
-from nodemend.agent.peer_desk_loop import REFUSED_AFTER, PeerDeskLoop
-from nodemend.agent.ports import FeederTold
-from nodemend.agent.published import Conduct
-from nodemend.agent.self_watch import SelfWatch
-from nodemend.agent.self_watch_loop import SelfWatchLoop
-from nodemend.agent.self_watch_steps import Command, Event, Looked
-from nodemend.api.agent_lease import AgentReport, Marker, PeerEntry, WatchdogReport
-from nodemend.api.keys import AGENT_REPORT
-from nodemend.decide.peer_verdict import Answer
-from nodemend.testing.network import Link, LinkQuality
-from nodemend.testing.processes import HostClock, SimulatedProcess, SimulatedTask
-from nodemend.testing.scheduler import Scheduler
-from nodemend.testing.transport import SimulatedTransport
-from tests.unit.agent.lease_server import LeaseServer
+from nodemend.agent.certificates import CertificateHeld, CertificateStatus, NoCertificate
+from nodemend.agent.heartbeat import Heartbeat, HeartbeatCommand, HeartbeatEvent, ParallelReadEnded
+from nodemend.agent.heartbeat_loop import FeederTold, HeartbeatLoop
+from nodemend.agent.peer_responder import REFUSED_AFTER, PeerResponder, PeerResponderLoop
+from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
+from nodemend.api.agent import AgentReport, Marker, PeerEntry, WatchdogReport
+from nodemend.api.well_known import AGENT_REPORT
+from nodemend.protocol.peers import PeerReply
+from simulation.network import Link, LinkQuality
+from simulation.processes import HostClock, SimulatedProcess, SimulatedTask
+from simulation.scheduler import Scheduler
+from simulation.transport import SimulatedTransport
+from tests.unit.api.lease_server import LeaseServer
 
-ME = Self(node_uid="uid-1", boot_id="boot-1", watchdog=WatchdogReport(class_="hardware", effective=10.0))
-DAY = Held(life=86_400.0, left=86_000.0)
+ME = AgentIdentity(
+    node_uid="uid-1", boot_id="boot-1", watchdog=WatchdogReport(class_="hardware", effective=10.0)
+)
+DAY = CertificateHeld(life=86_400.0, left=86_000.0)
 K = 15.0
 MARK = Marker(node_uid="uid-1", boot_id="boot-1", remediation_uid="r-1")
 
@@ -33,35 +31,35 @@ MARK = Marker(node_uid="uid-1", boot_id="boot-1", remediation_uid="r-1")
 @dataclass
 class Files:
     until: float = 0.0
-    condemned: str = ""
-    memory: Memory | None = None
-    permit: bool = False
+    fence_requested: str = ""
+    memory: AgentState | None = None
+    disarm_permission: bool = False
 
     def feed_until(self, until: float) -> None:
         self.until = until
 
-    def condemn(self, why: str) -> None:
-        self.condemned = why
+    def fence_now(self, why: str) -> None:
+        self.fence_requested = why
 
-    def stand_down(self) -> None:
-        self.permit = True
+    def stop_gracefully(self) -> None:
+        self.disarm_permission = True
 
     def stand_up(self) -> None:
-        self.permit = False
+        self.disarm_permission = False
 
-    def remember(self, memory: Memory) -> None:
+    def remember(self, memory: AgentState) -> None:
         self.memory = memory
 
 
 @dataclass
 class PlayedPeers:
     process: SimulatedProcess
-    says: dict[str, Answer] = field(default_factory=dict)
+    says: dict[str, PeerReply] = field(default_factory=dict)
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     async def ask(
         self, peers: tuple[PeerEntry, ...], deadline: float
-    ) -> AsyncGenerator[tuple[str, Answer], None]:
+    ) -> AsyncGenerator[tuple[str, PeerReply], None]:
         self.asked.append(tuple(one.name for one in peers))
         for one in peers:
             if one.name in self.says:
@@ -74,23 +72,25 @@ class PlayedPeers:
 class PlayedFeeder:
     now: FeederTold = field(default_factory=lambda: FeederTold(ME.watchdog, longest_lease=35.0))
 
-    def told(self) -> FeederTold:
+    def report(self) -> FeederTold:
         return self.now
 
 
 @dataclass
 class PlayedCertificate:
-    holding: Holding = DAY
+    holding: CertificateStatus = DAY
 
-    def look(self) -> Holding:
+    def read_status(self) -> CertificateStatus:
         return self.holding
 
 
 @dataclass
 class Heard:
-    events: list[Event] = field(default_factory=list)
+    events: list[HeartbeatEvent] = field(default_factory=list)
 
-    def stepped(self, event: Event, commands: tuple[Command, ...], memory: Memory, now: float) -> None:
+    def stepped(
+        self, event: HeartbeatEvent, commands: tuple[HeartbeatCommand, ...], memory: AgentState, now: float
+    ) -> None:
         self.events.append(event)
 
 
@@ -107,16 +107,16 @@ class Stage:
         self.certificate = PlayedCertificate()
         self.heard = Heard()
         named = tuple(PeerEntry(name=name, address=f"{name}:1") for name in ("a", "b", "c", "d"))
-        self.watch = SelfWatch(ME, Memory(conduct=Conduct(peers=named), fresh=False), chance=0.0)
+        self.watch = Heartbeat(ME, AgentState(conduct=ActiveTerms(peers=named), fresh=False), chance=0.0)
         self.task: SimulatedTask | None = None
 
     def start(self) -> None:
-        self.loop = SelfWatchLoop(
+        self.loop = HeartbeatLoop(
             node="node-1",
             watch=self.watch,
             runtime=self.process,
             transport=SimulatedTransport(self.link),
-            keeper=self.files,
+            state_files=self.files,
             peers=self.peers,
             feeder=self.feeder,
             certificate=self.certificate,
@@ -125,10 +125,10 @@ class Stage:
         self.task = self.process.spawn(self.loop.run(), "watch")
 
     def stop(self) -> None:
-        """As the program does: what is under way is ended first."""
+        """Stop as the program does: cancel running work first."""
         assert self.task is not None
         self.task.cancel()
-        self.task = self.process.spawn(self.loop.stand_down(), "standing down")
+        self.task = self.process.spawn(self.loop.stop_gracefully(), "standing down")
 
     def run(self, seconds: float) -> None:
         self.scheduler.run(self.scheduler.now + seconds)
@@ -168,7 +168,7 @@ def test_a_marker_condemns_it_within_one_renewal_and_ends_the_loop(stage: Stage)
     stage.server.mark("node-1", MARK)
     stage.run(6.0)
 
-    assert stage.files.condemned == "a marker is on its Lease"
+    assert stage.files.fence_requested == "a marker is on its Lease"
     assert stage.task is not None
     assert stage.task.done
 
@@ -179,7 +179,7 @@ def test_in_a_drill_its_watchdog_alone_ends_it(stage: Stage) -> None:
     stage.server.mark("node-1", MARK.but(drill=True))
     stage.run(36.0)
 
-    assert stage.files.condemned == ""
+    assert stage.files.fence_requested == ""
     assert stage.fed_for <= 0
 
 
@@ -215,27 +215,27 @@ def test_an_api_server_that_is_slow_or_lossy_does_not_end_it(stage: Stage, quali
 
 
 def test_looks_beside_renewals_end_with_the_failure_and_with_the_agent(stage: Stage) -> None:
-    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), Answer.API_OUT_OF_REACH)
+    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), PeerReply.API_OUT_OF_REACH)
     stage.start()
     stage.run(30.0)
     stage.cut()
     stage.run(600.0)
-    looks = sum(isinstance(one, Looked) for one in stage.heard.events)
-    assert 0 < looks < 40, "not for as long as an outage for all lasts"
+    observations = sum(isinstance(one, ParallelReadEnded) for one in stage.heard.events)
+    assert 0 < observations < 40, "not for as long as an outage for all lasts"
     stage.link.up = stage.link.down = True
     stage.run(30.0)
-    looks = sum(isinstance(one, Looked) for one in stage.heard.events)
+    observations = sum(isinstance(one, ParallelReadEnded) for one in stage.heard.events)
     stage.run(600.0)
-    assert sum(isinstance(one, Looked) for one in stage.heard.events) == looks
+    assert sum(isinstance(one, ParallelReadEnded) for one in stage.heard.events) == observations
     stage.cut()
     stage.run(10.0)
     stage.stop()
     stage.run(30.0)
-    assert not stage.heard.events[-1:] or not isinstance(stage.heard.events[-1], Looked)
+    assert not stage.heard.events[-1:] or not isinstance(stage.heard.events[-1], ParallelReadEnded)
 
 
 def test_one_peer_that_looked_keeps_it_alive(stage: Stage) -> None:
-    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), Answer.HEALTHY)
+    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), PeerReply.HEALTHY)
     stage.start()
     stage.run(30.0)
     stage.cut()
@@ -245,19 +245,19 @@ def test_one_peer_that_looked_keeps_it_alive(stage: Stage) -> None:
 
 
 def test_peers_who_saw_the_marker_condemn_it(stage: Stage) -> None:
-    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), Answer.CONDEMNED)
+    stage.peers.says = dict.fromkeys(("a", "b", "c", "d"), PeerReply.FENCE_NOW)
     stage.start()
     stage.run(30.0)
     stage.cut()
     stage.run(36.0)
 
-    assert stage.files.condemned == "peers have seen a marker on its Lease"
+    assert stage.files.fence_requested == "peers have seen a marker on its Lease"
 
 
 def test_cut_off_without_a_certificate_it_lives_on_and_has_published_that_it_promises_nothing(
     stage: Stage,
 ) -> None:
-    stage.certificate.holding = NotHeld()
+    stage.certificate.holding = NoCertificate()
     stage.start()
     stage.run(30.0)
     stage.cut()
@@ -269,11 +269,11 @@ def test_cut_off_without_a_certificate_it_lives_on_and_has_published_that_it_pro
 
 
 def test_a_certificate_that_ends_while_it_is_cut_off_changes_nothing_any_more(stage: Stage) -> None:
-    """The last that others read of it is that it ends itself: so it does."""
+    """The last published report says that the node fences itself, so it must."""
     stage.start()
     stage.run(30.0)
     stage.cut()
-    stage.certificate.holding = NotHeld()
+    stage.certificate.holding = NoCertificate()
     stage.run(36.0)
 
     assert stage.report("node-1").peers == (("a", "b", "c", "d"),)
@@ -287,9 +287,9 @@ def test_told_to_stop_it_publishes_that_nothing_rests_on_it_and_then_leaves_the_
     stage.stop()
     stage.run(2.0)
 
-    told = stage.report("node-1").watchdog
-    assert (told.class_, told.why) == ("unsupported", "its agent was stopped: it is fed without one")
-    assert stage.files.permit
+    reported = stage.report("node-1").watchdog
+    assert (reported.class_, reported.why) == ("unsupported", "its agent was stopped: it is fed without one")
+    assert stage.files.disarm_permission
     assert stage.task is not None
     assert stage.task.done
 
@@ -300,13 +300,13 @@ def test_told_to_stop_where_nobody_acknowledges_it_there_is_no_permit(stage: Sta
     stage.cut()
     stage.stop()
     stage.run(60.0)
-    assert not stage.files.permit
+    assert not stage.files.disarm_permission
     assert stage.fed_for <= 0
     assert stage.peers.asked == []
 
     stage.link.up = stage.link.down = True
     stage.run(5.0)
-    assert stage.files.permit
+    assert stage.files.disarm_permission
 
 
 def test_a_marker_that_was_there_first_ends_it_stopped_or_not(stage: Stage) -> None:
@@ -316,32 +316,32 @@ def test_a_marker_that_was_there_first_ends_it_stopped_or_not(stage: Stage) -> N
     stage.stop()
     stage.run(5.0)
 
-    assert not stage.files.permit
-    assert stage.files.condemned == "a marker is on its Lease"
+    assert not stage.files.disarm_permission
+    assert stage.files.fence_requested == "a marker is on its Lease"
 
 
-# The desk.
+# Answering peers.
 
 
 class Counter(Stage):
-    """The same node, as its peers meet it."""
+    """The same node, as its peers query it."""
 
     def __init__(self, slewed: float = 1.0) -> None:
         super().__init__(slewed)
-        self.desk = PeerDeskLoop(
+        self.responder = PeerResponderLoop(
             runtime=self.process,
             transport=SimulatedTransport(self.link),
             watch=self.watch,
-            desk=PeerDesk(now=self.process.monotonic()),
+            responder=PeerResponder(now=self.process.monotonic()),
         )
-        self.answers: list[tuple[str, Answer]] = []
+        self.answers: list[tuple[str, PeerReply]] = []
 
     def asked(self, node: str, times: int = 1) -> None:
         for number in range(times):
             self.process.spawn(self._ask(node), f"question {number}")
 
     async def _ask(self, node: str) -> None:
-        self.answers.append((node, await self.desk.ask(node, "uid-1", "boot-1", within=2.5)))
+        self.answers.append((node, await self.responder.ask(node, "uid-1", "boot-1", within=2.5)))
 
 
 @pytest.fixture
@@ -367,8 +367,8 @@ def test_it_denies_its_contact_only_after_k_of_true_time_however_its_clock_is_sl
         counter.asked(f"n{second}")
         counter.run(1.0)
     counter.process.crash()
-    silent = [answer for _, answer in counter.answers].index(Answer.API_OUT_OF_REACH)
-    denied = last + 0.6 + silent + 2.0  # One asks in each second, and waits for a look of two.
+    silent = [answer for _, answer in counter.answers].index(PeerReply.API_OUT_OF_REACH)
+    denied = last + 0.6 + silent + 2.0  # One query a second, and each waits for an API check of two seconds.
 
     assert K <= denied - last < K + 3.0
 
@@ -380,7 +380,9 @@ def test_one_that_asks_twenty_times_at_once_causes_two_looks_and_is_told_nothing
     counter.asked("n", times=20)
     counter.run(3.0)
 
-    assert sorted(answer for _, answer in counter.answers) == [Answer.HEALTHY] * 2 + [Answer.SILENT] * 18
+    assert (
+        sorted(answer for _, answer in counter.answers) == [PeerReply.HEALTHY] * 2 + [PeerReply.SILENT] * 18
+    )
     assert counter.server.reads == ["n", "n"]
 
 
@@ -388,10 +390,10 @@ def test_a_refusal_takes_a_moment_so_that_nobody_can_be_kept_busy_by_refusing(co
     counter.server.annotate("n", {})
     counter.asked("n", times=20)
     counter.run(REFUSED_AFTER / 2)
-    assert [answer for _, answer in counter.answers if answer is Answer.SILENT] == []
+    assert [answer for _, answer in counter.answers if answer is PeerReply.SILENT] == []
 
     counter.run(REFUSED_AFTER)
-    assert [answer for _, answer in counter.answers if answer is Answer.SILENT] == [Answer.SILENT] * 18
+    assert [answer for _, answer in counter.answers if answer is PeerReply.SILENT] == [PeerReply.SILENT] * 18
 
 
 def test_what_stands_on_the_lease_is_told(counter: Counter) -> None:
@@ -400,14 +402,14 @@ def test_what_stands_on_the_lease_is_told(counter: Counter) -> None:
     counter.asked("n")
     counter.run(3.0)
 
-    assert counter.answers == [("n", Answer.CONDEMNED)]
+    assert counter.answers == [("n", PeerReply.FENCE_NOW)]
 
 
 def test_a_node_without_the_api_says_so_only_after_it_had_it_and_long_enough(counter: Counter) -> None:
     counter.cut()
     counter.asked("n")
     counter.run(3.0)
-    assert counter.answers == [("n", Answer.SILENT)]
+    assert counter.answers == [("n", PeerReply.SILENT)]
 
     counter.link.up = counter.link.down = True
     counter.start()
@@ -418,11 +420,11 @@ def test_a_node_without_the_api_says_so_only_after_it_had_it_and_long_enough(cou
     counter.run(15.0)
     counter.asked("n")
     counter.run(3.0)
-    assert counter.answers[1:] == [("n", Answer.SILENT), ("n", Answer.API_OUT_OF_REACH)]
+    assert counter.answers[1:] == [("n", PeerReply.SILENT), ("n", PeerReply.API_OUT_OF_REACH)]
 
 
 def test_contact_that_comes_back_while_it_looks_for_one_who_asks_is_not_denied(counter: Counter) -> None:
-    """From its next renewal on its Lease vouches for that contact."""
+    """Its next Lease renewal proves that contact."""
     counter.start()
     counter.run(30.0)
     counter.cut()
@@ -432,10 +434,10 @@ def test_contact_that_comes_back_while_it_looks_for_one_who_asks_is_not_denied(c
     renewals = counter.server.renewals
     while counter.server.renewals == renewals:
         counter.run(0.1)
-    counter.link.cut(down=False)  # The acknowledgement is under way; what is asked from now on gets lost.
+    counter.link.cut(down=False)  # The acknowledgement is under way; later requests are lost.
     assert counter.watch.out_of_reach(counter.process.unslewed())
     counter.asked("n")
     counter.run(2.4)
 
     assert not counter.watch.out_of_reach(counter.process.unslewed())
-    assert counter.answers == [("n", Answer.SILENT)]
+    assert counter.answers == [("n", PeerReply.SILENT)]

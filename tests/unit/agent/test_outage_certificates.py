@@ -1,4 +1,4 @@
-"""Agents whose certificates are over ask one another: real TLS on the loopback, by the shipped contexts."""
+"""Agents with expired certificates query one another: real TLS on the loopback, by the shipped contexts."""
 
 import asyncio
 import socket
@@ -9,34 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from nodemend.agent.certificate import Held, NoBundle, NotHeld
-from nodemend.agent.certificate_shell import CertificateFiles
-from nodemend.agent.front_door_shell import FrontDoor
-from nodemend.agent.peer_client_shell import TlsPeers
-from nodemend.agent.peer_server_shell import make_server
-from nodemend.api.agent_authority import KeyPair
-from nodemend.api.agent_lease import PeerEntry
-from nodemend.api.certified_names import certified_name
-from nodemend.controllers.agent_signer.notary_shell import CryptographyNotary
-from nodemend.decide.agent_certificate import Window
-from nodemend.decide.peer_verdict import Answer
-from nodemend.entrypoints.make_key import make
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.agent.certificates import CertificateHeld, NoBundle, NoCertificate
+from nodemend.agent.certificates_io import CertificateFiles
+from nodemend.agent.peer_http import PeerListener, TlsPeerClient, make_server
+from nodemend.api.agent import KeyPair, PeerEntry, certified_name
+from nodemend.cmd.make_key import make
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.protocol.peers import PeerReply
+from nodemend.signer.crypto import CryptographySigner
+from nodemend.signer.decide import Window
 
 pytestmark = pytest.mark.attack("V1", "V7")
-NOTARY = CryptographyNotary()
+CERTIFICATE_SIGNER = CryptographySigner()
 MARK = "-----BEGIN CERTIFICATE REQUEST-----"
 HOUR = 3600.0
 OVER = (-30 * HOUR, -6 * HOUR)
-"""From when to when its certificate was good: it is over for six hours."""
+"""Validity of a certificate that expired six hours ago."""
 GOOD = (-HOUR, 23 * HOUR)
 BEFORE_THE_OUTAGE = (-20 * HOUR,)
-"""The last settled contact, when both were good."""
+"""The last settled contact, when both certificates were valid."""
 SINCE_IT_WAS_OVER = (-HOUR,)
 
 
 class Node:
-    """Its files, and when it last had contact: hours that are seconds from now."""
+    """A node's files, and the times of its last contact in seconds relative to now."""
 
     def __init__(self, folder: Path, name: str, contact: Sequence[float]) -> None:
         self.name = name
@@ -51,29 +47,29 @@ class Node:
     def show(self, by: KeyPair, window: tuple[float, float], name: str = "") -> None:
         key, _, request = make(certified_name(self.name)).decode().partition(MARK)
         begins, ends = (time.time() + one for one in window)
-        signed = NOTARY.certify(
+        signed = CERTIFICATE_SIGNER.certify(
             (MARK + request).encode(), certified_name(name or self.name), Window(begins, ends), by
         )
         self.pair.write_text(signed + key)
         self.trust.write_text(by.certificate)
 
     def believe(self, shown: object) -> object:
-        return self.files.judge(shown, self.trusted_at)  # type: ignore[arg-type]
+        return self.files.evaluate(shown, self.trusted_at)  # type: ignore[arg-type]
 
 
 def authority(*, over: bool = False) -> KeyPair:
     ends = -HOUR if over else 90 * 24 * HOUR
-    return NOTARY.make_authority(Window(time.time() - 90 * 24 * HOUR, time.time() + ends))
+    return CERTIFICATE_SIGNER.make_authority(Window(time.time() - 90 * 24 * HOUR, time.time() + ends))
 
 
 @asynccontextmanager
-async def serving(node: Node, answer: Answer) -> AsyncIterator[str]:
-    async def desk(*_: object) -> Answer:
+async def serving(node: Node, answer: PeerReply) -> AsyncIterator[str]:
+    async def responder(*_: object) -> PeerReply:
         return answer
 
     listener = socket.create_server(("127.0.0.1", 0))
-    server = make_server(desk, node.believe)  # type: ignore[arg-type]
-    door = FrontDoor(listener, node.files.server_tls, server, node.believe)  # type: ignore[arg-type]
+    server = make_server(responder, node.believe)  # type: ignore[arg-type]
+    door = PeerListener(listener, node.files.server_tls, server, node.believe)  # type: ignore[arg-type]
     task = asyncio.create_task(door.run())
     try:
         yield f"127.0.0.1:{listener.getsockname()[1]}"
@@ -84,12 +80,12 @@ async def serving(node: Node, answer: Answer) -> AsyncIterator[str]:
         listener.close()
 
 
-def asked(asker: Node, peer: Node, answer: Answer) -> Answer:
-    """What the asker takes from a peer that says this."""
+def asked(asker: Node, peer: Node, answer: PeerReply) -> PeerReply:
+    """The answer that the asker accepts from a peer that answers this."""
 
-    async def story() -> Answer:
+    async def story() -> PeerReply:
         runtime = AsyncioRuntime()
-        client = TlsPeers("uid", "boot", runtime, asker.files.client_tls, asker.believe)  # type: ignore[arg-type]
+        client = TlsPeerClient("uid", "boot", runtime, asker.files.client_tls, asker.believe)  # type: ignore[arg-type]
         try:
             async with serving(peer, answer) as address:
                 entry = PeerEntry(name=peer.name, address=address)
@@ -118,10 +114,10 @@ def test_a_certificate_that_is_over_says_only_that_the_api_is_out_of_reach(
     asker.show(by, asker_shows)
     peer.show(by, peer_shows)
 
-    said = {answer: asked(asker, peer, answer) for answer in Answer}
+    said = {answer: asked(asker, peer, answer) for answer in PeerReply}
 
-    assert said.pop(Answer.API_OUT_OF_REACH) is Answer.API_OUT_OF_REACH
-    assert set(said.values()) == {Answer.SILENT}
+    assert said.pop(PeerReply.API_OUT_OF_REACH) is PeerReply.API_OUT_OF_REACH
+    assert set(said.values()) == {PeerReply.SILENT}
 
 
 def test_certificates_that_last_say_everything(pair: tuple[Node, Node]) -> None:
@@ -129,12 +125,14 @@ def test_certificates_that_last_say_everything(pair: tuple[Node, Node]) -> None:
     for node in pair:
         node.show(by, GOOD)
 
-    assert {answer: asked(*pair, answer) for answer in Answer} == {answer: answer for answer in Answer}
+    assert {answer: asked(*pair, answer) for answer in PeerReply} == {answer: answer for answer in PeerReply}
 
 
 @pytest.mark.parametrize("who", [0, 1], ids=["asker", "peer"])
 def test_one_that_was_over_at_the_last_contact_says_nothing(tmp_path: Path, who: int) -> None:
-    """Whoever had contact since would have had it replaced: a key that was stolen once is not for ever."""
+    """A node with contact since then would have renewed its certificate, so a stolen key does not stay
+    usable.
+    """
     contacts = [BEFORE_THE_OUTAGE, BEFORE_THE_OUTAGE]
     contacts[who] = SINCE_IT_WAS_OVER
     by = authority()
@@ -142,7 +140,7 @@ def test_one_that_was_over_at_the_last_contact_says_nothing(tmp_path: Path, who:
     for node in (asker, peer):
         node.show(by, OVER)
 
-    assert asked(asker, peer, Answer.API_OUT_OF_REACH) is Answer.SILENT
+    assert asked(asker, peer, PeerReply.API_OUT_OF_REACH) is PeerReply.SILENT
 
 
 def test_before_the_first_contact_of_a_boot_nobody_whose_certificate_is_over_is_believed(
@@ -153,7 +151,7 @@ def test_before_the_first_contact_of_a_boot_nobody_whose_certificate_is_over_is_
     for node in (asker, peer):
         node.show(by, OVER)
 
-    assert asked(asker, peer, Answer.API_OUT_OF_REACH) is Answer.SILENT
+    assert asked(asker, peer, PeerReply.API_OUT_OF_REACH) is PeerReply.SILENT
 
 
 def test_over_or_not_another_authority_or_another_name_says_nothing(pair: tuple[Node, Node]) -> None:
@@ -161,9 +159,9 @@ def test_over_or_not_another_authority_or_another_name_says_nothing(pair: tuple[
     by = authority()
     asker.show(by, OVER)
     peer.show(authority(), OVER)
-    assert asked(asker, peer, Answer.API_OUT_OF_REACH) is Answer.SILENT
+    assert asked(asker, peer, PeerReply.API_OUT_OF_REACH) is PeerReply.SILENT
     peer.show(by, OVER, name="another")
-    assert asked(asker, peer, Answer.API_OUT_OF_REACH) is Answer.SILENT
+    assert asked(asker, peer, PeerReply.API_OUT_OF_REACH) is PeerReply.SILENT
 
 
 def test_what_an_authority_signed_that_is_over_itself_is_worth_as_little(pair: tuple[Node, Node]) -> None:
@@ -171,8 +169,8 @@ def test_what_an_authority_signed_that_is_over_itself_is_worth_as_little(pair: t
     for node in pair:
         node.show(by, GOOD)
 
-    assert asked(*pair, Answer.HEALTHY) is Answer.SILENT
-    assert asked(*pair, Answer.API_OUT_OF_REACH) is Answer.API_OUT_OF_REACH
+    assert asked(*pair, PeerReply.HEALTHY) is PeerReply.SILENT
+    assert asked(*pair, PeerReply.API_OUT_OF_REACH) is PeerReply.API_OUT_OF_REACH
 
 
 @pytest.mark.parametrize("days", [-40, 40])
@@ -182,8 +180,8 @@ def test_a_wall_clock_that_steps_leaves_the_same_answer(pair: tuple[Node, Node],
         node.show(by, GOOD)
         node.wall_error = days * 24 * HOUR
 
-    assert asked(*pair, Answer.API_OUT_OF_REACH) is Answer.API_OUT_OF_REACH
-    assert asked(*pair, Answer.CONDEMNED) is Answer.SILENT
+    assert asked(*pair, PeerReply.API_OUT_OF_REACH) is PeerReply.API_OUT_OF_REACH
+    assert asked(*pair, PeerReply.FENCE_NOW) is PeerReply.SILENT
 
 
 @pytest.mark.parametrize("how", ["deleted", "emptied", "spoiled"])
@@ -191,24 +189,24 @@ def test_without_its_bundle_a_node_goes_on_by_the_one_that_it_kept(pair: tuple[N
     by = authority()
     for node in pair:
         node.show(by, GOOD)
-        assert isinstance(node.files.look(), Held)
+        assert isinstance(node.files.read_status(), CertificateHeld)
         if how == "deleted":
             node.trust.unlink()
         else:
             node.trust.write_text("" if how == "emptied" else "a poem")
-        assert node.files.look() == (NoBundle() if how == "deleted" else NotHeld())
+        assert node.files.read_status() == (NoBundle() if how == "deleted" else NoCertificate())
 
-    assert asked(*pair, Answer.API_OUT_OF_REACH) is Answer.API_OUT_OF_REACH
-    assert asked(*pair, Answer.HEALTHY) is Answer.SILENT
+    assert asked(*pair, PeerReply.API_OUT_OF_REACH) is PeerReply.API_OUT_OF_REACH
+    assert asked(*pair, PeerReply.HEALTHY) is PeerReply.SILENT
 
 
 def test_but_not_where_another_authority_has_replaced_it(pair: tuple[Node, Node]) -> None:
-    """As after a theft of the authority's key: nothing that it signed is believed any more."""
+    """As after a theft of the CA's key: no certificate that it signed is trusted any longer."""
     by = authority()
     for node in pair:
         node.show(by, GOOD)
-        assert isinstance(node.files.look(), Held)
+        assert isinstance(node.files.read_status(), CertificateHeld)
         node.trust.write_text(authority().certificate)
-        assert node.files.look() == NotHeld()
+        assert node.files.read_status() == NoCertificate()
 
-    assert asked(*pair, Answer.API_OUT_OF_REACH) is Answer.SILENT
+    assert asked(*pair, PeerReply.API_OUT_OF_REACH) is PeerReply.SILENT

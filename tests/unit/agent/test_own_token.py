@@ -1,11 +1,11 @@
-"""Which node a pod's token names."""
+"""The node that a pod's token names."""
 
 from base64 import urlsafe_b64encode
 from json import dumps
 
 import pytest
 
-from nodemend.agent.own_token import BoundNode, NotBound, node_of_token
+from nodemend.agent.files import BoundNode, NotBound, node_of_token
 
 
 def token(claims: object) -> str:

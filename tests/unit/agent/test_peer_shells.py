@@ -1,4 +1,4 @@
-"""Agents that ask one another over real TLS on the loopback."""
+"""Agents that query one another over real TLS on the loopback."""
 
 import asyncio
 import socket
@@ -10,33 +10,38 @@ from pathlib import Path
 
 import pytest
 
-from nodemend.agent.front_door_shell import HANDSHAKES_FROM_ONE, MOST_WAITING_FROM_ONE, FrontDoor
-from nodemend.agent.peer_client_shell import TlsPeers, client_tls
-from nodemend.agent.peer_server_shell import Believe, make_server, server_tls
-from nodemend.api.agent_lease import PeerEntry
-from nodemend.api.certified_names import certified_name
-from nodemend.decide.certificate_belief import Belief
-from nodemend.decide.peer_verdict import Answer
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.agent.peer_http import (
+    HANDSHAKES_FROM_ONE,
+    MOST_WAITING_FROM_ONE,
+    EvaluateCertificate,
+    PeerListener,
+    TlsPeerClient,
+    client_tls,
+    make_server,
+    server_tls,
+)
+from nodemend.api.agent import PeerEntry, certified_name
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.protocol.peers import CertificateTrust, PeerReply
 from tests.unit.agent.certificates import Authority, Shown
 
 
 @dataclass
 class Desk:
-    """Says the same to everybody, and remembers who asked."""
+    """A responder that gives every peer the same answer, and records the callers."""
 
-    answer: Answer = Answer.HEALTHY
+    answer: PeerReply = PeerReply.HEALTHY
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
-    async def __call__(self, node: str, uid: str, boot: str, within: float) -> Answer:
+    async def __call__(self, node: str, uid: str, boot: str, within: float) -> PeerReply:
         assert within < 3.0
         self.asked.append((node, uid, boot))
         return self.answer
 
 
-def full_belief(_shown: object) -> Belief:
-    """What times are worth is tested in test_outage_certificates."""
-    return Belief.FULL
+def full_belief(_shown: object) -> CertificateTrust:
+    """Accept every certificate fully. test_outage_certificates tests their validity."""
+    return CertificateTrust.FULL
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +61,12 @@ def asker(authority: Authority) -> Shown:
 
 @asynccontextmanager
 async def serving(
-    shown: Shown, desk: Desk, believe: Believe = full_belief
-) -> AsyncIterator[tuple[str, FrontDoor]]:
+    shown: Shown, responder: Desk, believe: EvaluateCertificate = full_belief
+) -> AsyncIterator[tuple[str, PeerListener]]:
     listener = socket.create_server(("127.0.0.1", 0))
-    server = make_server(desk, believe)
+    server = make_server(responder, believe)
     tls = server_tls(shown.certificate, shown.key, shown.authority)
-    door = FrontDoor(listener, lambda: tls, server, believe)
+    door = PeerListener(listener, lambda: tls, server, believe)
     task = asyncio.create_task(door.run())
     try:
         yield f"127.0.0.1:{listener.getsockname()[1]}", door
@@ -76,11 +81,11 @@ async def ask(
     shown: Shown,
     *peers: PeerEntry,
     tls: Callable[[], ssl.SSLContext] | None = None,
-    believe: Believe = full_belief,
-) -> dict[str, Answer]:
+    believe: EvaluateCertificate = full_belief,
+) -> dict[str, PeerReply]:
     runtime = AsyncioRuntime()
     context = client_tls(shown.certificate, shown.key, shown.authority)
-    client = TlsPeers("uid-1", "boot-1", runtime, tls or (lambda: context), believe)
+    client = TlsPeerClient("uid-1", "boot-1", runtime, tls or (lambda: context), believe)
     try:
         deadline = runtime.monotonic() + 3.0
         return {name: answer async for name, answer in client.ask(peers, deadline)}
@@ -88,34 +93,36 @@ async def ask(
         await client.close()
 
 
-def asked_once(server: Shown, client: Shown, named: str = "peer", desk: Desk | None = None) -> Answer:
-    async def story() -> Answer:
-        async with serving(server, desk or Desk()) as (address, _):
+def asked_once(server: Shown, client: Shown, named: str = "peer", responder: Desk | None = None) -> PeerReply:
+    async def story() -> PeerReply:
+        async with serving(server, responder or Desk()) as (address, _):
             return (await ask(client, PeerEntry(name=named, address=address)))[named]
 
     return asyncio.run(story())
 
 
-@pytest.mark.parametrize("answer", list(Answer))
-def test_a_peer_says_what_its_desk_says(peer: Shown, asker: Shown, answer: Answer) -> None:
-    desk = Desk(answer)
+@pytest.mark.parametrize("answer", list(PeerReply))
+def test_a_peer_says_what_its_desk_says(peer: Shown, asker: Shown, answer: PeerReply) -> None:
+    responder = Desk(answer)
 
-    assert asked_once(peer, asker, desk=desk) is answer
-    assert desk.asked == [("asker", "uid-1", "boot-1")]
+    assert asked_once(peer, asker, responder=responder) is answer
+    assert responder.asked == [("asker", "uid-1", "boot-1")]
 
 
 def test_a_peer_that_answers_at_anothers_address_is_not_believed(peer: Shown, asker: Shown) -> None:
-    assert asked_once(peer, asker, named="somebody-else") is Answer.SILENT
+    assert asked_once(peer, asker, named="somebody-else") is PeerReply.SILENT
 
 
 def test_whose_certificate_is_of_another_authority_is_not_heard(
     tmp_path: Path, peer: Shown, asker: Shown
 ) -> None:
     theirs = Authority(tmp_path, "others").issue(certified_name("asker"))
-    desk = Desk()
+    responder = Desk()
 
-    assert asked_once(peer, replace(theirs, authority=asker.authority), desk=desk) is Answer.SILENT
-    assert desk.asked == []
+    assert (
+        asked_once(peer, replace(theirs, authority=asker.authority), responder=responder) is PeerReply.SILENT
+    )
+    assert responder.asked == []
 
 
 @pytest.mark.parametrize(
@@ -125,37 +132,37 @@ def test_a_certificate_that_is_not_of_one_node_speaks_for_none(
     authority: Authority, peer: Shown, names: tuple[str, ...]
 ) -> None:
     odd = authority.issue(*names, file="odd")
-    desk = Desk()
+    responder = Desk()
 
-    assert asked_once(peer, odd, desk=desk) is Answer.SILENT
-    assert desk.asked == []
+    assert asked_once(peer, odd, responder=responder) is PeerReply.SILENT
+    assert responder.asked == []
 
 
 def test_without_a_certificate_nobody_is_let_in(peer: Shown) -> None:
     bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     bare.load_verify_locations(peer.authority)
-    assert answered_over(peer, bare) is Answer.SILENT
+    assert answered_over(peer, bare) is PeerReply.SILENT
 
 
 def test_nor_with_less_than_tls_1_3(peer: Shown, asker: Shown) -> None:
     old = client_tls(asker.certificate, asker.key, asker.authority)
     old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2
-    assert answered_over(peer, old) is Answer.SILENT
+    assert answered_over(peer, old) is PeerReply.SILENT
 
 
-def answered_over(peer: Shown, context: ssl.SSLContext) -> Answer:
-    async def story() -> Answer:
-        desk = Desk()
-        async with serving(peer, desk) as (address, _):
+def answered_over(peer: Shown, context: ssl.SSLContext) -> PeerReply:
+    async def story() -> PeerReply:
+        responder = Desk()
+        async with serving(peer, responder) as (address, _):
             found = await ask(peer, PeerEntry(name="peer", address=address), tls=lambda: context)
-        assert desk.asked == []
+        assert responder.asked == []
         return found["peer"]
 
     return asyncio.run(story())
 
 
 def test_silent_peers_do_not_keep_the_others_waiting(peer: Shown, asker: Shown) -> None:
-    async def story() -> dict[str, Answer]:
+    async def story() -> dict[str, PeerReply]:
         dead = socket.create_server(("127.0.0.1", 0))
         async with serving(peer, Desk()) as (address, _):
             mute = PeerEntry(name="mute", address=f"127.0.0.1:{dead.getsockname()[1]}")
@@ -163,7 +170,7 @@ def test_silent_peers_do_not_keep_the_others_waiting(peer: Shown, asker: Shown) 
         dead.close()
         return found
 
-    assert asyncio.run(story()) == {"peer": Answer.HEALTHY, "mute": Answer.SILENT}
+    assert asyncio.run(story()) == {"peer": PeerReply.HEALTHY, "mute": PeerReply.SILENT}
 
 
 async def visit(address: str, said: bytes) -> socket.socket:
@@ -176,7 +183,7 @@ async def visit(address: str, said: bytes) -> socket.socket:
 
 
 async def over_within(caller: socket.socket, seconds: float) -> bool:
-    """Whether the other side ends it."""
+    """True if the other side closes the connection in time."""
     try:
         async with asyncio.timeout(seconds):
             while await asyncio.get_running_loop().sock_recv(caller, 4096):
@@ -192,7 +199,7 @@ async def over_within(caller: socket.socket, seconds: float) -> bool:
 def test_whoever_says_next_to_nothing_keeps_nobody_out_and_has_to_leave(
     peer: Shown, asker: Shown, said: bytes
 ) -> None:
-    async def story() -> tuple[Answer, list[bool]]:
+    async def story() -> tuple[PeerReply, list[bool]]:
         async with serving(peer, Desk()) as (address, _):
             idle = [await visit(address, said) for _ in range(2 * MOST_WAITING_FROM_ONE)]
             answer = (await ask(asker, PeerEntry(name="peer", address=address)))["peer"]
@@ -202,7 +209,7 @@ def test_whoever_says_next_to_nothing_keeps_nobody_out_and_has_to_leave(
             return answer, over
 
     answer, over = asyncio.run(story())
-    assert answer is Answer.HEALTHY
+    assert answer is PeerReply.HEALTHY
     assert all(over)
 
 
@@ -237,9 +244,9 @@ def test_a_question_that_never_ends_is_given_up(peer: Shown, asker: Shown) -> No
             )
             writer.write(b"POST /v1/marker HTTP/1.1\r\nHost: a\r\nContent-Length: 90\r\n\r\n{")
             async with asyncio.timeout(10.0):
-                told = await reader.readuntil(b"\r\n")
+                reported = await reader.readuntil(b"\r\n")
             writer.transport.abort()
-            return told
+            return reported
 
     assert b"408" in asyncio.run(story())
 
@@ -250,7 +257,7 @@ def test_one_address_shakes_hands_so_often_and_no_more(peer: Shown, asker: Shown
             answers = []
             for _ in range(2 * HANDSHAKES_FROM_ONE):
                 answers += list((await ask(asker, PeerEntry(name="peer", address=address))).values())
-            return answers.count(Answer.HEALTHY), door.turned_away
+            return answers.count(PeerReply.HEALTHY), door.turned_away
 
     heard, turned_away = asyncio.run(story())
     assert heard >= HANDSHAKES_FROM_ONE
@@ -275,18 +282,18 @@ HOSTILE_ADDRESSES = (
 def test_a_peer_with_a_hostile_address_is_silent_and_the_others_are_heard(
     peer: Shown, asker: Shown, address: str
 ) -> None:
-    async def story() -> dict[str, Answer]:
+    async def story() -> dict[str, PeerReply]:
         async with serving(peer, Desk()) as (good, _):
             hostile = PeerEntry(name="hostile", address=address)
             return await ask(asker, hostile, PeerEntry(name="peer", address=good))
 
-    assert asyncio.run(story()) == {"hostile": Answer.SILENT, "peer": Answer.HEALTHY}
+    assert asyncio.run(story()) == {"hostile": PeerReply.SILENT, "peer": PeerReply.HEALTHY}
 
 
 @pytest.mark.attack("S1")
 @pytest.mark.parametrize("name", ["", ".", "a" * 300, "\ud800", "xn--\u00df", "a\x00b"])
 def test_a_peer_with_a_hostile_name_is_silent(peer: Shown, asker: Shown, name: str) -> None:
-    assert asked_once(peer, asker, named=name) is Answer.SILENT
+    assert asked_once(peer, asker, named=name) is PeerReply.SILENT
 
 
 @pytest.mark.attack("S1")
@@ -297,7 +304,7 @@ def test_whatever_asking_a_peer_raises_is_silence(asker: Shown, error: Exception
 
     found = asyncio.run(ask(asker, PeerEntry(name="peer", address="127.0.0.1:1"), tls=raising))
 
-    assert found == {"peer": Answer.SILENT}
+    assert found == {"peer": PeerReply.SILENT}
 
 
 @pytest.mark.attack("S1")
@@ -305,7 +312,7 @@ def test_whatever_asking_a_peer_raises_is_silence(asker: Shown, error: Exception
 def test_whatever_greeting_a_caller_raises_leaves_the_door_open(
     peer: Shown, asker: Shown, error: Exception
 ) -> None:
-    async def story() -> tuple[Answer, Answer, int]:
+    async def story() -> tuple[PeerReply, PeerReply, int]:
         tls, odd = server_tls(peer.certificate, peer.key, peer.authority), [error]
         listener, server = socket.create_server(("127.0.0.1", 0)), make_server(Desk(), full_belief)
 
@@ -314,7 +321,7 @@ def test_whatever_greeting_a_caller_raises_leaves_the_door_open(
                 raise odd.pop()
             return tls
 
-        door = FrontDoor(listener, sometimes, server, full_belief)
+        door = PeerListener(listener, sometimes, server, full_belief)
         task = asyncio.create_task(door.run())
         entry = PeerEntry(name="peer", address=f"127.0.0.1:{listener.getsockname()[1]}")
         try:
@@ -326,7 +333,7 @@ def test_whatever_greeting_a_caller_raises_leaves_the_door_open(
             await server.shutdown(1.0)
             listener.close()
 
-    assert asyncio.run(story()) == (Answer.SILENT, Answer.HEALTHY, 1)
+    assert asyncio.run(story()) == (PeerReply.SILENT, PeerReply.HEALTHY, 1)
 
 
 @pytest.mark.attack("S1")
@@ -341,7 +348,7 @@ def test_whatever_greeting_a_caller_raises_leaves_the_door_open(
     ],
 )
 def test_a_hostile_request_ends_its_own_connection_only(peer: Shown, asker: Shown, said: bytes) -> None:
-    async def story() -> Answer:
+    async def story() -> PeerReply:
         context = client_tls(asker.certificate, asker.key, asker.authority)
         async with serving(peer, Desk()) as (address, _):
             host, _, port = address.rpartition(":")
@@ -353,4 +360,4 @@ def test_a_hostile_request_ends_its_own_connection_only(peer: Shown, asker: Show
             writer.transport.abort()
             return (await ask(asker, PeerEntry(name="peer", address=address)))["peer"]
 
-    assert asyncio.run(story()) is Answer.HEALTHY
+    assert asyncio.run(story()) is PeerReply.HEALTHY

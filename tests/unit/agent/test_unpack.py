@@ -1,12 +1,11 @@
-"""What the feeder runs is unpacked anew where somebody else could have written it."""
+"""The feeder's code is unpacked again if another user could have written it."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from nodemend.agent.pack_shell import NAME, write_archive
-from nodemend.agent.unpack_shell import unpack
+from nodemend.agent.host_bundle import NAME, unpack, write_archive
 
 pytestmark = pytest.mark.attack("S10")
 
@@ -26,7 +25,9 @@ def test_what_is_there_and_ours_is_left_alone(archive: Path, tmp_path: Path) -> 
     assert (folder / "start.py").stat().st_ino == before
 
 
-@pytest.mark.parametrize("what", ["", "start.py", "nodemend/agent/host_program.py", "nodemend/agent/feeder"])
+@pytest.mark.parametrize(
+    "what", ["", "start.py", "nodemend/agent/host_program.py", "nodemend/agent/watchdog"]
+)
 def test_what_others_may_write_is_not_run(archive: Path, tmp_path: Path, what: str) -> None:
     folder = tmp_path / "host"
     unpack(str(archive), str(folder))

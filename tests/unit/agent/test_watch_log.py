@@ -1,30 +1,29 @@
-"""What people read of a node's life, in the order in which it happens."""
+"""The log of a node's life, in order."""
 
 from collections.abc import Callable
 
-from nodemend.agent.memory import Memory, Self
-from nodemend.agent.published import Conduct
-from nodemend.agent.self_watch import SelfWatch
-from nodemend.agent.self_watch_steps import (
+from nodemend.agent.heartbeat import (
     AskPeers,
-    Begun,
-    Event,
-    PeerSaid,
-    PlaceLease,
+    CreateLease,
+    Heartbeat,
+    HeartbeatEvent,
+    HeartbeatStarted,
+    PeerAnswered,
     ReadLease,
     RenewLease,
-    RoundOver,
-    Wait,
-    Waited,
+    RoundEnded,
+    WaitEnded,
+    WaitUntil,
 )
-from nodemend.agent.watch_log import WatchLog
-from nodemend.api.agent_lease import AgentReport, Marker, PeerEntry, WatchdogReport
-from nodemend.decide.peer_verdict import Answer
-from nodemend.kube.agent_lease import AgentLease, Failed, Found
+from nodemend.agent.heartbeat_loop import HeartbeatLog
+from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
+from nodemend.api.agent import AgentReport, Marker, PeerEntry, WatchdogReport
+from nodemend.protocol.peers import PeerReply
+from nodemend.records.agent_lease import AgentLease, LeaseFailed, LeaseFound
 
 HARDWARE = WatchdogReport(class_="hardware", driver="iTCO_wdt", effective=10.0)
 PEERS = tuple(PeerEntry(name=name, address=f"{name}:1") for name in ("a", "b", "c", "d"))
-DOWN = Failed("no answer by the deadline")
+DOWN = LeaseFailed("no answer by the deadline")
 
 
 class Lines:
@@ -46,26 +45,26 @@ class Lines:
         self._say("error", event, fields)
 
     def _say(self, level: str, event: str, fields: dict[str, object]) -> None:
-        told = "".join(f" {name}={value}" for name, value in fields.items())
-        self.said.append(f"{level}: {event}{told}")
+        reported = "".join(f" {name}={value}" for name, value in fields.items())
+        self.said.append(f"{level}: {event}{reported}")
 
 
 class Life:
-    """The machine, with an API server that answers as it is told and peers that say what they are told."""
+    """The state machine, with an API server and peers whose answers the test sets."""
 
     def __init__(self) -> None:
         self.lines = Lines()
-        self.log = WatchLog(self.lines)
-        who = Self(node_uid="u", boot_id="boot-1", watchdog=HARDWARE)
-        self.watch = SelfWatch(who, Memory(conduct=Conduct(peers=PEERS), fresh=False), chance=0.0)
+        self.log = HeartbeatLog(self.lines)
+        who = AgentIdentity(node_uid="u", boot_id="boot-1", watchdog=HARDWARE)
+        self.watch = Heartbeat(who, AgentState(conduct=ActiveTerms(peers=PEERS), fresh=False), chance=0.0)
         self.now = 100.0
         self.reachable = True
         self.marker: Marker | None = None
-        self.peers_say: Callable[[str], Answer] = lambda _: Answer.SILENT
-        self.event: Event | None = Begun()
+        self.peers_say: Callable[[str], PeerReply] = lambda _: PeerReply.SILENT
+        self.event: HeartbeatEvent | None = HeartbeatStarted()
 
     def live(self, seconds: float) -> list[str]:
-        """What was said in this time."""
+        """Run for this time, and return the new log lines."""
         before, end = len(self.lines.said), self.now + seconds
         while self.event is not None and self.now < end:
             commands = self.watch.step(self.event, self.now, self.now)
@@ -73,29 +72,29 @@ class Life:
             self.event = self._answer(commands[-1]) if commands else None
         return self.lines.said[before:]
 
-    def _answer(self, command: object) -> Event | None:
+    def _answer(self, command: object) -> HeartbeatEvent | None:
         match command:
-            case Wait(until):
+            case WaitUntil(until):
                 self.now = until
-                return Waited()
+                return WaitEnded()
             case ReadLease(deadline) if not self.reachable:
                 self.now = deadline
                 return DOWN
-            case PlaceLease(_, deadline) | RenewLease(_, _, deadline) if not self.reachable:
+            case CreateLease(_, deadline) | RenewLease(_, _, deadline) if not self.reachable:
                 self.now = deadline
                 return DOWN
             case ReadLease():
-                return Found(self._lease(None))
-            case PlaceLease(report) | RenewLease(_, report):
-                return Found(self._lease(report))
+                return LeaseFound(self._lease(None))
+            case CreateLease(report) | RenewLease(_, report):
+                return LeaseFound(self._lease(report))
             case AskPeers():
                 return self._ask(command)
             case _:
                 return None
 
-    def _ask(self, asked: AskPeers) -> Event:
+    def _ask(self, asked: AskPeers) -> HeartbeatEvent:
         for peer in asked.peers:
-            event = PeerSaid(asked.round, peer.name, self.peers_say(peer.name))
+            event = PeerAnswered(asked.round, peer.name, self.peers_say(peer.name))
             commands = self.watch.step(event, self.now, self.now)
             self.log.stepped(event, commands, self.watch.memory, self.now)
             if commands:
@@ -103,7 +102,7 @@ class Life:
                 assert found is not None
                 return found
         self.now = asked.deadline
-        return RoundOver(asked.round)
+        return RoundEnded(asked.round)
 
     def _lease(self, report: AgentReport | None) -> AgentLease:
         return AgentLease(uid="l", version="1", report=report, marker=self.marker)
@@ -130,7 +129,7 @@ def test_a_server_that_is_away_for_a_moment_is_no_news() -> None:
 def test_an_outage_is_told_once_with_what_peers_say_and_its_end() -> None:
     life = Life()
     life.live(60.0)
-    life.reachable, life.peers_say = False, lambda _: Answer.HEALTHY
+    life.reachable, life.peers_say = False, lambda _: PeerReply.HEALTHY
     said = life.live(600.0)
     assert [line.partition(" fed_for")[0] for line in said] == [
         "warning: the API server is not reached why=no answer by the deadline",
@@ -148,7 +147,7 @@ def test_other_answers_of_peers_are_news() -> None:
     life.live(60.0)
     life.reachable = False
     assert life.live(60.0)[1].endswith("asked=4 silent=4")
-    life.peers_say = lambda name: Answer.API_OUT_OF_REACH if name in "abc" else Answer.SILENT
+    life.peers_say = lambda name: PeerReply.API_OUT_OF_REACH if name in "abc" else PeerReply.SILENT
     [said] = life.live(60.0)
     assert "asked=4 api_out_of_reach=3" in said
 

@@ -1,8 +1,8 @@
-"""One full sample of each of our kinds."""
+"""One full sample of each of Nodemend's kinds."""
 
 from typing import Any, Final
 
-from nodemend.api.custom_resources import CUSTOM_RESOURCES, FLAT_MACHINE_HEALTH_CHECK, definition_of
+from nodemend.api.crds import CUSTOM_RESOURCES, FLAT_MACHINE_HEALTH_CHECK, definition_of
 from tests.unit.api.sample_objects import at, sample
 
 ALL: Final = (*CUSTOM_RESOURCES, FLAT_MACHINE_HEALTH_CHECK)
@@ -11,9 +11,9 @@ NEVER: Final = {
     "ManualRemediationTemplate": "spec.template.spec.confirmation",
     "MachineHealthCheck": "spec.externalRemediationTemplate",
 }
-"""What the schema has, because a type has it, but a rule forbids here."""
+"""A path that the schema has because of a shared type, and that a rule forbids in this kind."""
 ONLY: Final = {"SelfRemediation": ("status.evidence.class", "E2")}
-"""What a rule wants to be otherwise than in the example that a type has for all kinds."""
+"""A path for which a rule requires another value than the example that its type has for all kinds."""
 
 
 def full_sample(kind: str) -> dict[str, Any]:

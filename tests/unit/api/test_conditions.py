@@ -1,4 +1,4 @@
-from nodemend.api.conditions import Condition, ConditionStatus, find, merged
+from nodemend.api.meta import Condition, ConditionStatus, find, merged
 
 EARLIER, LATER = "2026-01-31T12:00:00Z", "2026-01-31T12:05:00Z"
 

@@ -5,8 +5,7 @@ import msgspec
 import pytest
 
 from nodemend.api.crd_schema import UnsupportedTypeError, schema_of, schema_of_kind
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Rule, Wire, about
+from nodemend.api.meta import ObjectMeta, Rule, Wire, about
 
 WORDS = Rule("self != ''", "must not be empty: say something")
 

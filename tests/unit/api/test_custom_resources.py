@@ -3,8 +3,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nodemend.api import keys
-from nodemend.api.custom_resources import FLAT_MACHINE_HEALTH_CHECK, CustomResource, definition_of
+from nodemend.api import well_known
+from nodemend.api.crds import FLAT_MACHINE_HEALTH_CHECK, CustomResource, definition_of
 from tests.unit.api.full_samples import ALL, BY_KIND, NEVER, full_sample, schema_of
 from tests.unit.api.sample_objects import at, leaves
 
@@ -36,7 +36,7 @@ def test_what_the_schema_allows_our_types_read_and_write_back_whole(kind: str) -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_is_described_and_bounded(kind: str) -> None:
-    """Without bounds the API server refuses rules as too costly, and people write novels into etcd."""
+    """Without bounds the API server refuses rules as too costly, and users may fill etcd with text."""
     for path, schema in _fields(schema_of(kind)["properties"]["spec"], "spec"):
         assert schema.get("description"), path
         if schema.get("type") == "string" and "enum" not in schema:
@@ -86,7 +86,7 @@ def test_both_versions_of_the_flat_machine_health_check_are_the_same_and_the_new
 
     assert (stored["name"], older["name"]) == ("v1beta1", "v1alpha3")
     assert stored | {"name": "v1alpha3", "storage": False} == older
-    assert definition["metadata"]["labels"][keys.FLAT] == "true"
+    assert definition["metadata"]["labels"][well_known.FLAT] == "true"
 
 
 def _fields(schema: dict[str, Any], path: str, *, root: bool = False) -> list[tuple[str, dict[str, Any]]]:

@@ -4,26 +4,26 @@ import re
 
 import pytest
 
-from nodemend.api import name_formats
+from nodemend.api import meta
+from nodemend.api.meta import Rule
 from nodemend.api.quantities import parse_duration
-from nodemend.api.wire import Rule
 
 CASES = [
     (
-        name_formats.OBJECT_NAME,
+        meta.OBJECT_NAME,
         ["a", "call-the-admin", "a.b-c.d"],
         ["", "A", "-a", "a-", "a..b", "a b", "a_b"],
     ),
-    (name_formats.NAMESPACE_NAME, ["a", "kube-system", "0"], ["", "a.b", "a-", "Kube"]),
+    (meta.NAMESPACE_NAME, ["a", "kube-system", "0"], ["", "a.b", "a-", "Kube"]),
     (
-        name_formats.LABEL_KEY,
+        meta.LABEL_KEY,
         ["rack", "a.io/rack_1.x", "A"],
         ["", "a b", "/rack", "a/", "A.io/rack", "a/b/c"],
     ),
-    (name_formats.LABEL_VALUE, ["", "a", "A_1.b-c"], ["-a", "a-", "a b", "ä"]),
-    (name_formats.CONDITION_TYPE, ["Ready", "a.io/DiskBroken"], ["", "not ready"]),
+    (meta.LABEL_VALUE, ["", "a", "A_1.b-c"], ["-a", "a-", "a b", "ä"]),
+    (meta.CONDITION_TYPE, ["Ready", "a.io/DiskBroken"], ["", "not ready"]),
     (
-        name_formats.DURATION,
+        meta.DURATION,
         ["5m", "1h30m", "90s", "1h2m3s", "999999h"],
         ["5", "m", "5 m", "1.5h", "-5m", "1m1h"],
     ),

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from nodemend.api.node import Node
+from nodemend.api.upstream_types import Node
 
 
 def test_a_condition_may_have_no_time_at_all() -> None:

@@ -1,4 +1,4 @@
-"""What may be asked of a power cycle, by the schema of a remediation and by that of its template."""
+"""Allowed power cycle settings, by the schema of a remediation and by that of its template."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from nodemend.api.custom_resources import CUSTOM_RESOURCES, definition_of
-from nodemend.api.group_versions import METAL3_REMEDIATION, METAL3_REMEDIATION_TEMPLATE, Resource
-from nodemend.api.power_cycle import Phase
-from nodemend.kube.api_request import Method, Request, collection_path, item_path
-from nodemend.testing.api_server import ADMIN, SimulatedApiServer
+from nodemend.api.crds import CUSTOM_RESOURCES, definition_of
+from nodemend.api.metal3_remediation import Metal3RemediationPhase
+from nodemend.api.resources import METAL3_REMEDIATION, METAL3_REMEDIATION_TEMPLATE, Resource
+from nodemend.kube.request import Method, Request, collection_path, item_path
+from simulation.api_server.admission import ADMIN
+from simulation.api_server.server import SimulatedApiServer
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BOTH = pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def new_server() -> SimulatedApiServer:
 def create(
     resource: Resource, spec: dict[str, Any], server: SimulatedApiServer | None = None
 ) -> tuple[int, dict[str, Any]]:
-    """The answer: its code, and what stands in it."""
+    """Create it, and return the status code and the message."""
     body = {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -101,7 +102,7 @@ def test_it_is_refused(resource: Resource, spec: dict[str, Any], says: str) -> N
     assert says in refusal["message"]
 
 
-@pytest.mark.parametrize("phase", [*Phase, "test"])
+@pytest.mark.parametrize("phase", [*Metal3RemediationPhase, "test"])
 def test_a_phase_is_one_that_there_is(phase: str) -> None:
     server = new_server()
     _, made = create(METAL3_REMEDIATION, {}, server)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from nodemend.api.timestamps import print_micro_time
+from nodemend.api.meta import print_micro_time
 
 
 def test_a_moment_is_printed_in_utc_to_the_microsecond() -> None:

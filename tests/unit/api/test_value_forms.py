@@ -1,9 +1,9 @@
-"""Which addresses and names of others are read, and which are refused."""
+"""Addresses and names of other programs: which are accepted and which are refused."""
 
 import msgspec
 import pytest
 
-from nodemend.api.agent_lease import AgentReport, PeerEntry, PeerProposal, WatchdogReport
+from nodemend.api.agent import AgentReport, PeerEntry, PeerProposal, WatchdogReport
 from nodemend.api.value_forms import PeerAddress, is_node_name, parse_address
 
 REPORT = AgentReport(
@@ -66,7 +66,7 @@ BAD = [
 ]
 
 OF_THE_FORM = ("", "[::::]:1", "[192.0.2.1]:1", "999.0.0.1:80", "127.1:80", "0x7f.1:80", "127.0.0.01:80")
-"""What the types let pass, and `parse_address` does not."""
+"""Values that the types accept and `parse_address` refuses."""
 
 
 @pytest.mark.parametrize("text", GOOD)

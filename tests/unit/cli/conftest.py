@@ -1,5 +1,5 @@
 """Worlds of Machines, as the checker's own tests have them."""
 
-from tests.unit.controllers.machine_health_check.conftest import new_world
+from tests.unit.health.machine.conftest import new_world
 
 __all__ = ("new_world",)

@@ -1,43 +1,70 @@
-"""What is known of edge-07 at noon of one day, for tests: objects as the API server would give them."""
+"""Facts about edge-07 at noon of one day, for tests: objects as the API server would return them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 
-from nodemend.api import keys, self_remediation
-from nodemend.api.agent_lease import AgentReport, CertificateReport, Marker, WatchdogReport
-from nodemend.api.bare_metal_host import BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, Provisioning
-from nodemend.api.conditions import Condition, ConditionStatus
+from nodemend.api import self_remediation, well_known
+from nodemend.api.agent import AgentReport, CertificateReport, Marker, WatchdogReport
 from nodemend.api.evidence import Evidence, HostOff
-from nodemend.api.group_versions import METAL3_REMEDIATION, Resource
-from nodemend.api.label_selector import LabelSelector
-from nodemend.api.lease import Lease, LeaseSpec
-from nodemend.api.machine import Machine, Metal3Machine
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationStatus
-from nodemend.api.manual_remediation import Phase as ManualPhase
-from nodemend.api.node import Node, NodeCondition, NodeInfo, NodeSpec, NodeStatus, NodeTaint
+from nodemend.api.manual_remediation import ManualRemediationPhase as ManualPhase
+from nodemend.api.meta import (
+    Condition,
+    ConditionStatus,
+    LabelSelector,
+    ObjectMeta,
+    OwnerReference,
+    print_micro_time,
+    print_time,
+)
+from nodemend.api.metal3_remediation import (
+    Metal3Remediation,
+    Metal3RemediationPhase,
+    Metal3RemediationStatus,
+    OffSighting,
+    TargetHost,
+)
 from nodemend.api.node_health_check import NodeHealthCheck, NodeHealthCheckStatus, TargetReport
-from nodemend.api.object_meta import ObjectMeta, OwnerReference
-from nodemend.api.power_cycle import HeldHost, Metal3Remediation, Metal3RemediationStatus, OffSighting, Phase
+from nodemend.api.resources import METAL3_REMEDIATION, Resource
 from nodemend.api.self_remediation import SelfRemediation, SelfRemediationStatus
-from nodemend.api.timestamps import print_micro_time, print_time
-from nodemend.api.workloads import Pod, PodSpec, PodStatus, VolumeAttachment, VolumeAttachmentSpec
-from nodemend.cli.node_case import NodeCase
-from nodemend.controllers.power_cycle.locate import Behind
-from nodemend.decide.facts import Present
-from nodemend.kube.event_record import EventWire, ReferenceSeen, SeriesSeen
+from nodemend.api.upstream_types import (
+    BareMetalHost,
+    BareMetalHostSpec,
+    BareMetalHostStatus,
+    Lease,
+    LeaseSpec,
+    Machine,
+    Metal3Machine,
+    Node,
+    NodeCondition,
+    NodeInfo,
+    NodeSpec,
+    NodeStatus,
+    NodeTaint,
+    Pod,
+    PodSpec,
+    PodStatus,
+    Provisioning,
+    VolumeAttachment,
+    VolumeAttachmentSpec,
+)
+from nodemend.cli.node_report import NodeCase
+from nodemend.kube.events import EventWire, ReferenceSeen, SeriesSeen
+from nodemend.remediation.metal3.host_lookup import MachineRef
+from nodemend.safety.facts import Present
 from tests.unit.cli.check.sound_facts import check
 
 NODE: Final = "edge-07"
 NOON: Final = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
-HOST: Final = HeldHost(namespace="metal3", name="rack7-u12", uid="uid-host")
+HOST: Final = TargetHost(namespace="metal3", name="rack7-u12", uid="uid-host")
 REMEDIATION_UID: Final = "uid-remediation"
 CHECKER, REMEDIATOR = "nodemend.io/checker", "nodemend.io/remediator"
 
 
 def at(seconds: float) -> datetime:
-    """So long after noon."""
+    """The time this many seconds after noon."""
     return NOON + timedelta(seconds=seconds)
 
 
@@ -60,7 +87,9 @@ def a_node(ready: str = "Unknown", since: float = 50.0, *taints: NodeTaint) -> N
     )
 
 
-OUR_TAINT: Final = NodeTaint(key=keys.OUT_OF_SERVICE, effect=keys.NO_EXECUTE, value=keys.OUR_TAINT_VALUE)
+OUR_TAINT: Final = NodeTaint(
+    key=well_known.OUT_OF_SERVICE, effect=well_known.NO_EXECUTE, value=well_known.OUR_TAINT_VALUE
+)
 
 
 def a_lease(renewed: float) -> Lease:
@@ -69,7 +98,7 @@ def a_lease(renewed: float) -> Lease:
 
 def a_lock(uid: str = REMEDIATION_UID) -> Lease:
     return Lease(
-        metadata=ObjectMeta(annotations={keys.HOLDER: "ManualRemediation default/edge-07"}),
+        metadata=ObjectMeta(annotations={well_known.HOLDER: "ManualRemediation default/edge-07"}),
         spec=LeaseSpec(holder_identity=uid),
     )
 
@@ -116,12 +145,12 @@ def metadata(begun: float, **others: Any) -> ObjectMeta:
         namespace="nodemend-system",
         uid=REMEDIATION_UID,
         creation_timestamp=written(begun),
-        labels={keys.CHECK: "workers"},
+        labels={well_known.CHECK: "workers"},
         **others,
     )
 
 
-def a_power_cycle(phase: Phase, begun: float = 350.0, **status: Any) -> Metal3Remediation:
+def a_power_cycle(phase: Metal3RemediationPhase, begun: float = 350.0, **status: Any) -> Metal3Remediation:
     return Metal3Remediation(
         metadata=metadata(begun),
         status=Metal3RemediationStatus(phase=phase, node_name=NODE, node_uid="uid-node", host=HOST, **status),
@@ -159,12 +188,12 @@ A_MARKER: Final = Marker(node_uid="uid-node", boot_id="boot-1", remediation_uid=
 def an_agent_lease(
     renewed: float, report: AgentReport | None = A_REPORT, marker: Marker | None = None, name: str = NODE
 ) -> Lease:
-    said = {} if report is None else {keys.AGENT_REPORT: msgspec.json.encode(report).decode()}
-    marked = {} if marker is None else {keys.MARKER: msgspec.json.encode(marker).decode()}
+    said = {} if report is None else {well_known.AGENT_REPORT: msgspec.json.encode(report).decode()}
+    marked = {} if marker is None else {well_known.MARKER: msgspec.json.encode(marker).decode()}
     return Lease(
         metadata=ObjectMeta(
             name=name,
-            namespace=keys.AGENT_NAMESPACE,
+            namespace=well_known.AGENT_NAMESPACE,
             uid=f"uid-lease-{name}",
             resource_version="71",
             annotations={**said, **marked},
@@ -173,13 +202,15 @@ def an_agent_lease(
     )
 
 
-def by_itself(phase: self_remediation.Phase, begun: float = 350.0, **status: Any) -> SelfRemediation:
+def by_itself(
+    phase: self_remediation.SelfRemediationPhase, begun: float = 350.0, **status: Any
+) -> SelfRemediation:
     known: dict[str, Any] = {"node_uid": "uid-node", "boot_id": "boot-1", **status}
     return SelfRemediation(metadata=metadata(begun), status=SelfRemediationStatus(phase=phase, **known))
 
 
 def a_host(*, on: bool | None, wrote: float, held: bool = False, **others: Any) -> BareMetalHost:
-    holds = {f"{keys.OUR_HOLD_PREFIX}{REMEDIATION_UID}": keys.HARD_HOLD} if held else {}
+    holds = {f"{well_known.POWER_OFF_REQUEST_PREFIX}{REMEDIATION_UID}": well_known.HARD_HOLD} if held else {}
     status = {"operational_status": "OK", **others}
     return BareMetalHost(
         metadata=ObjectMeta(name=HOST.name, namespace=HOST.namespace, uid=HOST.uid, annotations=holds),
@@ -193,7 +224,7 @@ def a_host(*, on: bool | None, wrote: float, held: bool = False, **others: Any) 
     )
 
 
-def a_machine() -> Behind:
+def a_machine() -> MachineRef:
     owner = OwnerReference(
         api_version="cluster.x-k8s.io/v1beta2",
         kind="MachineSet",
@@ -207,7 +238,7 @@ def a_machine() -> Behind:
         )
     )
     infrastructure = Metal3Machine(metadata=ObjectMeta(name="workers-7xk2p-infra", namespace="metal3"))
-    return Behind(Resource("cluster.x-k8s.io", "v1beta2", "Machine", "machines"), machine, infrastructure)
+    return MachineRef(Resource("cluster.x-k8s.io", "v1beta2", "Machine", "machines"), machine, infrastructure)
 
 
 def a_pod(name: str, phase: str = "Running", *, ends: float | None = None) -> Pod:
@@ -227,14 +258,14 @@ def a_volume(name: str, *, ends: float | None = None) -> VolumeAttachment:
 
 
 def a_case(now: float, **known: Any) -> NodeCase:
-    """So long after noon. What is known is there; the rest is not installed."""
+    """The case this many seconds after noon, with the given facts; everything else is not installed."""
     found: dict[str, Any] = {name: Present(value) for name, value in known.items()}
     node = found.pop("node", Present(a_node()))
     return NodeCase(name=NODE, now=at(now), node=node, **found)
 
 
 def event(seconds: float, reason: str, note: str, **others: Any) -> EventWire:
-    """One of ours about the node, unless told otherwise."""
+    """One of Nodemend's events about the node, unless `others` says otherwise."""
     said = {
         "regarding": ReferenceSeen(kind="Node", name=NODE),
         "related": ReferenceSeen(kind=METAL3_REMEDIATION.kind, name=NODE, namespace="nodemend-system"),
@@ -246,7 +277,7 @@ def event(seconds: float, reason: str, note: str, **others: Any) -> EventWire:
 
 
 def of_host(seconds: float, reason: str, note: str) -> EventWire:
-    """As metal3's operator tells: by the older API."""
+    """An event as metal3's operator emits it: with the older Event API."""
     return EventWire(
         metadata=ObjectMeta(creation_timestamp=written(seconds)),
         deprecated_first_timestamp=written(seconds),

@@ -1,16 +1,16 @@
-"""A simulated cluster in which one node has failed, and a person who types commands."""
+"""A simulated cluster in which one node has failed, and a user who runs commands."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from nodemend.testing.cluster.world import Shape, World
+from simulation.cluster.world import Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SICK: Final = "node-1"
 SILENT_AT: Final = 60.0
 REPORTED_SILENT_AT: Final = 280.0
-"""By then the remediator has seen enough silence itself."""
+"""By then the remediator itself has observed enough silence."""
 
 
 @contextmanager

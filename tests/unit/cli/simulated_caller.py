@@ -1,4 +1,4 @@
-"""A person who types commands in the simulated world."""
+"""A user who runs commands in the simulated world."""
 
 from collections.abc import Callable, Coroutine, Iterable
 from functools import cache
@@ -7,19 +7,19 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from generate.outputs import install_documents
-from nodemend.api.group_versions import ADMISSION_BINDING, ADMISSION_POLICY
+from nodemend.api.resources import ADMISSION_BINDING, ADMISSION_POLICY
 from nodemend.cli.cluster import Cluster
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.api_server.admission import User
-from nodemend.testing.api_server.server import SimulatedApiServer
-from nodemend.testing.api_server.watching import SimulatedWatch
-from nodemend.testing.cluster.world import Account
-from nodemend.testing.network import GOOD_LINK, Link
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
-from nodemend.testing.transport import SimulatedTransport
+from nodemend.kube.client import ApiClient
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.api_server.admission import User
+from simulation.api_server.server import SimulatedApiServer
+from simulation.api_server.watching import SimulatedWatch
+from simulation.cluster.world import Account
+from simulation.network import GOOD_LINK, Link
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
+from simulation.transport import SimulatedTransport
 
 T = TypeVar("T")
 
@@ -42,7 +42,10 @@ class Served(Protocol):
 
 
 class Front:
-    """One person's way into the simulated server, with what that does not know: who asks, and what it is."""
+    """One user's access to the simulated server.
+
+    It adds what that server lacks: the caller's identity, and discovery.
+    """
 
     def __init__(self, world: Served, user: str, verbs: Iterable[str], hidden: Iterable[str]) -> None:
         self._account = Account(world.server, User(user))
@@ -59,16 +62,16 @@ class Front:
     def forbid(self, method: Method, plural: str) -> None:
         self._account.forbidden.add((method, plural))
 
-    def handle(self, request: Request) -> Answer:
+    def handle(self, request: Request) -> ApiResponse:
         if self._unserved & set(request.path.split("/")):
             status = {"kind": "Status", "code": 404, "reason": "NotFound", "message": "404 page not found"}
-            return Answer(404, msgspec.json.encode(status))
+            return ApiResponse(404, msgspec.json.encode(status))
         known = self._known(request)
         if known is None:
             return self._account.handle(request)
-        return Answer(200, msgspec.json.encode(known), server_time=self._scheduler.wall().timestamp())
+        return ApiResponse(200, msgspec.json.encode(known), server_time=self._scheduler.wall().timestamp())
 
-    def watch(self, request: Request) -> SimulatedWatch | Answer:
+    def watch(self, request: Request) -> SimulatedWatch | ApiResponse:
         return self._account.watch(request)
 
     def _known(self, request: Request) -> dict[str, Any] | None:
@@ -89,19 +92,19 @@ class Front:
 
 
 class SimulatedCaller:
-    """Runs what a command runs, in virtual time."""
+    """Runs the code of a command in virtual time."""
 
     def __init__(
         self, world: Served, user: str = "anna", verbs: Iterable[str] = EVERYTHING, hidden: Iterable[str] = ()
     ) -> None:
-        """`hidden` are resources that they may not see, by plural name."""
+        """`hidden` are resources that the user may not read, by plural name."""
         self._world = world
         self._front = Front(world, user, verbs, hidden)
         self._commands = 0
         self._link: Link | None = None
 
     def cut(self) -> None:
-        """The command that runs hears nothing more from the API server."""
+        """The running command gets no further replies from the API server."""
         assert self._link is not None
         self._link.cut()
 
@@ -116,7 +119,7 @@ class SimulatedCaller:
         self._front.forbid(Method.DELETE, plural)
 
     def run(self, act: Callable[[Cluster], Coroutine[Any, Any, T]], within: float = 60.0) -> T:
-        """What it returns or raises, within so many seconds."""
+        """Return or raise what `act` does. `within` is the limit in virtual seconds."""
         self._commands += 1
         scheduler = self._world.scheduler
         process = SimulatedProcess(scheduler, f"command {self._commands}", HostClock())

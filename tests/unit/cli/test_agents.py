@@ -1,10 +1,10 @@
-"""The Lease that a node has with us, as commands read it."""
+"""A node's agent Lease, as commands read it."""
 
 import pytest
 
-from nodemend.api import keys
-from nodemend.api.agent_lease import WatchdogReport
-from nodemend.api.lease import Lease
+from nodemend.api import well_known
+from nodemend.api.agent import WatchdogReport
+from nodemend.api.upstream_types import Lease
 from nodemend.cli.agents import read_agent, spell_times, spell_watchdog
 from tests.unit.cli.node_cases import A_MARKER, A_REPORT, NODE, an_agent_lease, at
 
@@ -20,7 +20,7 @@ def test_what_it_reports_and_when_it_last_did() -> None:
     agent = read_agent(an_agent_lease(0.0, marker=A_MARKER), at(12.0))
 
     assert (agent.node, agent.report, agent.marker) == (NODE, A_REPORT, A_MARKER)
-    assert (agent.renewed_ago, agent.silent, agent.marked, agent.doubt) == (12.0, False, True, "")
+    assert (agent.renewed_ago, agent.silent, agent.marked, agent.problem) == (12.0, False, True, "")
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ def test_one_that_was_never_renewed_is_silent() -> None:
 
 def test_a_report_that_is_not_there_or_cannot_be_read_is_a_doubt() -> None:
     none = read_agent(an_agent_lease(0.0, None), at(1.0))
-    garbled = read_agent(noted(keys.AGENT_REPORT, "{"), at(1.0))
+    garbled = read_agent(noted(well_known.AGENT_REPORT, "{"), at(1.0))
 
-    assert (none.report, none.doubt) == (None, "it has reported nothing")
+    assert (none.report, none.problem) == (None, "it has reported nothing")
     assert garbled.report is None
-    assert garbled.doubt
+    assert garbled.problem
 
 
 def test_a_marker_that_cannot_be_read_is_a_marker_all_the_same() -> None:
-    agent = read_agent(noted(keys.MARKER, "{"), at(1.0))
+    agent = read_agent(noted(well_known.MARKER, "{"), at(1.0))
 
     assert agent.marked
     assert agent.marker is None
-    assert agent.doubt.startswith("its marker cannot be read")
+    assert agent.problem.startswith("its marker cannot be read")
 
 
 def test_peers_are_those_of_all_lists_that_the_node_may_go_by() -> None:

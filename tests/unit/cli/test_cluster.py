@@ -1,4 +1,4 @@
-"""What a cluster can answer, and what of it ends a command."""
+"""The replies of a cluster, and which of them end a command."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -7,17 +7,16 @@ from typing import Any, TypeVar
 
 import pytest
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE
-from nodemend.api.node import Node
+from nodemend.api.resources import MANUAL_REMEDIATION, NODE
+from nodemend.api.upstream_types import Node
 from nodemend.cli.cluster import Cluster, must_have
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Acknowledged, Reason, Refused
-from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
-from nodemend.kube.api_request import Precondition, Request, delete, merge_patch
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import EPOCH, Scheduler
+from nodemend.kube.client import ApiClient
+from nodemend.kube.outcome import Acknowledged, ApiResponse, Reason, Refused, Reply, Unanswered, Unsent
+from nodemend.kube.request import Precondition, Request, delete, merge_patch
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import EPOCH, Scheduler
 from tests.unit.kube.scripted_transport import ScriptedTransport
 
 T = TypeVar("T")
@@ -29,7 +28,7 @@ REFUSED_BODY = json.dumps({"kind": "Status", "message": "you may not"}).encode()
 def against(
     reply: Reply, act: Callable[[Cluster], Coroutine[Any, Any, T]]
 ) -> tuple[T | CommandFailure, list[Request]]:
-    """What comes of it when every request gets that reply."""
+    """The result if every request gets that reply."""
     scheduler = Scheduler(1)
     process = SimulatedProcess(scheduler, "command", HostClock())
     transport = ScriptedTransport(process, lambda _: reply)
@@ -46,18 +45,18 @@ def against(
     return ended[0], [request for _, request in transport.asked]
 
 
-async def find_node(cluster: Cluster) -> Seen[Node]:
+async def find_node(cluster: Cluster) -> ReadResult[Node]:
     return await cluster.find(NODE, "edge-07", Node)
 
 
 @pytest.mark.parametrize(
     ("reply", "fact"),
     [
-        (Answer(404, REFUSED_BODY), Absent()),
-        (Answer(403, REFUSED_BODY), Unreadable("you may not")),
+        (ApiResponse(404, REFUSED_BODY), Absent()),
+        (ApiResponse(403, REFUSED_BODY), Unreadable("you may not")),
     ],
 )
-def test_a_refused_read_is_a_fact(reply: Reply, fact: Seen[Node]) -> None:
+def test_a_refused_read_is_a_fact(reply: Reply, fact: ReadResult[Node]) -> None:
     assert against(reply, find_node)[0] == fact
 
 
@@ -66,8 +65,8 @@ def test_a_refused_read_is_a_fact(reply: Reply, fact: Seen[Node]) -> None:
     [
         (Unsent("connection refused"), ExitCode.NO_ANSWER, "no answer from the cluster: connection refused."),
         (Unanswered("deadline"), ExitCode.NO_ANSWER, "no answer from the cluster: deadline."),
-        (Answer(503, REFUSED_BODY), ExitCode.NO_ANSWER, "the API server failed with 503: you may not."),
-        (Answer(401, REFUSED_BODY), ExitCode.WRONG, "the API server does not know you: you may not."),
+        (ApiResponse(503, REFUSED_BODY), ExitCode.NO_ANSWER, "the API server failed with 503: you may not."),
+        (ApiResponse(401, REFUSED_BODY), ExitCode.WRONG, "the API server does not know you: you may not."),
     ],
 )
 def test_no_answer_ends_the_command(reply: Reply, code: ExitCode, message: str) -> None:
@@ -81,36 +80,40 @@ CHANGE = merge_patch(NODE, "edge-07", change={}, only_if=Precondition("u", "1"),
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "reported"),
     [
         (Unsent("connection refused"), "Nothing was changed."),
         (Unanswered("deadline"), "did not say whether it took the change"),
-        (Answer(500, REFUSED_BODY), "did not say whether it took the change"),
+        (ApiResponse(500, REFUSED_BODY), "did not say whether it took the change"),
     ],
 )
-def test_a_write_without_an_answer_says_what_is_known_of_it(reply: Reply, told: str) -> None:
+def test_a_write_without_an_answer_says_what_is_known_of_it(reply: Reply, reported: str) -> None:
     failure, _ = against(reply, lambda cluster: cluster.write(CHANGE, Acknowledged))
 
     assert isinstance(failure, CommandFailure)
     assert failure.code is ExitCode.NO_ANSWER
-    assert told in failure.message
+    assert reported in failure.message
 
 
 def test_a_refused_write_is_for_the_command_to_judge() -> None:
-    outcome, _ = against(Answer(409, REFUSED_BODY), lambda cluster: cluster.write(CHANGE, Acknowledged))
+    outcome, _ = against(ApiResponse(409, REFUSED_BODY), lambda cluster: cluster.write(CHANGE, Acknowledged))
 
     assert outcome == Refused(Reason.CONFLICT, "you may not")
 
 
 def test_a_dry_run_is_asked_for_in_the_query() -> None:
-    _, asked = against(Answer(200, b"{}"), lambda cluster: cluster.write(CHANGE, Acknowledged, dry_run=True))
+    _, asked = against(
+        ApiResponse(200, b"{}"), lambda cluster: cluster.write(CHANGE, Acknowledged, dry_run=True)
+    )
 
     assert ("dryRun", "All") in asked[0].query
 
 
 def test_a_dry_run_of_a_deletion_is_asked_for_in_the_body_where_alone_the_server_looks() -> None:
     removal = delete(MANUAL_REMEDIATION, "edge-07", "default", only_if=Precondition("u", "1"))
-    _, asked = against(Answer(200, b"{}"), lambda cluster: cluster.write(removal, Acknowledged, dry_run=True))
+    _, asked = against(
+        ApiResponse(200, b"{}"), lambda cluster: cluster.write(removal, Acknowledged, dry_run=True)
+    )
 
     options = json.loads(asked[0].body)
     assert options["dryRun"] == ["All"]
@@ -120,20 +123,20 @@ def test_a_dry_run_of_a_deletion_is_asked_for_in_the_body_where_alone_the_server
 def test_the_time_is_the_api_server_s_carried_on_by_our_clock() -> None:
     said = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 
-    async def look(cluster: Cluster) -> tuple[datetime, datetime]:
+    async def read(cluster: Cluster) -> tuple[datetime, datetime]:
         before = cluster.now
         await cluster.find(NODE, "edge-07", Node)
         await cluster.runtime.sleep(7.0)
         return before, cluster.now
 
-    times, _ = against(Answer(200, NODE_BODY, server_time=said.timestamp()), look)
+    times, _ = against(ApiResponse(200, NODE_BODY, server_time=said.timestamp()), read)
 
     assert times == (EPOCH, said.replace(second=7))
 
 
 def test_what_a_command_cannot_do_without_ends_it() -> None:
     assert must_have(Present(3), "number") == 3
-    for fact, told in ((Absent(), "there is no node x."), (Unreadable("y"), "node x cannot be read: y.")):
-        with pytest.raises(CommandFailure, match=told) as failure:
+    for fact, reported in ((Absent(), "there is no node x."), (Unreadable("y"), "node x cannot be read: y.")):
+        with pytest.raises(CommandFailure, match=reported) as failure:
             must_have(fact, "node x")
         assert failure.value.code is ExitCode.WRONG

@@ -31,7 +31,7 @@ def test_there_is_a_script_for_each_shell(shell: str, capsys: pytest.CaptureFixt
 
 
 def complete(*words: str) -> list[str]:
-    """What bash would be offered for the last word."""
+    """The completions that bash would offer for the last argument."""
     script = "import sys; from nodemend.cli.main import main; sys.exit(main())"
     environment = {
         **os.environ,
@@ -69,7 +69,9 @@ def test_kubectl_gets_a_program_that_speaks_its_protocol(capsys: pytest.CaptureF
 
 @contextmanager
 def answering(status: int, body: bytes) -> Iterator[tuple[str, list[Message]]]:
-    """A server on loopback that answers all alike: a kubeconfig for it, and the headers that it was sent."""
+    """A loopback server with the same reply for every request: yields a kubeconfig for it, and the headers
+    that it received.
+    """
     heard: list[Message] = []
 
     class Answers(BaseHTTPRequestHandler):

@@ -1,16 +1,16 @@
-"""Which nodes run etcd, as far as whoever asks may see."""
+"""The nodes that run etcd, as far as the caller may read them."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from nodemend.api.group_versions import POD
-from nodemend.cli.etcd_hosts import look_for_etcd
-from nodemend.cli.explain.facts import gather
-from nodemend.cli.explain.judging import judge_node
-from nodemend.decide.guard_facts import ControlPlane
-from nodemend.kube.etcd_pod_record import MIRROR
-from nodemend.testing.cluster.world import Shape, World
+from nodemend.api.resources import POD
+from nodemend.cli.cluster import find_etcd_hosts
+from nodemend.cli.explain.facts import gather_node
+from nodemend.cli.explain.node import evaluate_node
+from nodemend.records.node import MIRROR
+from nodemend.safety.guard import ControlPlane
+from simulation.cluster.world import Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 
@@ -27,11 +27,11 @@ def world() -> Iterator[World]:
 
 
 def test_they_are_those_whose_kubelets_mirror_it(world: World) -> None:
-    assert SimulatedCaller(world).run(look_for_etcd).nodes == {"node-1", "node-2"}
+    assert SimulatedCaller(world).run(find_etcd_hosts).nodes == {"node-1", "node-2"}
 
 
 def test_an_explanation_counts_them_to_the_control_plane(world: World) -> None:
-    facts = SimulatedCaller(world).run(lambda cluster: gather(cluster, "node-1"))
-    judged = judge_node(facts)
+    facts = SimulatedCaller(world).run(lambda cluster: gather_node(cluster, "node-1"))
+    judged = evaluate_node(facts)
     assert judged is not None
-    assert judged.guarding.control_plane == ControlPlane(total=2, others_ready=1, busy="")
+    assert judged.guard_facts.control_plane == ControlPlane(total=2, others_ready=1, busy="")

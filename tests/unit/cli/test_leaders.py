@@ -1,14 +1,14 @@
-"""Whether a controller lives, by its Lease and two clocks."""
+"""Whether a controller is alive depends on its Lease and two clocks."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from nodemend.api.lease import Lease, LeaseSpec
-from nodemend.api.timestamps import print_micro_time
-from nodemend.cli.leaders import LeaderState, Sighting, judge_leader, look_at_leaders
-from nodemend.decide.facts import Absent, Present, Unreadable
-from nodemend.testing.cluster.world import Shape, World
+from nodemend.api.meta import print_micro_time
+from nodemend.api.upstream_types import Lease, LeaseSpec
+from nodemend.cli.cluster import LeaderState, LeaseReading, evaluate_leader, read_leaders
+from nodemend.safety.facts import Absent, Present, Unreadable
+from simulation.cluster.world import Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -29,25 +29,25 @@ def lease(ago: float, holder: str = f"{POD}_0123456789abcdef01234567", lasts: in
         (lease(-10), LeaderState.ALIVE, f"checker: {POD} leads, renewed 0s ago"),
         (lease(16), LeaderState.SILENT, f"checker: {POD} led, but has been silent for 16s"),
         (lease(-16), LeaderState.SILENT, f"checker: {POD} led, but has been silent for 0s"),
-        (lease(2, holder=""), LeaderState.NOBODY, "checker: nobody leads"),
+        (lease(2, holder=""), LeaderState.NO_HOLDER, "checker: nobody leads"),
         (Absent(), LeaderState.NEVER, "checker: nobody has ever led; is it installed?"),
         (Unreadable("forbidden"), LeaderState.UNKNOWN, "checker: cannot be told: forbidden"),
     ],
 )
 def test_one_look(seen: Present[Lease] | Absent | Unreadable, state: LeaderState, sentence: str) -> None:
-    view = judge_leader("checker", Sighting(seen, NOW))
+    view = evaluate_leader("checker", LeaseReading(seen, NOW))
 
     assert (view.state, view.sentence) == (state, sentence)
 
 
 def test_who_renews_between_two_looks_is_alive_whatever_its_clock_says() -> None:
-    view = judge_leader("checker", Sighting(lease(3600), NOW), Sighting(lease(3602), NOW))
+    view = evaluate_leader("checker", LeaseReading(lease(3600), NOW), LeaseReading(lease(3602), NOW))
 
     assert (view.state, view.clock_differs) == (LeaderState.ALIVE, True)
 
 
 def test_who_does_not_is_silent() -> None:
-    view = judge_leader("checker", Sighting(lease(3600), NOW), Sighting(lease(3600), NOW))
+    view = evaluate_leader("checker", LeaseReading(lease(3600), NOW), LeaseReading(lease(3600), NOW))
 
     assert view.state is LeaderState.SILENT
 
@@ -56,13 +56,13 @@ def test_a_controller_that_lives_is_seen_at_once_and_one_that_hangs_after_a_seco
     world = World("leaders", Shape(people=False))
     caller = SimulatedCaller(world)
     world.run(30.0)
-    alive = caller.run(look_at_leaders)
+    alive = caller.run(read_leaders)
     looked_for = world.scheduler.now - 30.0
     for replica in world.replicas:
         if replica.name.startswith("checker"):
             replica.process.pause(200.0)
     world.run(75.0)
-    hung = caller.run(look_at_leaders)
+    hung = caller.run(read_leaders)
     world.close()
 
     assert [view.state for view in alive] == [LeaderState.ALIVE, LeaderState.ALIVE]

@@ -79,7 +79,7 @@ def test_wrong_usage_ends_with_2_and_says_what_is_wrong(
 
 
 def test_the_version_needs_nothing_heavy() -> None:
-    """What is not imported costs no time, on whatever machine."""
+    """A module that is not imported costs no time on any machine."""
     script = (
         "import sys; from nodemend.cli.main import main; main(['version']);"
         "print(sorted({'aiohttp', 'asyncio', 'msgspec', 'rich', 'yaml', 'ssl'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""Every `Next:` line is one command that can be pasted, or says that there is nothing to do."""
+"""Every `Next:` line is one command that can be pasted, or says that no action is needed."""
 
 import re
 import shlex
@@ -7,9 +7,8 @@ from typing import Final
 
 import pytest
 
-from nodemend.cli.next_steps import NOTHING, Step, split_step, step_lines
-from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import NoWord
+from nodemend.cli.text import NOTHING, NextStep, split_step, step_lines
+from nodemend.safety.holds import NoConfirmation
 
 SOURCES: Final = Path(__file__).parents[3] / "src/nodemend/cli"
 GOLDEN: Final = sorted(Path(__file__).parent.glob("*/golden/**/*.txt"))
@@ -29,7 +28,7 @@ def test_every_next_line_of_every_answer_that_was_read() -> None:
 
 @pytest.mark.attack("U11")
 def test_every_next_line_that_is_written_as_it_is() -> None:
-    """In the sources: what stands after `Next: ` is a command, or comes from a step that was split."""
+    """In the sources, the text after `Next: ` is a command, or a step that was split."""
     written = [
         found
         for file in SOURCES.rglob("*.py")
@@ -44,28 +43,28 @@ def test_every_next_line_that_is_written_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("said", "step"),
     [
-        ("nothing.", Step("", NOTHING)),
-        ("kubectl mend check", Step("", "kubectl mend check")),
-        ("try again.", Step("Try again.", NOTHING)),
+        ("nothing.", NextStep("", NOTHING)),
+        ("kubectl mend check", NextStep("", "kubectl mend check")),
+        ("try again.", NextStep("Try again.", NOTHING)),
         (
             'once it is down: kubectl mend confirm a --reason "x; y, z"',
-            Step("Once it is down:", 'kubectl mend confirm a --reason "x; y, z"'),
+            NextStep("Once it is down:", 'kubectl mend confirm a --reason "x; y, z"'),
         ),
         (
             "kubectl mend tree a; kubectl mend stop a when it is back",
-            Step("kubectl mend stop a when it is back.", "kubectl mend tree a"),
+            NextStep("kubectl mend stop a when it is back.", "kubectl mend tree a"),
         ),
         (
             "Switch it off, then run `kubectl mend confirm a --reason ...`.",
-            Step(
+            NextStep(
                 "Switch it off, then run `kubectl mend confirm a --reason ...`.",
                 "kubectl mend confirm a --reason ...",
             ),
         ),
-        ("nothing; it goes on without you", Step("It goes on without you.", NOTHING)),
+        ("nothing; it goes on without you", NextStep("It goes on without you.", NOTHING)),
     ],
 )
-def test_the_command_is_found_in_the_text(said: str, step: Step) -> None:
+def test_the_command_is_found_in_the_text(said: str, step: NextStep) -> None:
     assert split_step(said) == step
 
 
@@ -73,4 +72,4 @@ def test_a_text_without_a_command_ends_with_the_one_that_is_given() -> None:
     step = split_step("It goes on in 30 s.", "kubectl mend tree a")
 
     assert list(step_lines(step)) == ["It goes on in 30 s.", "Next: kubectl mend tree a"]
-    assert is_command(split_step(explain(NoWord("edge-07")).next_step).command)
+    assert is_command(split_step(NoConfirmation("edge-07").explain().next_step).command)

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION
-from nodemend.api.manual_remediation import Phase as ManualPhase
-from nodemend.api.power_cycle import Phase as PowerPhase
-from nodemend.api.self_remediation import Phase, SelfRemediation
+from nodemend.api.manual_remediation import ManualRemediationPhase as ManualPhase
+from nodemend.api.metal3_remediation import Metal3RemediationPhase as PowerPhase
+from nodemend.api.resources import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION
+from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.cli.remediations import (
+from nodemend.cli.listing import (
     Listing,
     is_open,
     list_remediations,
@@ -18,19 +18,19 @@ from nodemend.cli.remediations import (
     open_remediations,
     resource_of,
 )
-from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.safety.facts import Absent, Present, Unreadable
 from tests.unit.cli.node_cases import a_power_cycle, by_hand, by_itself, condition
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
 
 ALL = Listing(
     Present([by_hand(ManualPhase.PENDING)]),
     Present([a_power_cycle(PowerPhase.PENDING)]),
-    Present([by_itself(Phase.FENCING)]),
+    Present([by_itself(SelfRemediationPhase.FENCING)]),
 )
 
 
-def held(reason: str, phase: Phase = Phase.FENCING) -> SelfRemediation:
+def held(reason: str, phase: SelfRemediationPhase = SelfRemediationPhase.FENCING) -> SelfRemediation:
     return by_itself(phase, conditions=(condition("Processing", "True", 352.0, reason),))
 
 
@@ -50,17 +50,19 @@ def test_what_cannot_be_seen_hides_nothing_else(unseen: Absent | Unreadable) -> 
 
 
 def test_one_that_succeeded_is_over() -> None:
-    assert not is_open(by_itself(Phase.SUCCEEDED))
-    assert is_open(by_itself(Phase.RECOVERING))
+    assert not is_open(by_itself(SelfRemediationPhase.SUCCEEDED))
+    assert is_open(by_itself(SelfRemediationPhase.RECOVERING))
 
 
 @pytest.mark.parametrize("reason", ["NoAgent", "NothingResets", "NoTimeProof", "ProofContradicted"])
 def test_what_time_alone_may_never_change_needs_a_person(reason: str) -> None:
     assert may_need_a_person(held(reason))
-    assert not may_need_a_person(held(reason, Phase.SUCCEEDED))
+    assert not may_need_a_person(held(reason, SelfRemediationPhase.SUCCEEDED))
 
 
-@pytest.mark.parametrize("one", [held("Proving"), by_itself(Phase.PENDING), ALL.visible[0], ALL.visible[1]])
+@pytest.mark.parametrize(
+    "one", [held("Proving"), by_itself(SelfRemediationPhase.PENDING), ALL.visible[0], ALL.visible[1]]
+)
 def test_what_goes_on_by_itself_needs_nobody(one: SelfRemediation) -> None:
     assert not may_need_a_person(one)
 
@@ -71,7 +73,7 @@ def test_they_are_found_in_a_cluster_and_hidden_ones_are_told() -> None:
     world.ask()
     world.run(10.0)
 
-    async def look(cluster: Cluster) -> Listing:
+    async def read(cluster: Cluster) -> Listing:
         return await list_remediations(cluster)
 
     async def name(cluster: Cluster) -> list[str]:
@@ -79,7 +81,7 @@ def test_they_are_found_in_a_cluster_and_hidden_ones_are_told() -> None:
 
     hidden = SimulatedCaller(world.world, hidden=("selfremediations",))
     assert SimulatedCaller(world.world).run(name) == [SICK]
-    assert isinstance(hidden.run(look).by_itself, Unreadable)
+    assert isinstance(hidden.run(read).by_itself, Unreadable)
     with pytest.raises(CommandFailure, match="cannot be read"):
         hidden.run(name)
     world.close()

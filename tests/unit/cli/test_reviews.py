@@ -2,8 +2,8 @@
 
 import pytest
 
-from nodemend.api.group_versions import NODE_HEALTH_CHECK
-from nodemend.cli.reviews import ServerVersion, ask_served
+from nodemend.api.resources import NODE_HEALTH_CHECK
+from nodemend.cli.cluster import ServerVersion, ask_served
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is written is the text, whole; colour comes on top, and only where it is wanted."""
+"""The terminal gets the whole text; colour is added only if it is enabled."""
 
 import re
 from datetime import UTC, datetime
@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from nodemend.cli.options import Form
-from nodemend.cli.terminal_shell import show_look, write_lines, write_note
-from nodemend.cli.watching import Look
+from nodemend.cli.terminal import Observation, show_observation, write_lines, write_note
 
 LINES = ["cluster", "  ok    fine", "  FAIL  broken", "Next: kubectl mend status"]
 
@@ -65,7 +64,7 @@ def test_a_program_gets_one_document_for_each_change(
     form: Form, written: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for news in (True, False):
-        show_look(Look(["edge-07"], AT, news=news), form, list)
+        show_observation(Observation(["edge-07"], AT, news=news), form, list)
 
     assert capsys.readouterr().out == written
 
@@ -74,7 +73,7 @@ def test_without_a_terminal_only_news_is_written_and_silence_is_a_note(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for news, failure in ((True, ""), (False, ""), (True, "no answer."), (False, "no answer.")):
-        show_look(Look(["edge-07 is held"], AT, news=news, failure=failure), Form.TEXT, list)
+        show_observation(Observation(["edge-07 is held"], AT, news=news, failure=failure), Form.TEXT, list)
     shown = capsys.readouterr()
 
     head, *rest = shown.out.splitlines()

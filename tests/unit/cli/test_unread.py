@@ -1,36 +1,35 @@
-"""What cannot be read is never shown as healthy, and decides how a command exits."""
+"""An unreadable object is never shown as healthy, and determines the exit code."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
 from nodemend.api.manual_remediation import ManualRemediation
 from nodemend.api.remediation_policy import RemediationPolicy
+from nodemend.api.resources import MANUAL_REMEDIATION
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.gather import gather as gather_check
+from nodemend.cli.check.facts import gather as gather_check
 from nodemend.cli.check.view import CheckView
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.explain.facts import gather as gather_node
-from nodemend.cli.explain.reasoning import explain_node
-from nodemend.cli.explain.view import Answer, ExplainView
-from nodemend.cli.listed_machines import MachineListing
-from nodemend.cli.node_case import gather_case
-from nodemend.cli.probe.facts import gather as gather_probe
-from nodemend.cli.probe.judging import probe_view
-from nodemend.cli.probe.view import ProbeView
-from nodemend.cli.remediations import Listing
-from nodemend.cli.status.command import code_of
-from nodemend.cli.status.command import gather as gather_status
+from nodemend.cli.explain.facts import gather_node
+from nodemend.cli.explain.node import explain_node
+from nodemend.cli.explain.view import ExplainAnswer, ExplainView
+from nodemend.cli.listing import Listing
+from nodemend.cli.listing_machines import MachineListing
+from nodemend.cli.node_report import gather_case
+from nodemend.cli.probe import ProbeView, probe_view
+from nodemend.cli.probe import gather as gather_probe
+from nodemend.cli.read_commands import code_of
+from nodemend.cli.read_commands import gather as gather_status
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import StatusView, status_view
-from nodemend.cli.stop.writing import NotStopped, stop
-from nodemend.cli.tree.growing import tree_view
+from nodemend.cli.stop import NotStopped, stop
+from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import TreeView
-from nodemend.decide.facts import Present
-from nodemend.testing.cluster.world import World
+from nodemend.safety.facts import Present
+from simulation.cluster.world import World
 from tests.unit.cli.check.sound_facts import NOW, check, leader
 from tests.unit.cli.sick_world import SICK, sick_world
 from tests.unit.cli.simulated_caller import SimulatedCaller
@@ -85,12 +84,12 @@ async def _probe(cluster: Cluster) -> ProbeView:
 
 
 @pytest.mark.attack("U2")
-@pytest.mark.parametrize("look", [gather_status, _explain, _tree, _probe], ids=lambda one: one.__module__)
-def test_where_nothing_is_installed_that_is_said_in_those_words(look: Callable[[Cluster], Any]) -> None:
+@pytest.mark.parametrize("read", [gather_status, _explain, _tree, _probe], ids=lambda one: one.__module__)
+def test_where_nothing_is_installed_that_is_said_in_those_words(read: Callable[[Cluster], Any]) -> None:
     with sick_world() as (_, caller):
         caller.stop_serving("nodehealthchecks")
         with pytest.raises(CommandFailure, match="Nodemend is not installed in this cluster") as ended:
-            caller.run(look)
+            caller.run(read)
 
     assert (ended.value.code, ended.value.next_step) == (ExitCode.WRONG, "kubectl mend check")
 
@@ -115,7 +114,7 @@ def test_an_explanation_without_a_kind_says_so(hidden: str) -> None:
     assert whole.unread == ()
     assert any("cannot be read" in one for one in view.unread)
     answers = {row.key: row.answer for row in view.questions}
-    assert (answers["remediating"] is Answer.OPEN) == (hidden == "selfremediations")
+    assert (answers["remediating"] is ExplainAnswer.OPEN) == (hidden == "selfremediations")
     assert view.next_step == "kubectl mend check"
 
 
@@ -154,7 +153,7 @@ def _uid(world: World) -> str:
 
 @pytest.mark.attack("U12")
 def test_the_counts_and_the_sentence_do_not_contradict_one_another() -> None:
-    """Right after a recovery the policy still counts a node that its check has well."""
+    """Right after a recovery the policy still counts a node that its check reports healthy."""
     well = check().but(status=check().status.but(targets=3, healthy=3))
     stale = RemediationPolicy()
     stale = stale.but(status=stale.status.but(targets=3, unhealthy=1))

@@ -1,33 +1,32 @@
-"""What a person must know at once is said by `status`, `explain` and `check` alike, by the same signs."""
+"""`status`, `explain` and `check` report urgent faults alike, with the same marks."""
 
 import pytest
 
-from nodemend.api import keys, manual_remediation, power_cycle, self_remediation
-from nodemend.api.conditions import Condition, ConditionStatus
+from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
 from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.meta import Condition, ConditionStatus, ObjectMeta
+from nodemend.api.metal3_remediation import Metal3Remediation
 from nodemend.api.node_health_check import TargetReport
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.power_cycle import Metal3Remediation
 from nodemend.api.self_remediation import SelfRemediation
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.view import Level
 from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
-from nodemend.cli.explain.reasoning import explain_node
-from nodemend.cli.explain.view import Answer, ExplainView
-from nodemend.cli.listed_machines import MachineListing
-from nodemend.cli.remediations import Listing, Remediation
-from nodemend.cli.simulate.invention import SILENT
-from nodemend.cli.simulate.world import World
+from nodemend.cli.explain.node import explain_node
+from nodemend.cli.explain.view import ExplainAnswer, ExplainView
+from nodemend.cli.listing import AnyRemediation, Listing
+from nodemend.cli.listing_machines import MachineListing
+from nodemend.cli.simulate.scenario import SILENT
+from nodemend.cli.simulate.world import SimulatedCluster
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import StatusView, status_view
-from nodemend.controllers.checking.overlaps import NOTHING_LEFT
-from nodemend.decide.contradiction import EVIDENCE_CONTRADICTED
-from nodemend.decide.facts import Absent, Present
-from tests.unit.cli.check.sound_facts import check, facts, leader, troubles
+from nodemend.guard.state import NOTHING_LEFT
+from nodemend.safety.facts import Absent, Present
+from nodemend.safety.lifecycle import EVIDENCE_CONTRADICTED
+from tests.unit.cli.check.sound_facts import check, facts, leader, problems
 from tests.unit.cli.node_cases import NODE, NOON, a_power_cycle, by_hand, by_itself, written
 from tests.unit.cli.simulate import clusters
 from tests.unit.cli.simulate.simulated import a_snapshot
-from tests.unit.decide import worlds
+from tests.unit.safety import worlds
 
 TWICE = "node edge-07 runs, and its workloads were released. Switch it off."
 UNTOUCHED = (
@@ -42,7 +41,7 @@ def asked_for(seconds_ago: float, **others: object) -> Metal3Remediation:
     return Metal3Remediation(metadata=metadata.but(**others))
 
 
-def contradicted(remediation: Remediation) -> Remediation:
+def contradicted(remediation: AnyRemediation) -> AnyRemediation:
     said = Condition(
         type=EVIDENCE_CONTRADICTED,
         status=ConditionStatus.TRUE,
@@ -53,20 +52,22 @@ def contradicted(remediation: Remediation) -> Remediation:
     return remediation.but(status=remediation.status.but(conditions=(said,)))
 
 
-def listed(remediation: Remediation) -> Listing:
+def listed(remediation: AnyRemediation) -> Listing:
     if isinstance(remediation, SelfRemediation):
         return Listing(by_itself=Present([remediation]))
     assert isinstance(remediation, Metal3Remediation)
     return Listing(power=Present([remediation]))
 
 
-def status_of(remediation: Remediation) -> StatusView:
+def status_of(remediation: AnyRemediation) -> StatusView:
     leaders = (leader("checker"), leader("remediator"))
     return status_view(Absent(), leaders, Present([check()]), listed(remediation), MachineListing(), NOON)
 
 
-def explained(remediation: Remediation) -> ExplainView:
-    view = World(a_snapshot([clusters.node(NODE), clusters.check("workers"), clusters.policy()]), SILENT).view
+def explained(remediation: AnyRemediation) -> ExplainView:
+    view = SimulatedCluster(
+        a_snapshot([clusters.node(NODE), clusters.check("workers"), clusters.policy()]), SILENT
+    ).view
     node = view.nodes.get(NODE)
     assert node is not None
     return explain_node(
@@ -84,8 +85,8 @@ def explained(remediation: Remediation) -> ExplainView:
     )
 
 
-def told_by_check(remediation: Remediation) -> list[tuple[Level, str]]:
-    return troubles(assess(facts(remediations=Present([remediation]), now=NOON)))
+def reported_by_check(remediation: AnyRemediation) -> list[tuple[Level, str]]:
+    return problems(assess(facts(remediations=Present([remediation]), now=NOON)))
 
 
 @pytest.mark.attack("U1")
@@ -97,9 +98,11 @@ def test_what_nobody_serves_is_said_by_every_command() -> None:
     assert (row.state, row.why) == ("Unserved", UNTOUCHED)
     assert list(render(status_of(waiting)))[-1] == f"Next: kubectl mend explain {NODE}"
     assert view.headline == f"{NODE} was to be remediated. {UNTOUCHED}"
-    assert [question.key for question in view.questions if question.answer is Answer.HOLD] == ["remediating"]
+    assert [question.key for question in view.questions if question.answer is ExplainAnswer.HOLD] == [
+        "remediating"
+    ]
     assert view.advice.startswith("Switch its kind on in the chart")
-    [(level, said)] = told_by_check(waiting)
+    [(level, said)] = reported_by_check(waiting)
     assert level is Level.FAIL
     assert said.startswith(f"{NODE}: {UNTOUCHED}")
 
@@ -108,14 +111,14 @@ def test_what_nobody_serves_is_said_by_every_command() -> None:
     "remediation",
     [
         asked_for(119.0),
-        asked_for(3600.0, finalizers=(keys.SAFE_END,)),
+        asked_for(3600.0, finalizers=(well_known.SAFE_END,)),
         asked_for(3600.0, deletion_timestamp=written(-1.0)),
     ],
     ids=["somebody may be about to", "taken up", "withdrawn"],
 )
 def test_what_somebody_serves_or_may_yet_serve_is_not_unserved(remediation: Metal3Remediation) -> None:
     assert [row.state == "Unserved" for row in status_of(remediation).nodes] == [False]
-    assert not any("Nobody serves" in said for _, said in told_by_check(remediation))
+    assert not any("Nobody serves" in said for _, said in reported_by_check(remediation))
     assert "Nobody serves" not in explained(remediation).headline
 
 
@@ -123,33 +126,35 @@ def test_what_somebody_serves_or_may_yet_serve_is_not_unserved(remediation: Meta
 @pytest.mark.parametrize(
     "remediation",
     [
-        a_power_cycle(power_cycle.Phase.CONTRADICTED),
-        a_power_cycle(power_cycle.Phase.FAILED),
-        by_itself(self_remediation.Phase.CONTRADICTED),
-        by_itself(self_remediation.Phase.FENCING),
+        a_power_cycle(metal3_remediation.Metal3RemediationPhase.CONTRADICTED),
+        a_power_cycle(metal3_remediation.Metal3RemediationPhase.FAILED),
+        by_itself(self_remediation.SelfRemediationPhase.CONTRADICTED),
+        by_itself(self_remediation.SelfRemediationPhase.FENCING),
     ],
     ids=["after the release", "given up", "by itself, after the release", "broken off, and begun again"],
 )
-def test_workloads_that_may_run_twice_are_said_by_every_command_and_whole(remediation: Remediation) -> None:
+def test_workloads_that_may_run_twice_are_said_by_every_command_and_whole(
+    remediation: AnyRemediation,
+) -> None:
     wrong = contradicted(remediation)
     [row] = status_of(wrong).nodes
 
     assert (row.state, row.why, row.may_need_a_person) == ("Contradicted", TWICE, True)
     assert explained(wrong).headline == f"{NODE} may run its workloads twice. {TWICE}"
     assert explained(wrong).next_step == f"kubectl mend tree {NODE}"
-    assert (Level.FAIL, f"{NODE}: its workloads may run twice. {TWICE}") in told_by_check(wrong)
+    assert (Level.FAIL, f"{NODE}: its workloads may run twice. {TWICE}") in reported_by_check(wrong)
 
 
 @pytest.mark.attack("U3")
 def test_that_workloads_may_run_twice_is_said_once() -> None:
-    wrong = contradicted(a_power_cycle(power_cycle.Phase.CONTRADICTED))
+    wrong = contradicted(a_power_cycle(metal3_remediation.Metal3RemediationPhase.CONTRADICTED))
     [condition] = wrong.status.conditions
     message = "Boot b speaks again. Its workloads may run twice. Switch it off."
     wrong = wrong.but(status=wrong.status.but(conditions=(condition.but(message=message),)))
 
     said = "Boot b speaks again. Switch it off."
     assert explained(wrong).headline == f"{NODE} may run its workloads twice. {said}"
-    assert (Level.FAIL, f"{NODE}: its workloads may run twice. {said}") in told_by_check(wrong)
+    assert (Level.FAIL, f"{NODE}: its workloads may run twice. {said}") in reported_by_check(wrong)
 
 
 @pytest.mark.attack("U6")
@@ -158,8 +163,8 @@ def test_the_status_of_a_dry_run_says_what_would_be_done() -> None:
     would = "It would create a ManualRemediation in default (remedy 1 of 1); the guard would let it begin."
     report = TargetReport(name=NODE, verdict="Held", message=f"{said} {would} Set its mode to Act.")
     one = check()
-    told = one.but(status=one.status.but(targets=3, healthy=2, reports=(report,)))
-    view = status_view(Absent(), (leader("checker"),), Present([told]), Listing(), MachineListing(), NOON)
+    reported = one.but(status=one.status.but(targets=3, healthy=2, reports=(report,)))
+    view = status_view(Absent(), (leader("checker"),), Present([reported]), Listing(), MachineListing(), NOON)
 
     assert [row.why for row in view.nodes] == [would]
 
@@ -177,8 +182,8 @@ def test_a_check_that_has_no_nodes_left_says_so_once_and_leads_to_what_is_wrong(
         for type_, message in (("Stalled", NOTHING_LEFT), ("Overlapping", "nhc/gpus has 3."))
     )
     one = check()
-    told = one.but(status=one.status.but(conditions=(stalled, shared)))
-    view = status_view(Absent(), (leader("checker"),), Present([told]), Listing(), MachineListing(), NOON)
+    reported = one.but(status=one.status.but(conditions=(stalled, shared)))
+    view = status_view(Absent(), (leader("checker"),), Present([reported]), Listing(), MachineListing(), NOON)
     lines = list(render(view))
 
     assert [line for line in lines if line.startswith("Warning")] == ["Warning: nhc/workers: nhc/gpus has 3."]
@@ -188,15 +193,15 @@ def test_a_check_that_has_no_nodes_left_says_so_once_and_leads_to_what_is_wrong(
 @pytest.mark.attack("U12")
 def test_where_counts_say_more_than_rows_the_next_step_is_another_look() -> None:
     one = check()
-    told = one.but(status=one.status.but(targets=3, healthy=2))
-    view = status_view(Absent(), (leader("checker"),), Present([told]), Listing(), MachineListing(), NOON)
+    reported = one.but(status=one.status.but(targets=3, healthy=2))
+    view = status_view(Absent(), (leader("checker"),), Present([reported]), Listing(), MachineListing(), NOON)
 
     assert list(render(view))[-1] == "Next: kubectl mend status"
 
 
 @pytest.mark.attack("U3")
 def test_so_they_are_where_a_person_had_confirmed() -> None:
-    wrong = contradicted(by_hand(manual_remediation.Phase.CONTRADICTED))
+    wrong = contradicted(by_hand(manual_remediation.ManualRemediationPhase.CONTRADICTED))
     assert isinstance(wrong, ManualRemediation)
     assert explained(wrong).headline == f"{NODE} may run its workloads twice. {TWICE}"
 
@@ -211,8 +216,8 @@ def test_a_check_that_could_not_act_is_warned_of_and_leads_to_what_is_wrong() ->
         last_transition_time=written(-60.0),
     )
     one = check()
-    told = one.but(status=one.status.but(conditions=(stalled,)))
-    well = status_view(Absent(), (leader("checker"),), Present([told]), Listing(), MachineListing(), NOON)
+    reported = one.but(status=one.status.but(conditions=(stalled,)))
+    well = status_view(Absent(), (leader("checker"),), Present([reported]), Listing(), MachineListing(), NOON)
 
     assert "Warning: nhc/workers: Its template default/call does not exist." in render(well)
     assert list(render(well))[-1] == "Next: kubectl mend check"

@@ -4,12 +4,13 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import StrEnum
+from typing import ClassVar
 
 import pytest
 import yaml
 
 from nodemend.cli.options import Form
-from nodemend.cli.view import as_document, as_line, as_plain
+from nodemend.cli.output import as_document, as_line, as_plain
 
 
 class Level(StrEnum):
@@ -25,6 +26,7 @@ class Inner:
 
 @dataclass(frozen=True)
 class Outer:
+    kind: ClassVar[str] = "Outer"
     level: Level
     when: datetime
     rows: tuple[Inner, ...]

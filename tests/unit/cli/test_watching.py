@@ -1,4 +1,6 @@
-"""A watched view is told at a bounded pace; what only grows older is no news, and silence is told once."""
+"""A watched view is printed at a bounded rate: growing ages alone print nothing, and silence is reported
+once.
+"""
 
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
@@ -7,57 +9,59 @@ import pytest
 
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.watching import LOOK_EVERY, Look, keep_looking
-from nodemend.testing.cluster.world import Shape, World
+from nodemend.cli.terminal import POLL_INTERVAL, Observation, keep_observing
+from simulation.cluster.world import Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SILENT = CommandFailure(ExitCode.NO_ANSWER, "no answer from the cluster: refused.")
 REFUSED = CommandFailure(ExitCode.WRONG, "the API server does not know you.")
-Seen = tuple[str, int]
-"""What is there, and for how long."""
+Observed = tuple[str, int]
+"""The subject and its age."""
 
 
 class EnoughError(Exception):
-    """The person has seen it."""
+    """The user has seen enough."""
 
 
-def watch(*sights: Seen | CommandFailure) -> tuple[list[Look[Seen]], list[float]]:
-    """What is told while these are seen one after the other, and when each look began."""
+def watch(*observations: Observed | CommandFailure) -> tuple[list[Observation[Observed]], list[float]]:
+    """The output while these views follow one another, and the start time of each read."""
     world = World("watch", Shape(machines=1, replicas=0, people=False))
-    told: list[Look[Seen]] = []
+    reported: list[Observation[Observed]] = []
     at: list[float] = []
 
     async def work(cluster: Cluster) -> None:
-        coming = iter(sights)
-        await keep_looking(cluster, looking_at(coming.__next__, at, world), lambda sight: sight[0], tell)
+        coming = iter(observations)
+        await keep_observing(
+            cluster, looking_at(coming.__next__, at, world), lambda observed: observed[0], tell
+        )
 
-    def tell(look: Look[Seen]) -> None:
-        told.append(look)
-        if len(told) == len(sights):
+    def tell(read: Observation[Observed]) -> None:
+        reported.append(read)
+        if len(reported) == len(observations):
             raise EnoughError
 
     with pytest.raises(EnoughError):
         SimulatedCaller(world).run(work)
-    return told, at
+    return reported, at
 
 
 def looking_at(
-    coming: Callable[[], Seen | CommandFailure], at: list[float], world: World
-) -> Callable[[Cluster], Awaitable[Seen]]:
-    async def look(_cluster: Cluster) -> Seen:
+    coming: Callable[[], Observed | CommandFailure], at: list[float], world: World
+) -> Callable[[Cluster], Awaitable[Observed]]:
+    async def read(_cluster: Cluster) -> Observed:
         at.append(world.scheduler.now)
-        sight = coming()
-        if isinstance(sight, CommandFailure):
-            raise sight
-        return sight
+        observed = coming()
+        if isinstance(observed, CommandFailure):
+            raise observed
+        return observed
 
-    return look
+    return read
 
 
 def test_every_look_is_told_and_says_whether_it_is_news() -> None:
-    told, _ = watch(("held", 1), ("held", 3), ("open", 5))
+    reported, _ = watch(("held", 1), ("held", 3), ("open", 5))
 
-    assert [(look.view, look.news) for look in told] == [
+    assert [(read.view, read.news) for read in reported] == [
         (("held", 1), True),
         (("held", 3), False),
         (("open", 5), True),
@@ -67,22 +71,24 @@ def test_every_look_is_told_and_says_whether_it_is_news() -> None:
 def test_there_is_a_pause_between_two_looks() -> None:
     _, at = watch(("held", 1), ("held", 1), ("held", 1))
 
-    assert [later - earlier for earlier, later in pairwise(at)] == [LOOK_EVERY] * 2
+    assert [later - earlier for earlier, later in pairwise(at)] == [POLL_INTERVAL] * 2
 
 
 def test_a_cluster_that_falls_silent_is_told_once_and_so_is_its_return() -> None:
-    told, _ = watch(("held", 1), SILENT, SILENT, ("held", 9))
+    reported, _ = watch(("held", 1), SILENT, SILENT, ("held", 9))
 
-    assert [(look.view, look.news, look.failure) for look in told] == [
+    assert [(read.view, read.news, read.failure) for read in reported] == [
         (("held", 1), True, ""),
         (("held", 1), True, "no answer from the cluster: refused."),
         (("held", 1), False, "no answer from the cluster: refused."),
         (("held", 9), True, ""),
     ]
-    assert told[1].at == told[0].at < told[3].at
+    assert reported[1].at == reported[0].at < reported[3].at
 
 
-@pytest.mark.parametrize("sights", [(SILENT,), (("held", 1), REFUSED)], ids=["at once", "later"])
-def test_a_first_look_that_fails_and_any_refusal_end_it(sights: tuple[Seen | CommandFailure, ...]) -> None:
+@pytest.mark.parametrize("observations", [(SILENT,), (("held", 1), REFUSED)], ids=["at once", "later"])
+def test_a_first_look_that_fails_and_any_refusal_end_it(
+    observations: tuple[Observed | CommandFailure, ...],
+) -> None:
     with pytest.raises(CommandFailure):
-        watch(*sights)
+        watch(*observations)

@@ -1,4 +1,4 @@
-"""What people read fits their terminal, and breaks at words."""
+"""Output fits the terminal, and breaks between words."""
 
 import json
 
@@ -7,8 +7,8 @@ import pytest
 
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.main import COMMANDS, cli, main
-from nodemend.cli.terminal_shell import write_lines
-from nodemend.cli.words import align, fit
+from nodemend.cli.terminal import write_lines
+from nodemend.cli.text import align, fit
 
 LONG = "the guard is closed for the whole cluster, as one cause may be behind all of it: look for that first"
 

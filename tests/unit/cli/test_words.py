@@ -1,11 +1,11 @@
-"""Numbers, times and names in words."""
+"""Numbers, times and names as text."""
 
 import shlex
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from nodemend.cli.words import (
+from nodemend.cli.text import (
     align,
     first_sentence,
     fit,
@@ -16,7 +16,7 @@ from nodemend.cli.words import (
     spell_names,
     spell_seconds,
 )
-from nodemend.decide.explanation import spell_count
+from nodemend.safety.holds import spell_count
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_columns_stand_below_one_another_and_no_line_ends_in_blanks() -> None:
 
 
 def test_a_folded_last_column_stays_below_itself() -> None:
-    """In a table whose last column begins past the middle of the terminal, too."""
+    """This also holds in a table whose last column begins past the middle of the terminal."""
     head = f"{'3   allowed by the cluster':<41}"
 
     assert fit(f"{head}mode Act, no pause, 0 other nodes under remediation", 80) == [

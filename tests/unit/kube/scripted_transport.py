@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from nodemend.kube.api_reply import Reply
-from nodemend.kube.api_request import Request
+from nodemend.kube.outcome import Reply
 from nodemend.kube.ports import Stream, StreamEnded, StreamSilent
-from nodemend.testing.processes import SimulatedProcess
+from nodemend.kube.request import Request
+from simulation.processes import SimulatedProcess
 
 Piece = bytes | StreamSilent | StreamEnded | float
 

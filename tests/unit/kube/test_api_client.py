@@ -1,4 +1,4 @@
-"""Calls end at once and say why; the server's wish for quiet is kept."""
+"""Calls fail at once and give the reason; the client respects the server's Retry-After."""
 
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -6,21 +6,19 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from nodemend.api.group_versions import NODE
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Acknowledged, Ok, Reason, Refused
-from nodemend.kube.api_reply import Answer, Reply
-from nodemend.kube.api_request import Precondition, Request, delete, get
-from nodemend.kube.rate_limit import Rate
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.api.resources import NODE
+from nodemend.kube.client import ApiClient, Rate
+from nodemend.kube.outcome import Acknowledged, ApiResponse, Ok, Reason, Refused, Reply
+from nodemend.kube.request import Precondition, Request, delete, get
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 from tests.unit.kube.scripted_transport import ScriptedTransport
 
 T = TypeVar("T")
 
 _READ = get(NODE, "n")
 _WRITE = delete(NODE, "n", only_if=Precondition("u", "1"))
-_FINE = Answer(200, b"{}")
+_FINE = ApiResponse(200, b"{}")
 
 
 class World:
@@ -55,15 +53,17 @@ class World:
 
 
 def test_a_call_is_one_request_and_one_outcome() -> None:
-    world = World(_FINE, Answer(404, b'{"message":"no"}'))
+    world = World(_FINE, ApiResponse(404, b'{"message":"no"}'))
 
     assert world.read() == Ok(Acknowledged())
     assert world.write() == Refused(Reason.NOT_FOUND, "no")
     assert [request for _, request in world.transport.asked] == [_READ, _WRITE]
 
 
-@pytest.mark.parametrize("answer", [Answer(429, b"{}", retry_after=7.0), Answer(503, b"{}", retry_after=7.0)])
-def test_after_the_server_asked_for_quiet_nothing_is_sent_until_then(answer: Answer) -> None:
+@pytest.mark.parametrize(
+    "answer", [ApiResponse(429, b"{}", retry_after=7.0), ApiResponse(503, b"{}", retry_after=7.0)]
+)
+def test_after_the_server_asked_for_quiet_nothing_is_sent_until_then(answer: ApiResponse) -> None:
     world = World(answer)
     world.read()
 
@@ -76,7 +76,7 @@ def test_after_the_server_asked_for_quiet_nothing_is_sent_until_then(answer: Ans
 
 
 def test_a_wish_for_quiet_without_a_number_is_a_second_and_none_is_for_ever() -> None:
-    brief, endless = World(Answer(429, b"{}")), World(Answer(429, b"{}", retry_after=1e9))
+    brief, endless = World(ApiResponse(429, b"{}")), World(ApiResponse(429, b"{}", retry_after=1e9))
     brief.read()
     endless.read()
 
@@ -88,7 +88,7 @@ def test_a_wish_for_quiet_without_a_number_is_a_second_and_none_is_for_ever() ->
 
 def test_an_eviction_that_a_budget_refuses_silences_nobody() -> None:
     status = {"details": {"causes": [{"reason": "DisruptionBudget"}]}, "message": "budget"}
-    world = World(Answer(429, msgspec.json.encode(status), retry_after=10.0))
+    world = World(ApiResponse(429, msgspec.json.encode(status), retry_after=10.0))
 
     assert world.write() == Refused(Reason.THROTTLED, "budget", 10.0)
     assert world.read() == Ok(Acknowledged())
@@ -125,11 +125,11 @@ def test_who_queues_waits_for_its_turn_as_long_as_the_deadline_lets_it() -> None
     assert read(within=0.6, takes=0.0) == Ok(Acknowledged())
     assert read(within=0.6, takes=0.5) == Ok(Acknowledged())
     assert read(within=0.4, takes=0.0) == Refused(Reason.THROTTLED, "our own rate is used up", 0.5)
-    assert world.read() == Ok(Acknowledged())  # It was left.
+    assert world.read() == Ok(Acknowledged())  # One call's rate was left.
 
 
 def test_who_queues_waits_no_shorter_than_a_clock_can_show() -> None:
-    """Numbers are rounded: at this time of day a billionth of a turn is missing after the wait for it."""
+    """Numbers are rounded: at this time of day a billionth of a permit is missing after the wait for it."""
     world = World(rate=Rate(per_second=3, at_once=2))
     queuing = world.client.leaving(1, queues=True)
     world.pass_time(495.94)
@@ -140,7 +140,7 @@ def test_who_queues_waits_no_shorter_than_a_clock_can_show() -> None:
 
 
 def test_who_queues_keeps_quiet_for_as_long_as_the_server_asked() -> None:
-    world = World(Answer(429, b"{}", retry_after=7.0))
+    world = World(ApiResponse(429, b"{}", retry_after=7.0))
     world.read()
     asked = world.client.leaving(1, queues=True).read(_READ, Acknowledged, deadline=8.0)
 
@@ -149,7 +149,7 @@ def test_who_queues_keeps_quiet_for_as_long_as_the_server_asked() -> None:
 
 
 def test_what_can_wait_keeps_the_quiet_that_the_server_asked_another_for() -> None:
-    world = World(Answer(429, b"{}", retry_after=7.0))
+    world = World(ApiResponse(429, b"{}", retry_after=7.0))
     world.read()
 
     asked = world.client.leaving(1).read(_READ, Acknowledged, deadline=world.scheduler.now + 1)

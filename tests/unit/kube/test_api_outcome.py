@@ -1,22 +1,24 @@
-"""What a reply means depends on whether it was a read or a write."""
+"""The meaning of a reply depends on whether it was a read or a write."""
 
 import msgspec
 import pytest
 
-from nodemend.kube.api_outcome import (
+from nodemend.kube.outcome import (
     Acknowledged,
+    ApiResponse,
     Ok,
     Reason,
     Refused,
     ServerFault,
+    Unanswered,
     Undecodable,
     Unknown,
     Unreachable,
-    judge_read,
-    judge_write,
+    Unsent,
+    read_outcome,
     read_status,
+    write_outcome,
 )
-from nodemend.kube.api_reply import Answer, Unanswered, Unsent
 
 
 class _Thing(msgspec.Struct):
@@ -28,10 +30,10 @@ def _status(code: int, reason: str, message: str = "because", **details: object)
 
 
 def test_an_agreed_answer_is_decoded_and_keeps_the_server_s_clock() -> None:
-    answer = Answer(200, b'{"name":"x"}', server_time=1000.0)
+    answer = ApiResponse(200, b'{"name":"x"}', server_time=1000.0)
 
-    assert judge_read(answer, _Thing) == Ok(_Thing("x"), 1000.0)
-    assert judge_write(answer, _Thing) == Ok(_Thing("x"), 1000.0)
+    assert read_outcome(answer, _Thing) == Ok(_Thing("x"), 1000.0)
+    assert write_outcome(answer, _Thing) == Ok(_Thing("x"), 1000.0)
 
 
 @pytest.mark.parametrize(
@@ -53,47 +55,47 @@ def test_an_agreed_answer_is_decoded_and_keeps_the_server_s_clock() -> None:
 def test_a_refusal_has_its_reason(code: int, word: str, reason: Reason) -> None:
     refused = Refused(reason, "because")
 
-    assert judge_read(Answer(code, _status(code, word)), _Thing) == refused
-    assert judge_write(Answer(code, _status(code, word)), _Thing) == refused
+    assert read_outcome(ApiResponse(code, _status(code, word)), _Thing) == refused
+    assert write_outcome(ApiResponse(code, _status(code, word)), _Thing) == refused
 
 
 def test_a_refusal_says_how_long_to_be_quiet_by_header_or_body_the_longer() -> None:
-    answer = Answer(429, _status(429, "TooManyRequests", retryAfterSeconds=3), retry_after=1.0)
+    answer = ApiResponse(429, _status(429, "TooManyRequests", retryAfterSeconds=3), retry_after=1.0)
 
-    assert judge_write(answer, _Thing) == Refused(Reason.THROTTLED, "because", 3.0)
+    assert write_outcome(answer, _Thing) == Refused(Reason.THROTTLED, "because", 3.0)
 
 
 def test_a_failed_server_leaves_a_write_unknown_and_a_read_unanswered() -> None:
-    answer = Answer(503, _status(503, "ServiceUnavailable"))
+    answer = ApiResponse(503, _status(503, "ServiceUnavailable"))
 
-    assert judge_read(answer, _Thing) == ServerFault(503, "because")
-    assert judge_write(answer, _Thing) == Unknown("the server answered 503: because")
+    assert read_outcome(answer, _Thing) == ServerFault(503, "because")
+    assert write_outcome(answer, _Thing) == Unknown("the server answered 503: because")
 
 
 def test_silence_leaves_a_write_unknown_and_a_read_unreachable() -> None:
-    assert judge_read(Unanswered("cut"), _Thing) == Unreachable("cut")
-    assert judge_write(Unanswered("cut"), _Thing) == Unknown("cut")
+    assert read_outcome(Unanswered("cut"), _Thing) == Unreachable("cut")
+    assert write_outcome(Unanswered("cut"), _Thing) == Unknown("cut")
 
 
 def test_what_was_never_sent_was_never_applied() -> None:
-    assert judge_read(Unsent("refused"), _Thing) == Unreachable("refused")
-    assert judge_write(Unsent("refused"), _Thing) == Unsent("refused")
+    assert read_outcome(Unsent("refused"), _Thing) == Unreachable("refused")
+    assert write_outcome(Unsent("refused"), _Thing) == Unsent("refused")
 
 
 def test_an_answer_that_cannot_be_read_says_so() -> None:
-    outcome = judge_write(Answer(200, b'{"name":1}'), _Thing)
+    outcome = write_outcome(ApiResponse(200, b'{"name":1}'), _Thing)
 
     assert outcome == Undecodable("_Thing: Expected `str`, got `int` - at `$.name`")
 
 
 def test_a_body_that_does_not_matter_is_not_read_into() -> None:
-    assert judge_write(Answer(200, b'{"anything":[1,2]}'), Acknowledged) == Ok(Acknowledged())
+    assert write_outcome(ApiResponse(200, b'{"anything":[1,2]}'), Acknowledged) == Ok(Acknowledged())
 
 
 def test_a_proxy_s_page_is_a_message() -> None:
     assert read_status(b"<html>502</html>").message == "<html>502</html>"
-    assert judge_read(Answer(404, b"\xff"), _Thing) == Refused(Reason.NOT_FOUND, "\ufffd")
-    assert judge_read(Answer(404, b""), _Thing) == Refused(Reason.NOT_FOUND, "the server answered 404")
+    assert read_outcome(ApiResponse(404, b"\xff"), _Thing) == Refused(Reason.NOT_FOUND, "\ufffd")
+    assert read_outcome(ApiResponse(404, b""), _Thing) == Refused(Reason.NOT_FOUND, "the server answered 404")
 
 
 def test_an_eviction_refused_for_one_workload_is_told_from_load() -> None:

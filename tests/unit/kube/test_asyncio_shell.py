@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
 
 
 def test_a_signal_wakes_a_waiter_and_is_cleared() -> None:

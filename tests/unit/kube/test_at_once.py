@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from nodemend.kube.asyncio_shell import AsyncioRuntime
-from nodemend.kube.at_once import AtOnce, Pending
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
+from nodemend.kube.tasks import ConcurrentReads, PendingRead
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 
 
 class World:
@@ -29,20 +29,20 @@ class World:
 
     async def ask(self, *questions: tuple[float, str]) -> tuple[list[str], float]:
         began = self.process.monotonic()
-        async with AtOnce(self.process) as asked:
+        async with ConcurrentReads(self.process) as asked:
             pending = [asked.ask(self.reply(*question)) for question in questions]
         return [one.answer for one in pending], self.process.monotonic() - began
 
 
 def test_all_are_answered_each_by_its_own_in_the_time_of_the_slowest() -> None:
-    world, told = World(), list[tuple[list[str], float]]()
+    world, reported = World(), list[tuple[list[str], float]]()
 
     async def ask() -> None:
-        told.append(await world.ask((3.0, "slow"), (1.0, "quick"), (2.0, "middling")))
+        reported.append(await world.ask((3.0, "slow"), (1.0, "quick"), (2.0, "middling")))
 
     world.process.spawn(ask(), "asking")
     world.scheduler.run(10.0)
-    ((answers, seconds),) = told
+    ((answers, seconds),) = reported
     assert answers == ["slow", "quick", "middling"]
     assert 3.0 <= seconds < 4.0
 
@@ -83,7 +83,7 @@ def test_a_question_that_is_cancelled_before_its_first_step_is_not_left_unasked(
         begun.append("a question")
 
     async def ask() -> None:
-        async with AtOnce(AsyncioRuntime()) as asked:
+        async with ConcurrentReads(AsyncioRuntime()) as asked:
             asked.ask(reply())
             raise ValueError("before the first step")
 
@@ -94,4 +94,4 @@ def test_a_question_that_is_cancelled_before_its_first_step_is_not_left_unasked(
 
 def test_an_answer_that_is_not_there_is_not_made_up() -> None:
     with pytest.raises(RuntimeError, match="no answer yet"):
-        _ = Pending[str]().answer
+        _ = PendingRead[str]().answer

@@ -1,4 +1,4 @@
-"""The back-off keeps its shortest waits, whatever chance says."""
+"""The back-off keeps its minimum waits for any random value."""
 
 import pytest
 from hypothesis import given

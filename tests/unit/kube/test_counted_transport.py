@@ -1,10 +1,12 @@
-"""Requests are counted by verb, resource and end, as the rules of RBAC name them."""
+"""Requests are counted by verb, resource and outcome, with the names that RBAC rules use."""
 
 import pytest
 
-from nodemend.api.group_versions import LEASE, MANUAL_REMEDIATION, NODE
-from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
-from nodemend.kube.api_request import (
+from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE
+from nodemend.kube.client import CountedTransport
+from nodemend.kube.outcome import ApiResponse, Reply, Unanswered, Unsent
+from nodemend.kube.ports import Stream
+from nodemend.kube.request import (
     EVERYTHING,
     Method,
     Precondition,
@@ -16,17 +18,15 @@ from nodemend.kube.api_request import (
     merge_patch,
     watch,
 )
-from nodemend.kube.counted_transport import CountedTransport
-from nodemend.kube.ports import Stream
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 from tests.unit.kube.scripted_transport import Piece, ScriptedTransport
 
 THIS = Precondition("uid", "1")
 
 
 def counted(request: Request, reply: Reply | list[Piece], *, opened: bool = False) -> tuple[str, str, str]:
-    """What is counted when a request gets that reply."""
+    """The labels that are counted if a request gets that reply."""
     scheduler = Scheduler(1)
     process = SimulatedProcess(scheduler, "p", HostClock())
     counts: list[tuple[str, str, str]] = []
@@ -65,12 +65,12 @@ def counted(request: Request, reply: Reply | list[Piece], *, opened: bool = Fals
     ],
 )
 def test_verb_and_resource(request_: Request, verb: str, resource: str) -> None:
-    assert counted(request_, Answer(200, b"{}")) == (verb, resource, "200")
+    assert counted(request_, ApiResponse(200, b"{}")) == (verb, resource, "200")
 
 
 @pytest.mark.parametrize(
     ("reply", "outcome"),
-    [(Answer(409, b""), "409"), (Unsent("refused"), "unsent"), (Unanswered("late"), "unanswered")],
+    [(ApiResponse(409, b""), "409"), (Unsent("refused"), "unsent"), (Unanswered("late"), "unanswered")],
 )
 def test_how_it_ended(reply: Reply, outcome: str) -> None:
     assert counted(get(NODE, "edge-07"), reply) == ("get", "nodes", outcome)

@@ -6,7 +6,7 @@ from nodemend.kube.credentials import (
     Connection,
     CredentialsError,
     Endpoint,
-    FromFile,
+    PemFile,
     StaticToken,
     TokenFile,
     checked,
@@ -18,7 +18,7 @@ def test_a_pod_finds_its_cluster_and_its_account() -> None:
     connection = in_cluster("10.0.0.1", "443", "/run/account")
 
     assert connection == Connection(
-        Endpoint("https://10.0.0.1:443", FromFile("/run/account/ca.crt")), TokenFile("/run/account/token")
+        Endpoint("https://10.0.0.1:443", PemFile("/run/account/ca.crt")), TokenFile("/run/account/token")
     )
     assert in_cluster("fd00::1", "443").endpoint.server == "https://[fd00::1]:443"
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from nodemend.kube.asyncio_shell import run
-from nodemend.kube.credentials import Connection, CredentialsError, Endpoint, FromFile, StaticToken, TokenFile
-from nodemend.kube.credentials_shell import LiveCredentials, find_connection
-from nodemend.kube.http_shell import Presented, Unpresentable
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.kube.asyncio_runtime import run
+from nodemend.kube.credentials import Connection, CredentialsError, Endpoint, PemFile, StaticToken, TokenFile
+from nodemend.kube.credentials_io import LiveCredentials, find_connection
+from nodemend.kube.http_transport import NoRequestIdentity, RequestIdentity
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 
 _CONFIG = """
 current-context: x
@@ -32,9 +32,9 @@ class World:
     def pass_time(self, seconds: float) -> None:
         self.scheduler.run(self.scheduler.now + seconds)
 
-    def present(self) -> Presented:
+    def present(self) -> RequestIdentity:
         presented = run(self.credentials.present())
-        assert isinstance(presented, Presented)
+        assert isinstance(presented, RequestIdentity)
         return presented
 
 
@@ -80,16 +80,16 @@ def test_without_any_token_ever_there_is_nothing_to_present(tmp_path: Path, text
     if text is not None:
         world.file.write_text(text, encoding="utf-8")
 
-    assert isinstance(run(world.credentials.present()), Unpresentable)
+    assert isinstance(run(world.credentials.present()), NoRequestIdentity)
 
 
 @pytest.mark.parametrize("text", ["", "not a certificate", "-----BEGIN CERTIFICATE-----\n\u00f6"])
 def test_an_authority_that_is_none_never_widens_whom_we_trust(tmp_path: Path, text: str) -> None:
     (tmp_path / "ca.crt").write_text(text)
-    connection = Connection(Endpoint("https://c", FromFile(str(tmp_path / "ca.crt"))), StaticToken("t"))
+    connection = Connection(Endpoint("https://c", PemFile(str(tmp_path / "ca.crt"))), StaticToken("t"))
     clock = SimulatedProcess(Scheduler(1), "client", HostClock())
 
-    assert isinstance(run(LiveCredentials(connection, clock).present()), Unpresentable)
+    assert isinstance(run(LiveCredentials(connection, clock).present()), NoRequestIdentity)
 
 
 def test_a_named_kubeconfig_wins_then_the_environment_then_the_pod_then_home(tmp_path: Path) -> None:

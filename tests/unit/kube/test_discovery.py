@@ -1,15 +1,13 @@
-"""Which resource a kind is."""
+"""The resource of a kind."""
 
 import msgspec
 
-from nodemend.api.group_versions import Resource
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import ReadFailure, Refused
-from nodemend.kube.api_reply import Answer, Reply
-from nodemend.kube.api_request import Request
-from nodemend.kube.discovery import find_resource
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.api.resources import Resource
+from nodemend.kube.client import ApiClient, find_resource
+from nodemend.kube.outcome import ApiResponse, ReadFailure, Refused, Reply
+from nodemend.kube.request import Request
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 from tests.unit.kube.scripted_transport import Piece, ScriptedTransport
 
 SERVED = msgspec.json.encode(
@@ -44,21 +42,21 @@ def ask(api_version: str, kind: str, reply: Reply) -> tuple[Resource | ReadFailu
 
 
 def test_a_kind_is_found_by_its_name_and_not_by_that_of_a_subresource() -> None:
-    found, path = ask("example.com/v1", "Reboot", Answer(200, SERVED))
+    found, path = ask("example.com/v1", "Reboot", ApiResponse(200, SERVED))
     assert found == Resource("example.com", "v1", "Reboot", "reboots")
     assert path == "/apis/example.com/v1"
 
 
 def test_its_scope_is_what_the_server_says() -> None:
-    found, _ = ask("example.com/v1", "Rack", Answer(200, SERVED))
+    found, _ = ask("example.com/v1", "Rack", ApiResponse(200, SERVED))
     assert found == Resource("example.com", "v1", "Rack", "racks", namespaced=False)
 
 
 def test_the_core_group_has_a_path_of_its_own() -> None:
-    _, path = ask("v1", "Node", Answer(200, SERVED))
+    _, path = ask("v1", "Node", ApiResponse(200, SERVED))
     assert path == "/api/v1"
 
 
 def test_a_kind_that_is_not_there_is_none_and_a_version_that_is_not_is_a_refusal() -> None:
-    assert ask("example.com/v1", "Fence", Answer(200, SERVED))[0] is None
-    assert isinstance(ask("example.com/v9", "Fence", Answer(404, b"404 page not found\n"))[0], Refused)
+    assert ask("example.com/v1", "Fence", ApiResponse(200, SERVED))[0] is None
+    assert isinstance(ask("example.com/v9", "Fence", ApiResponse(404, b"404 page not found\n"))[0], Refused)

@@ -1,50 +1,58 @@
-"""What is written of what happens: repetitions, limits, names, and what is dropped."""
+"""Events as written: repetitions, limits, names, and dropped ones."""
 
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 
-from nodemend.api.event import Event, EventSeries, EventType, ObjectReference
-from nodemend.kube.api_request import Method, Precondition
-from nodemend.kube.event_book import Draft, Drop, EventBook, EventLimits, Happening, Reporter, shorten
-from nodemend.kube.rate_limit import Rate
+from nodemend.api.upstream_types import Event, EventSeries, EventType, ObjectReference
+from nodemend.kube.client import Rate
+from nodemend.kube.events import (
+    Drop,
+    EventAggregator,
+    EventLimits,
+    EventRecord,
+    EventSource,
+    PendingEvent,
+    shorten,
+)
+from nodemend.kube.request import Method, Precondition
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NODE_1 = ObjectReference(api_version="v1", kind="Node", name="n1", uid="u1")
 LIVE = Precondition("event-uid", "7")
 
 
-def held(note: str = "2 of 3 are unhealthy", regarding: ObjectReference = NODE_1) -> Happening:
-    return Happening(regarding, EventType.WARNING, "Held", "Hold", note)
+def held(note: str = "2 of 3 are unhealthy", regarding: ObjectReference = NODE_1) -> EventRecord:
+    return EventRecord(regarding, EventType.WARNING, "Held", "Hold", note)
 
 
-def book(**limits: object) -> EventBook:
-    return EventBook(Reporter("nodemend.io/checker", "checker-0", "abc"), EventLimits(**limits))  # type: ignore[arg-type]
+def aggregator(**limits: object) -> EventAggregator:
+    return EventAggregator(EventSource("nodemend.io/checker", "checker-0", "abc"), EventLimits(**limits))  # type: ignore[arg-type]
 
 
-def note(events: EventBook, happening: Happening, now: float) -> None:
-    events.note(happening, now, NOON + timedelta(seconds=now))
+def note(events: EventAggregator, event_record: EventRecord, now: float) -> None:
+    events.note(event_record, now, NOON + timedelta(seconds=now))
 
 
-def take(events: EventBook, now: float) -> Draft:
+def take(events: EventAggregator, now: float) -> PendingEvent:
     draft = events.take(now)
     assert draft is not None
     return draft
 
 
-def event_of(draft: Draft) -> Event:
+def event_of(draft: PendingEvent) -> Event:
     assert draft.request.method is Method.POST
     return msgspec.json.decode(draft.request.body, type=Event)
 
 
-def patch_of(draft: Draft) -> dict[str, dict[str, object]]:
+def patch_of(draft: PendingEvent) -> dict[str, dict[str, object]]:
     assert draft.request.method is Method.PATCH
     return msgspec.json.decode(draft.request.body, type=dict[str, dict[str, object]])
 
 
 def test_something_new_is_written_at_once_and_in_full() -> None:
-    events = book()
+    events = aggregator()
     note(events, held(), 5.0)
 
     event = event_of(take(events, 5.0))
@@ -59,7 +67,7 @@ def test_something_new_is_written_at_once_and_in_full() -> None:
 
 
 def test_an_event_lives_where_its_object_lives() -> None:
-    events = book()
+    events = aggregator()
     inside = ObjectReference(api_version="nodemend.io/v1alpha1", kind="X", name="x", namespace="ns", uid="u2")
     note(events, held(regarding=inside), 0.0)
 
@@ -70,7 +78,7 @@ def test_an_event_lives_where_its_object_lives() -> None:
 
 
 def test_a_repetition_becomes_a_count_after_a_while() -> None:
-    events = book(repeat_every=100.0)
+    events = aggregator(repeat_every=100.0)
     note(events, held(), 0.0)
     events.wrote(take(events, 0.0), LIVE, 0.1)
     for now in (1.0, 2.0, 50.0):
@@ -84,7 +92,7 @@ def test_a_repetition_becomes_a_count_after_a_while() -> None:
 
 
 def test_one_happening_costs_one_request_in_each_period() -> None:
-    events = book(repeat_every=900.0)
+    events = aggregator(repeat_every=900.0)
     for now in range(3600):
         note(events, held(), float(now))
         while (draft := events.take(float(now))) is not None:
@@ -95,7 +103,7 @@ def test_one_happening_costs_one_request_in_each_period() -> None:
 
 
 def test_other_words_are_another_event() -> None:
-    events = book()
+    events = aggregator()
     note(events, held("2 of 3"), 0.0)
     note(events, held("3 of 3"), 0.0)
 
@@ -103,7 +111,7 @@ def test_other_words_are_another_event() -> None:
 
 
 def test_repetitions_before_the_first_write_are_written_with_it() -> None:
-    events = book()
+    events = aggregator()
     for now in (0.0, 1.0, 2.0):
         note(events, held(), now)
 
@@ -113,7 +121,7 @@ def test_repetitions_before_the_first_write_are_written_with_it() -> None:
 
 
 def test_a_repetition_during_a_write_is_not_lost() -> None:
-    events = book(repeat_every=100.0)
+    events = aggregator(repeat_every=100.0)
     note(events, held(), 0.0)
     draft = take(events, 0.0)
     note(events, held(), 0.5)
@@ -124,7 +132,7 @@ def test_a_repetition_during_a_write_is_not_lost() -> None:
 
 
 def test_an_event_that_the_server_may_have_forgotten_is_told_anew() -> None:
-    events = book(forget_after=3000.0)
+    events = aggregator(forget_after=3000.0)
     note(events, held(), 0.0)
     events.wrote(take(events, 0.0), LIVE, 0.0)
     note(events, held(), 3001.0)
@@ -136,12 +144,12 @@ def test_an_event_that_the_server_may_have_forgotten_is_told_anew() -> None:
 
 
 def test_an_event_that_is_gone_is_told_anew_with_what_it_lacks() -> None:
-    events = book(repeat_every=100.0)
+    events = aggregator(repeat_every=100.0)
     note(events, held(), 0.0)
     events.wrote(take(events, 0.0), LIVE, 0.0)
     for now in (1.0, 2.0):
         note(events, held(), now)
-    events.vanished(take(events, 100.0), 100.0)
+    events.event_deleted(take(events, 100.0), 100.0)
 
     event = event_of(take(events, 100.0))
 
@@ -152,7 +160,7 @@ def test_an_event_that_is_gone_is_told_anew_with_what_it_lacks() -> None:
 
 @pytest.mark.conforms("W17")
 def test_new_words_about_one_object_are_limited_and_counted() -> None:
-    events = book(per_object=Rate(per_second=0.1, at_once=3))
+    events = aggregator(per_object=Rate(per_second=0.1, at_once=3))
     for number in range(10):
         note(events, held(f"{number} of 3"), 0.0)
     note(events, held(regarding=ObjectReference(api_version="v1", kind="Node", name="n2", uid="u2")), 0.0)
@@ -164,7 +172,7 @@ def test_new_words_about_one_object_are_limited_and_counted() -> None:
 
 
 def test_memory_is_bounded_whatever_happens() -> None:
-    events = book(most=10)
+    events = aggregator(most=10)
     for number in range(1000):
         reference = ObjectReference(api_version="v1", kind="Node", name=f"n{number}", uid=f"u{number}")
         note(events, held(regarding=reference), 0.0)
@@ -174,7 +182,7 @@ def test_memory_is_bounded_whatever_happens() -> None:
 
 
 def test_the_least_recently_heard_is_forgotten_first() -> None:
-    events = book(most=2, repeat_every=100.0)
+    events = aggregator(most=2, repeat_every=100.0)
     for name in ("n1", "n2", "n1", "n3"):
         note(events, held(regarding=ObjectReference(api_version="v1", kind="Node", name=name, uid=name)), 0.0)
         if (draft := events.take(0.0)) is not None:
@@ -185,7 +193,7 @@ def test_the_least_recently_heard_is_forgotten_first() -> None:
 
 
 def test_what_cannot_be_written_is_tried_three_times_under_one_name() -> None:
-    events = book()
+    events = aggregator()
     note(events, held(), 0.0)
     names = []
     while (draft := events.take(0.0)) is not None:
@@ -197,7 +205,7 @@ def test_what_cannot_be_written_is_tried_three_times_under_one_name() -> None:
 
 
 def test_what_is_refused_is_dropped_at_once() -> None:
-    events = book()
+    events = aggregator()
     note(events, held(), 0.0)
     note(events, held(), 0.0)
     events.refused(take(events, 0.0))
@@ -207,7 +215,7 @@ def test_what_is_refused_is_dropped_at_once() -> None:
 
 
 def test_the_fate_of_a_forgotten_draft_changes_nothing() -> None:
-    events = book(most=1)
+    events = aggregator(most=1)
     note(events, held(), 0.0)
     draft = take(events, 0.0)
     events._drop(draft.key, Drop.TOO_MANY)
@@ -218,7 +226,7 @@ def test_the_fate_of_a_forgotten_draft_changes_nothing() -> None:
 
 
 def test_long_names_are_cut_and_strange_ones_replaced() -> None:
-    events = book()
+    events = aggregator()
     long = "a" * 234 + "." + "b" * 18
     for name in (long, "system:node"):
         note(events, held(regarding=ObjectReference(api_version="v1", kind="Node", name=name, uid=name)), 0.0)
@@ -230,7 +238,7 @@ def test_long_names_are_cut_and_strange_ones_replaced() -> None:
 
 
 def test_long_notes_are_cut_to_the_bytes_the_server_takes() -> None:
-    events = book()
+    events = aggregator()
     note(events, held("é" * 2000), 0.0)
 
     text = event_of(take(events, 0.0)).note
@@ -246,6 +254,6 @@ def test_short_text_is_left_as_it_is() -> None:
 @pytest.mark.parametrize("word", ["", "held", "Two Words", "A" * 129, "Hold!"])
 def test_reasons_and_actions_are_single_words(word: str) -> None:
     with pytest.raises(ValueError, match="CamelCase"):
-        Happening(NODE_1, EventType.NORMAL, word, "Hold", "")
+        EventRecord(NODE_1, EventType.NORMAL, word, "Hold", "")
     with pytest.raises(ValueError, match="CamelCase"):
-        Happening(NODE_1, EventType.NORMAL, "Held", word, "")
+        EventRecord(NODE_1, EventType.NORMAL, "Held", word, "")

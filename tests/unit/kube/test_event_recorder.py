@@ -1,4 +1,4 @@
-"""The recorder in virtual time: it never makes anybody wait, and gives up on what it cannot write."""
+"""The recorder in virtual time: it never blocks a caller, and gives up on an event that it cannot write."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -7,23 +7,22 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
-from nodemend.api.event import EventType, ObjectReference
-from nodemend.kube.api_reply import Answer, Reply, Unanswered
-from nodemend.kube.api_request import Method, Request
-from nodemend.kube.event_book import Drop, EventLimits, Happening
-from nodemend.kube.event_recorder import EventRecorder
+from nodemend.api.upstream_types import EventType, ObjectReference
+from nodemend.kube.client import Rate
+from nodemend.kube.events import Drop, EventLimits, EventRecord, EventRecorder
+from nodemend.kube.outcome import ApiResponse, Reply, Unanswered
 from nodemend.kube.ports import Stream
-from nodemend.kube.rate_limit import Rate
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.kube.request import Method, Request
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 
-DONE = Answer(201, msgspec.json.encode({"metadata": {"uid": "u", "resourceVersion": "1"}}))
-ALREADY_EXISTS = Answer(409, msgspec.json.encode({"reason": "AlreadyExists"}))
+DONE = ApiResponse(201, msgspec.json.encode({"metadata": {"uid": "u", "resourceVersion": "1"}}))
+ALREADY_EXISTS = ApiResponse(409, msgspec.json.encode({"reason": "AlreadyExists"}))
 
 
 @dataclass
 class Wire:
-    """A transport that answers by a rule and remembers when it was asked."""
+    """A transport that answers by a rule and records the times of requests."""
 
     process: SimulatedProcess
     answer: Callable[[Request], Reply] = lambda _: DONE
@@ -57,7 +56,7 @@ class World:
     def record(self, name: str = "n1") -> None:
         regarding = ObjectReference(api_version="v1", kind="Node", name=name, uid=name)
         self.recorder.record(
-            Happening(regarding, EventType.NORMAL, "Released", "Release", "its pods are free")
+            EventRecord(regarding, EventType.NORMAL, "Released", "Release", "its pods are free")
         )
 
     @property
@@ -106,7 +105,7 @@ def test_an_unreachable_server_costs_the_event_and_nothing_else(world: World) ->
 
 
 def test_a_failing_server_is_asked_less_and_less(world: World) -> None:
-    world.wire.answer = lambda _: Answer(500, b"")
+    world.wire.answer = lambda _: ApiResponse(500, b"")
     for number in range(1000):
         world.record(f"n{number}")
     world.run(600.0)
@@ -115,14 +114,14 @@ def test_a_failing_server_is_asked_less_and_less(world: World) -> None:
 
 
 def test_a_server_that_recovered_is_not_punished_for_the_past(world: World) -> None:
-    world.wire.answer = lambda _: Answer(500, b"")
+    world.wire.answer = lambda _: ApiResponse(500, b"")
     for number in range(2):
         world.record(f"n{number}")
     world.run(120.0)
     world.wire.answer = lambda _: DONE
     world.record("n2")
     world.run(1.0)
-    failing = iter([Answer(500, b"")])
+    failing = iter([ApiResponse(500, b"")])
     world.wire.answer = lambda _: next(failing, DONE)
     world.record("n3")
     world.run(2.0)
@@ -131,7 +130,7 @@ def test_a_server_that_recovered_is_not_punished_for_the_past(world: World) -> N
 
 
 def test_a_busy_server_is_left_alone_for_as_long_as_it_asks(world: World) -> None:
-    world.wire.answer = lambda _: Answer(429, b"", retry_after=20.0)
+    world.wire.answer = lambda _: ApiResponse(429, b"", retry_after=20.0)
     world.record()
     world.run(19.0)
     assert len(world.wire.sent) == 1
@@ -156,7 +155,7 @@ def test_a_write_that_was_applied_unheard_is_not_told_twice(world: World) -> Non
 def test_an_event_that_is_gone_or_changed_is_told_anew(world: World, status: int) -> None:
     world.record()
     world.run(1.0)
-    world.wire.answer = lambda request: Answer(status, b"") if request.method is Method.PATCH else DONE
+    world.wire.answer = lambda request: ApiResponse(status, b"") if request.method is Method.PATCH else DONE
     world.record()
     world.run(120.0)
 
@@ -164,7 +163,7 @@ def test_an_event_that_is_gone_or_changed_is_told_anew(world: World, status: int
 
 
 def test_an_event_that_the_server_does_not_take_is_dropped(world: World) -> None:
-    world.wire.answer = lambda _: Answer(403, b"")
+    world.wire.answer = lambda _: ApiResponse(403, b"")
     world.record()
     world.run(120.0)
 

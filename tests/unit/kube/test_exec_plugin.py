@@ -1,11 +1,11 @@
-"""What credential plugins are told and what is taken from them."""
+"""The input of credential plugins, and what is used of their output."""
 
 from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
-from nodemend.kube.exec_plugin import (
+from nodemend.kube.credentials import (
     ExecPlugin,
     PluginCluster,
     PluginCredential,
@@ -23,16 +23,16 @@ def _output(api_version: str = V1, kind: str = "ExecCredential", **status: objec
 
 
 def test_a_plugin_is_told_that_there_is_no_terminal() -> None:
-    told = msgspec.json.decode(written_input(PLUGIN, b"ca"))
+    reported = msgspec.json.decode(written_input(PLUGIN, b"ca"))
 
-    assert told == {"apiVersion": V1, "kind": "ExecCredential", "spec": {"interactive": False}}
+    assert reported == {"apiVersion": V1, "kind": "ExecCredential", "spec": {"interactive": False}}
 
 
 def test_a_plugin_that_asked_is_told_of_the_cluster() -> None:
     cluster = PluginCluster("https://c", "name", verified=False, config=msgspec.Raw(b'{"region":"x"}'))
-    told = msgspec.json.decode(written_input(ExecPlugin(V1, "p", cluster=cluster), b"ca"))
+    reported = msgspec.json.decode(written_input(ExecPlugin(V1, "p", cluster=cluster), b"ca"))
 
-    assert told["spec"]["cluster"] == {
+    assert reported["spec"]["cluster"] == {
         "server": "https://c",
         "tls-server-name": "name",
         "certificate-authority-data": "Y2E=",

@@ -1,4 +1,4 @@
-"""A kubeconfig from a Secret: what is taken from it, and what a Secret must not make us do."""
+"""A kubeconfig from a Secret: the fields that are used, and what a Secret must not cause."""
 
 import base64
 import json
@@ -11,10 +11,10 @@ from nodemend.kube.credentials import (
     Connection,
     CredentialsError,
     Endpoint,
-    Inline,
+    InlinePem,
     StaticToken,
 )
-from nodemend.kube.foreign_kubeconfig import LONGEST, read_foreign_kubeconfig
+from nodemend.kube.kubeconfig import LONGEST, read_foreign_kubeconfig
 
 _PEM = base64.b64encode(b"PEM").decode()
 _HIDDEN = "s3cret"
@@ -36,7 +36,7 @@ def a_kubeconfig(user: dict[str, Any] | None = None, cluster: dict[str, Any] | N
 def test_a_token_and_an_authority_in_the_text_are_taken() -> None:
     connection = read_foreign_kubeconfig(a_kubeconfig(cluster={"certificate-authority-data": _PEM}))
 
-    assert connection == Connection(Endpoint("https://c:6443", Inline(b"PEM")), StaticToken(_HIDDEN))
+    assert connection == Connection(Endpoint("https://c:6443", InlinePem(b"PEM")), StaticToken(_HIDDEN))
 
 
 def test_a_client_certificate_in_the_text_is_taken() -> None:
@@ -44,7 +44,7 @@ def test_a_client_certificate_in_the_text_is_taken() -> None:
 
     connection = read_foreign_kubeconfig(a_kubeconfig(user))
 
-    assert connection.client == ClientCertificate(Inline(b"PEM"), Inline(b"PEM"))
+    assert connection.client == ClientCertificate(InlinePem(b"PEM"), InlinePem(b"PEM"))
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """A list in the making."""
 
-from nodemend.api.group_versions import NODE
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Wire
-from nodemend.kube.gathering import Gathering
-from nodemend.kube.object_cache import ObjectCache
-from nodemend.kube.paged_list import ListMeta
-from nodemend.kube.projection import Projection
-from nodemend.kube.watch_lines import ListPage, Unreadable, WatchEvent
+from nodemend.api.meta import ObjectMeta, Wire
+from nodemend.api.resources import NODE
+from nodemend.kube.client import ListMeta
+from nodemend.kube.reflector import ListCollector
+from nodemend.kube.store import Projection, Store
+from nodemend.kube.watch_stream import ListPage, UndecodableObject, WatchEvent
 
 
 class Thing(Wire):
@@ -26,15 +24,15 @@ def _thing(name: str, size: int = 0) -> Thing:
     return Thing(metadata=ObjectMeta(name=name, uid=name), size=size)
 
 
-def _cache(*things: Thing) -> ObjectCache[Thing]:
-    cache = ObjectCache(PROJECTION.uid_of)
+def _cache(*things: Thing) -> Store[Thing]:
+    cache = Store(PROJECTION.uid_of)
     cache.replace({thing.metadata.name: thing for thing in things}, [])
     return cache
 
 
 def test_an_unchanged_object_is_the_cache_s_own_and_costs_nothing() -> None:
     known = _thing("a")
-    gathering = Gathering(PROJECTION, _cache(known))
+    gathering = ListCollector(PROJECTION, _cache(known))
 
     gathering.take_page(ListPage(ListMeta(), [_thing("a"), _thing("b")], []))
 
@@ -43,7 +41,7 @@ def test_an_unchanged_object_is_the_cache_s_own_and_costs_nothing() -> None:
 
 def test_the_cache_is_not_touched() -> None:
     cache = _cache(_thing("a"))
-    gathering = Gathering(PROJECTION, cache)
+    gathering = ListCollector(PROJECTION, cache)
 
     gathering.take_event(WatchEvent("DELETED", _thing("a")))
     gathering.take_event(WatchEvent("ADDED", _thing("b")))
@@ -53,11 +51,11 @@ def test_the_cache_is_not_touched() -> None:
 
 
 def test_what_cannot_be_read_is_not_among_the_records() -> None:
-    gathering = Gathering(PROJECTION, _cache())
+    gathering = ListCollector(PROJECTION, _cache())
     gathering.take_event(WatchEvent("ADDED", _thing("a")))
 
-    gathering.set_aside(Unreadable("a", "7", "why"))
-    gathering.take_page(ListPage(ListMeta(), [], [Unreadable("b", "7", "because")]))
+    gathering.set_aside(UndecodableObject("a", "7", "why"))
+    gathering.take_page(ListPage(ListMeta(), [], [UndecodableObject("b", "7", "because")]))
 
     assert gathering.records == {}
     assert gathering.unreadable == {"a": "why", "b": "because"}

@@ -1,4 +1,4 @@
-"""Another cluster's API server says what it likes: one request fails, and no more is read than its bound."""
+"""Another cluster's API server may send anything: one request fails, and at most its bound is read."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -7,19 +7,17 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from nodemend.api.group_versions import NODE
-from nodemend.kube.api_reply import Answer, Reply, Unanswered
-from nodemend.kube.api_request import EVERYTHING, list_page, watch
-from nodemend.kube.asyncio_shell import AsyncioRuntime
+from nodemend.api.resources import NODE
+from nodemend.kube.asyncio_runtime import AsyncioRuntime
 from nodemend.kube.credentials import Connection, Endpoint
-from nodemend.kube.credentials_shell import LiveCredentials
-from nodemend.kube.foreign_nodes import MOST_LABELS, foreign_nodes
-from nodemend.kube.http_shell import HttpTransport
-from nodemend.kube.node_record import node_records
+from nodemend.kube.credentials_io import LiveCredentials
+from nodemend.kube.http_transport import HttpTransport
+from nodemend.kube.outcome import ApiResponse, Reply, Unanswered
 from nodemend.kube.ports import StreamEnded, StreamSilent
-from nodemend.kube.projection import FOREIGN_LIST
-from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_steps import Opened, OpenStream, SendPage, Sleep
+from nodemend.kube.reflector import OpenStream, Reflector, SendPage, Sleep, StreamOpened
+from nodemend.kube.request import EVERYTHING, list_page, watch
+from nodemend.kube.store import FOREIGN_LIST
+from nodemend.records.node import MOST_LABELS, foreign_nodes, node_records
 
 LIMIT = 100_000
 PAGE = list_page(NODE, EVERYTHING, limit=1)
@@ -86,7 +84,7 @@ def ok(body: bytes, *headers: bytes) -> bytes:
 def test_no_header_of_a_server_raises(header: bytes) -> None:
     reply = asked(saying(ok(b"{}", header)))
 
-    assert isinstance(reply, Answer | Unanswered)
+    assert isinstance(reply, ApiResponse | Unanswered)
 
 
 @pytest.mark.attack("S5")
@@ -105,7 +103,7 @@ def test_no_header_of_a_server_raises(header: bytes) -> None:
     ],
 )
 def test_bytes_that_are_no_answer_are_an_outcome(pieces: tuple[bytes, ...]) -> None:
-    assert isinstance(asked(saying(*pieces)), Answer | Unanswered)
+    assert isinstance(asked(saying(*pieces)), ApiResponse | Unanswered)
 
 
 @pytest.mark.attack("S5")
@@ -124,7 +122,7 @@ def test_a_watch_that_breaks_off_has_ended(chunk: bytes) -> None:
             stream = await transport.open(WATCH, AsyncioRuntime().monotonic() + 5.0)
             if isinstance(stream, Unanswered):
                 return stream
-            assert not isinstance(stream, Answer)
+            assert not isinstance(stream, ApiResponse)
             try:
                 return await stream.read(1.0)  # type: ignore[union-attr]
             finally:
@@ -140,13 +138,13 @@ def node(name: str, **labels: str) -> dict[str, object]:
     return {"metadata": {"name": name, "uid": f"u-{name}", "resourceVersion": "1", "labels": labels}}
 
 
-def page_of(*nodes: dict[str, object], follow: str = "more") -> Answer:
+def page_of(*nodes: dict[str, object], follow: str = "more") -> ApiResponse:
     metadata = {"resourceVersion": "7", "continue": follow}
-    return Answer(200, msgspec.json.encode({"metadata": metadata, "items": nodes}))
+    return ApiResponse(200, msgspec.json.encode({"metadata": metadata, "items": nodes}))
 
 
-def pages_taken(reply: Callable[[int], Answer]) -> tuple[int, str]:
-    """How many pages are asked for in a row, and what the reflector says by then."""
+def pages_taken(reply: Callable[[int], ApiResponse]) -> tuple[int, str]:
+    """The number of pages requested in a row, and the reflector's failure by then."""
     reflector = Reflector(foreign_nodes(node_records()), chance=lambda: 0.5)
     command, number = reflector.start(0.0), 0
     while isinstance(command, SendPage):
@@ -155,7 +153,7 @@ def pages_taken(reply: Callable[[int], Answer]) -> tuple[int, str]:
         command = reflector.step(reply(number), float(number)).command
     assert isinstance(command, Sleep)
     assert len(reflector.cache) == 0
-    return number, reflector.trouble
+    return number, reflector.failure
 
 
 @pytest.mark.attack("S5")
@@ -200,17 +198,17 @@ def test_a_watch_that_adds_without_end_is_left() -> None:
     reflector = Reflector(foreign_nodes(node_records()), chance=lambda: 0.5)
     reflector.start(0.0)
     reflector.step(page_of(follow=""), 1.0)
-    command = reflector.step(Opened(), 1.0).command
+    command = reflector.step(StreamOpened(), 1.0).command
     for number in range(100):
         lines = b"".join(
             msgspec.json.encode({"type": "ADDED", "object": node(f"n{number}-{place}")}) + b"\n"
             for place in range(500)
         )
         command = reflector.step(lines, 2.0).command
-        if reflector.trouble:
+        if reflector.failure:
             break
 
-    assert reflector.trouble == "more objects than a list may have"
+    assert reflector.failure == "more objects than a list may have"
     assert len(reflector.cache) <= FOREIGN_LIST.objects + 500
     assert type(command).__name__ == "CloseStream"
 

@@ -1,8 +1,8 @@
-"""Headers that say when. What the shell does on a network is in tests/integration/test_http_shell.py."""
+"""Headers with a time. tests/integration/test_http_shell.py tests the transport on a network."""
 
 import pytest
 
-from nodemend.kube.http_shell import read_http_date, read_retry_after
+from nodemend.kube.http_transport import read_http_date, read_retry_after
 
 _DATE = "Sun, 15 Nov 2026 04:05:42 GMT"
 
@@ -23,7 +23,7 @@ def test_what_is_no_date_is_none(text: str) -> None:
         (" 0 ", None, 0.0),
         (_DATE, 1794715540.0, 2.0),
         (_DATE, 1794715549.0, 0.0),
-        # A date means nothing without the clock it was read from.
+        # A date means nothing without the clock that it was read from.
         (_DATE, None, None),
         ("", 0.0, None),
         ("-3", 0.0, None),

@@ -1,4 +1,4 @@
-"""Bytes that are not what they should be raise what we expect, and nothing else."""
+"""Malformed bytes raise only the documented exceptions."""
 
 from contextlib import suppress
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.kube.json_decoding import UNREADABLE, decoder_of
+from nodemend.kube.outcome import DECODE_ERRORS, decoder_of
 
 
 class _Thing(msgspec.Struct):
@@ -24,12 +24,12 @@ def test_a_type_has_one_decoder() -> None:
     "data", [b"", b"{", b"[]", b'{"name":1}', b'{"name":"\xff"}', b'{"other":' + b"[" * 100_000]
 )
 def test_unreadable_bytes_raise_what_we_catch(data: bytes) -> None:
-    with pytest.raises(UNREADABLE):
+    with pytest.raises(DECODE_ERRORS):
         decoder_of(_Thing).decode(data)
 
 
 @given(st.binary(max_size=60))
 def test_no_bytes_raise_anything_else(noise: bytes) -> None:
     for data in (noise, b'{"name":"' + noise, b'{"inside":{' + noise):
-        with suppress(*UNREADABLE):
+        with suppress(*DECODE_ERRORS):
             decoder_of(_Thing).decode(data)

@@ -1,4 +1,4 @@
-"""Kubeconfig files as people and tools write them."""
+"""Kubeconfig files as users and tools write them."""
 
 import base64
 from textwrap import dedent
@@ -10,18 +10,21 @@ from nodemend.kube.credentials import (
     Connection,
     CredentialsError,
     Endpoint,
-    FromFile,
-    Inline,
+    ExecPlugin,
+    InlinePem,
+    PemFile,
+    PluginCluster,
     StaticToken,
     TokenFile,
 )
-from nodemend.kube.exec_plugin import ExecPlugin, PluginCluster
-from nodemend.kube.kubeconfig import Source, choose
+from nodemend.kube.kubeconfig import KubeconfigSource, choose
 
 _PEM = base64.b64encode(b"PEM").decode()
 
 
-def _config(user: str = "{token: t}", cluster: str = '{server: "https://c"}', context: str = "") -> Source:
+def _config(
+    user: str = "{token: t}", cluster: str = '{server: "https://c"}', context: str = ""
+) -> KubeconfigSource:
     text = f"""
         apiVersion: v1
         kind: Config
@@ -30,7 +33,7 @@ def _config(user: str = "{token: t}", cluster: str = '{server: "https://c"}', co
         contexts: [{{name: x, context: {{cluster: c, user: u{context}}}}}]
         current-context: x
     """
-    return Source("/home/me/.kube/config", dedent(text))
+    return KubeconfigSource("/home/me/.kube/config", dedent(text))
 
 
 def _choose(
@@ -52,14 +55,14 @@ def test_data_beats_a_file_and_a_file_is_found_beside_the_kubeconfig() -> None:
         cluster=f"{{server: 'https://c', certificate-authority: f, certificate-authority-data: {_PEM}}}"
     )
 
-    assert with_data.endpoint.authority == with_both.endpoint.authority == Inline(b"PEM")
-    assert with_file.endpoint.authority == FromFile("/home/me/.kube/pki/ca.crt")
+    assert with_data.endpoint.authority == with_both.endpoint.authority == InlinePem(b"PEM")
+    assert with_file.endpoint.authority == PemFile("/home/me/.kube/pki/ca.crt")
 
 
 def test_a_client_certificate_is_data_or_files() -> None:
     connection = _choose(user=f"{{client-certificate-data: {_PEM}, client-key: /abs/key}}")
 
-    assert connection.client == ClientCertificate(Inline(b"PEM"), FromFile("/abs/key"))
+    assert connection.client == ClientCertificate(InlinePem(b"PEM"), PemFile("/abs/key"))
     assert connection.bearer is None
 
 
@@ -103,9 +106,9 @@ def test_a_bare_command_is_left_to_the_path() -> None:
 
 
 def test_of_several_files_the_first_to_name_a_thing_wins() -> None:
-    first = Source("/a/config", "current-context: y\nusers: [{name: u, user: {token: first}}]")
+    first = KubeconfigSource("/a/config", "current-context: y\nusers: [{name: u, user: {token: first}}]")
     second = _config()
-    third = Source(
+    third = KubeconfigSource(
         "/b/config",
         "current-context: z\n"
         "contexts: [{name: y, context: {cluster: other, user: u}}]\n"
@@ -113,7 +116,7 @@ def test_of_several_files_the_first_to_name_a_thing_wins() -> None:
     )
 
     assert choose([first, second, third]) == Connection(
-        Endpoint("https://o", FromFile("/b/ca")), StaticToken("first")
+        Endpoint("https://o", PemFile("/b/ca")), StaticToken("first")
     )
     assert choose([first, second, third], "x").endpoint.server == "https://c"
 
@@ -127,7 +130,7 @@ def test_an_unverified_cluster_comes_with_a_caution() -> None:
 
 def test_a_context_without_a_user_is_anonymous() -> None:
     text = "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n"
-    connection = choose([Source("/a", text), _config()])
+    connection = choose([KubeconfigSource("/a", text), _config()])
 
     assert (connection.bearer, connection.client) == (None, None)
 
@@ -179,4 +182,4 @@ def test_what_cannot_be_used_is_refused_with_a_reason(user: str, cluster: str, w
 )
 def test_a_missing_part_is_named(text: str, context: str, why: str) -> None:
     with pytest.raises(CredentialsError, match=why):
-        choose([Source("/f", text)], context)
+        choose([KubeconfigSource("/f", text)], context)

@@ -4,25 +4,29 @@ from dataclasses import replace
 
 import pytest
 
-from nodemend.kube.leader_lease import (
-    Begun,
+from nodemend.kube.leader_election import (
+    CampaignStarted,
     Claim,
-    Command,
-    Event,
+    ElectionCommand,
+    ElectionEvent,
     LeaderLease,
+    LeaseTiming,
     Leave,
-    Look,
     Place,
-    Release,
+    ReadLeaderLease,
+    Record,
+    RecordFailed,
+    RecordFound,
+    RecordMissing,
+    RecordOutdated,
+    ReleaseLeadership,
     Renew,
     Resigned,
     StopWork,
-    Wait,
-    Waited,
+    WaitFor,
+    WaitOver,
     WorkStopped,
 )
-from nodemend.kube.leader_record import Failed, Found, Missing, Outdated, Record
-from nodemend.kube.leader_timing import LeaseTiming
 
 TIMING = LeaseTiming()
 SPREAD = TIMING.retry_period * TIMING.retry_jitter
@@ -35,9 +39,9 @@ def version(number: int, record: Record = OURS) -> Record:
     return replace(record, version=str(number))
 
 
-def play(machine: LeaderLease, *steps: tuple[Event, float]) -> Command:
+def play(machine: LeaderLease, *steps: tuple[ElectionEvent, float]) -> ElectionCommand:
     """Step through all events; the last command."""
-    command: Command = Leave()
+    command: ElectionCommand = Leave()
     for event, now in steps:
         command = machine.step(event, now)
     return command
@@ -45,7 +49,7 @@ def play(machine: LeaderLease, *steps: tuple[Event, float]) -> Command:
 
 def candidate() -> LeaderLease:
     machine = LeaderLease("me", TIMING)
-    machine.step(Begun(), 0.0)
+    machine.step(CampaignStarted(), 0.0)
     return machine
 
 
@@ -53,8 +57,8 @@ def leader(*, claimed_at: float = 100.0) -> LeaderLease:
     """Leads in epoch 50 by a claim sent at `claimed_at`, until `claimed_at` + 10."""
     machine = candidate()
     own_old = replace(OURS, version="45")
-    assert play(machine, (Found(own_old), claimed_at)) == Claim(own_old, claimed_at + 3)
-    assert isinstance(machine.step(Found(OURS), claimed_at + 0.1), Wait)
+    assert play(machine, (RecordFound(own_old), claimed_at)) == Claim(own_old, claimed_at + 3)
+    assert isinstance(machine.step(RecordFound(OURS), claimed_at + 0.1), WaitFor)
     assert machine.term is not None
     return machine
 
@@ -63,142 +67,154 @@ def leader(*, claimed_at: float = 100.0) -> LeaderLease:
 
 
 def test_it_looks_first() -> None:
-    assert LeaderLease("me", TIMING).step(Begun(), 5.0) == Look(deadline=8.0)
+    assert LeaderLease("me", TIMING).step(CampaignStarted(), 5.0) == ReadLeaderLease(deadline=8.0)
 
 
 def test_a_lease_of_another_is_left_alone_for_its_whole_duration() -> None:
     machine = candidate()
 
-    assert isinstance(machine.step(Found(OTHERS), 1.0), Wait)
-    assert machine.step(Waited(), 15.9) == Look(18.9)
-    assert machine.step(Found(OTHERS), 15.99) == Wait(16.0)
+    assert isinstance(machine.step(RecordFound(OTHERS), 1.0), WaitFor)
+    assert machine.step(WaitOver(), 15.9) == ReadLeaderLease(18.9)
+    assert machine.step(RecordFound(OTHERS), 15.99) == WaitFor(16.0)
 
 
 def test_a_lease_known_unchanged_for_its_duration_is_claimed_in_that_version() -> None:
     machine = candidate()
 
-    command = play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0))
+    command = play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0), (RecordFound(OTHERS), 16.0))
 
     assert command == Claim(OTHERS, deadline=19.0)
 
 
 def test_counting_begins_again_with_every_change() -> None:
     machine = candidate()
-    play(machine, (Found(OTHERS), 1.0), (Waited(), 15.0), (Found(version(41, OTHERS)), 15.0))
+    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 15.0), (RecordFound(version(41, OTHERS)), 15.0))
 
-    assert isinstance(play(machine, (Waited(), 29.9), (Found(version(41, OTHERS)), 29.9)), Wait)
-    assert isinstance(play(machine, (Waited(), 30.0), (Found(version(41, OTHERS)), 30.0)), Claim)
+    assert isinstance(play(machine, (WaitOver(), 29.9), (RecordFound(version(41, OTHERS)), 29.9)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 30.0), (RecordFound(version(41, OTHERS)), 30.0)), Claim)
 
 
 def test_a_version_seen_again_after_another_is_new() -> None:
     machine = candidate()
-    play(machine, (Found(OTHERS), 1.0), (Waited(), 8.0), (Found(version(41, OTHERS)), 8.0))
+    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 8.0), (RecordFound(version(41, OTHERS)), 8.0))
 
-    assert isinstance(play(machine, (Waited(), 16.5), (Found(OTHERS), 16.5)), Wait)
+    assert isinstance(play(machine, (WaitOver(), 16.5), (RecordFound(OTHERS), 16.5)), WaitFor)
 
 
 def test_the_same_version_under_another_uid_is_another_lease() -> None:
     machine = candidate()
-    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0))
+    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0))
 
-    assert isinstance(machine.step(Found(replace(OTHERS, uid="u2")), 16.0), Wait)
+    assert isinstance(machine.step(RecordFound(replace(OTHERS, uid="u2")), 16.0), WaitFor)
 
 
 def test_a_holder_who_asks_for_longer_gets_longer() -> None:
     machine = candidate()
     patient = replace(OTHERS, seconds=40)
-    play(machine, (Found(patient), 1.0))
+    play(machine, (RecordFound(patient), 1.0))
 
-    assert isinstance(play(machine, (Waited(), 40.0), (Found(patient), 40.0)), Wait)
-    assert isinstance(play(machine, (Waited(), 41.0), (Found(patient), 41.0)), Claim)
+    assert isinstance(play(machine, (WaitOver(), 40.0), (RecordFound(patient), 40.0)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 41.0), (RecordFound(patient), 41.0)), Claim)
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 14])
 def test_a_holder_who_asks_for_less_gets_our_duration(seconds: int) -> None:
     machine = candidate()
     hasty = replace(OTHERS, seconds=seconds)
-    play(machine, (Found(hasty), 1.0))
+    play(machine, (RecordFound(hasty), 1.0))
 
-    assert isinstance(play(machine, (Waited(), 15.9), (Found(hasty), 15.9)), Wait)
+    assert isinstance(play(machine, (WaitOver(), 15.9), (RecordFound(hasty), 15.9)), WaitFor)
 
 
 def test_a_released_lease_is_free_after_its_second() -> None:
     machine = candidate()
 
-    assert machine.step(Found(RELEASED), 1.0) == Wait(2.0)
-    assert isinstance(play(machine, (Waited(), 2.0), (Found(RELEASED), 2.0)), Claim)
+    assert machine.step(RecordFound(RELEASED), 1.0) == WaitFor(2.0)
+    assert isinstance(play(machine, (WaitOver(), 2.0), (RecordFound(RELEASED), 2.0)), Claim)
 
 
 def test_a_lease_held_by_nobody_that_names_no_duration_is_left_alone_for_ours() -> None:
     machine = candidate()
     blank = replace(RELEASED, seconds=0)
-    play(machine, (Found(blank), 1.0))
+    play(machine, (RecordFound(blank), 1.0))
 
-    assert isinstance(play(machine, (Waited(), 15.9), (Found(blank), 15.9)), Wait)
+    assert isinstance(play(machine, (WaitOver(), 15.9), (RecordFound(blank), 15.9)), WaitFor)
 
 
 def test_an_absent_lease_is_placed_and_then_watched_for_the_full_time() -> None:
     machine = candidate()
     placed = replace(RELEASED, uid="u2", seconds=15)
 
-    assert machine.step(Missing(), 1.0) == Place(deadline=4.0)
-    assert isinstance(machine.step(Found(placed), 1.5), Wait)
-    assert isinstance(play(machine, (Waited(), 16.4), (Found(placed), 16.4)), Wait)
-    assert isinstance(play(machine, (Waited(), 16.5), (Found(placed), 16.5)), Claim)
+    assert machine.step(RecordMissing(), 1.0) == Place(deadline=4.0)
+    assert isinstance(machine.step(RecordFound(placed), 1.5), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 16.4), (RecordFound(placed), 16.4)), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 16.5), (RecordFound(placed), 16.5)), Claim)
 
 
 def test_a_missing_namespace_is_waited_for() -> None:
-    command = play(candidate(), (Missing(), 1.0), (Missing(), 1.1))
+    command = play(candidate(), (RecordMissing(), 1.0), (RecordMissing(), 1.1))
 
-    assert isinstance(command, Wait)
+    assert isinstance(command, WaitFor)
     assert "namespace" in command.why
 
 
 def test_its_own_record_from_an_earlier_claim_is_claimed_at_once() -> None:
-    assert candidate().step(Found(OURS), 1.0) == Claim(OURS, 4.0)
+    assert candidate().step(RecordFound(OURS), 1.0) == Claim(OURS, 4.0)
 
 
 def test_a_claim_without_an_answer_is_not_believed_but_read() -> None:
     machine = candidate()
-    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0))
+    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0), (RecordFound(OTHERS), 16.0))
 
-    command = machine.step(Failed("no answer"), 19.0)
+    command = machine.step(RecordFailed("no answer"), 19.0)
 
-    assert isinstance(command, Wait)
+    assert isinstance(command, WaitFor)
     assert machine.term is None
-    assert machine.step(Waited(), 19.2) == Look(22.2)
+    assert machine.step(WaitOver(), 19.2) == ReadLeaderLease(22.2)
 
 
 def test_a_claim_that_was_applied_unheard_is_made_again_with_a_higher_epoch() -> None:
     machine = candidate()
-    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0), (Failed("?"), 19.0))
+    play(
+        machine,
+        (RecordFound(OTHERS), 1.0),
+        (WaitOver(), 16.0),
+        (RecordFound(OTHERS), 16.0),
+        (RecordFailed("?"), 19.0),
+    )
 
-    assert play(machine, (Waited(), 19.2), (Found(OURS), 19.3)) == Claim(OURS, 22.3)
-    machine.step(Found(version(51)), 19.4)
+    assert play(machine, (WaitOver(), 19.2), (RecordFound(OURS), 19.3)) == Claim(OURS, 22.3)
+    machine.step(RecordFound(version(51)), 19.4)
     assert machine.term is not None
     assert machine.term.epoch == 51
 
 
 def test_a_claim_that_was_not_applied_is_made_again_without_waiting_anew() -> None:
     machine = candidate()
-    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0), (Failed("?"), 19.0))
+    play(
+        machine,
+        (RecordFound(OTHERS), 1.0),
+        (WaitOver(), 16.0),
+        (RecordFound(OTHERS), 16.0),
+        (RecordFailed("?"), 19.0),
+    )
 
-    assert play(machine, (Waited(), 19.2), (Found(OTHERS), 19.3)) == Claim(OTHERS, 22.3)
+    assert play(machine, (WaitOver(), 19.2), (RecordFound(OTHERS), 19.3)) == Claim(OTHERS, 22.3)
 
 
 def test_a_claim_lost_to_another_starts_the_watch_again() -> None:
     machine = candidate()
-    play(machine, (Found(OTHERS), 1.0), (Waited(), 16.0), (Found(OTHERS), 16.0))
+    play(machine, (RecordFound(OTHERS), 1.0), (WaitOver(), 16.0), (RecordFound(OTHERS), 16.0))
 
-    assert isinstance(machine.step(Outdated(), 16.1), Wait)
-    assert isinstance(play(machine, (Waited(), 18.0), (Found(version(60, OTHERS)), 18.0)), Wait)
+    assert isinstance(machine.step(RecordOutdated(), 16.1), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 18.0), (RecordFound(version(60, OTHERS)), 18.0)), WaitFor)
 
 
 def test_a_claim_answered_after_its_time_is_not_a_term() -> None:
     machine = candidate()
-    play(machine, (Found(replace(OURS, version="45")), 100.0))
+    play(machine, (RecordFound(replace(OURS, version="45")), 100.0))
 
-    assert isinstance(machine.step(Found(OURS), 110.0), Wait)
+    assert isinstance(machine.step(RecordFound(OURS), 110.0), WaitFor)
     assert machine.term is None
 
 
@@ -208,20 +224,22 @@ def test_a_claim_answered_after_its_time_is_not_a_term() -> None:
 )
 def test_a_claim_answered_with_anything_but_our_own_new_write_is_no_term(strange: Record) -> None:
     machine = candidate()
-    play(machine, (Found(replace(OURS, version="45")), 100.0))
+    play(machine, (RecordFound(replace(OURS, version="45")), 100.0))
 
-    assert isinstance(machine.step(Found(strange), 100.1), Wait)
+    assert isinstance(machine.step(RecordFound(strange), 100.1), WaitFor)
     assert machine.term is None
 
 
 def test_a_busy_server_is_left_alone_for_as_long_as_it_asks() -> None:
-    command = candidate().step(Failed("429", retry_after=30.0), 0.1)
+    command = candidate().step(RecordFailed("429", retry_after=30.0), 0.1)
 
-    assert command == Wait(30.1, SPREAD, "429")
+    assert command == WaitFor(30.1, SPREAD, "429")
 
 
 def test_failing_looks_are_a_retry_period_apart() -> None:
-    assert candidate().step(Failed("connection refused"), 0.1) == Wait(2.0, SPREAD, "connection refused")
+    assert candidate().step(RecordFailed("connection refused"), 0.1) == WaitFor(
+        2.0, SPREAD, "connection refused"
+    )
 
 
 # Leader
@@ -238,8 +256,8 @@ def test_a_term_counts_from_the_sending_of_the_claim() -> None:
 def test_a_renewal_counts_from_its_sending_and_keeps_the_epoch() -> None:
     machine = leader()
 
-    assert machine.step(Waited(), 102.0) == Renew(OURS, deadline=105.0)
-    assert machine.step(Found(version(51)), 104.9) == Wait(104.0, SPREAD)
+    assert machine.step(WaitOver(), 102.0) == Renew(OURS, deadline=105.0)
+    assert machine.step(RecordFound(version(51)), 104.9) == WaitFor(104.0, SPREAD)
     assert machine.term is not None
     assert (machine.term.epoch, machine.term.record.version, machine.term.ends_at) == (50, "51", 112.0)
 
@@ -247,22 +265,22 @@ def test_a_renewal_counts_from_its_sending_and_keeps_the_epoch() -> None:
 def test_no_request_may_outlast_the_term() -> None:
     machine = leader()
 
-    assert machine.step(Waited(), 109.0) == Renew(OURS, deadline=110.0)
+    assert machine.step(WaitOver(), 109.0) == Renew(OURS, deadline=110.0)
 
 
 def test_a_renewal_without_an_answer_is_read_before_it_is_tried_again() -> None:
     machine = leader()
-    play(machine, (Waited(), 102.0), (Failed("no answer"), 105.0))
+    play(machine, (WaitOver(), 102.0), (RecordFailed("no answer"), 105.0))
 
-    assert machine.step(Waited(), 105.1) == Look(108.1)
-    assert machine.step(Found(version(51)), 105.2) == Renew(version(51), 108.2)
+    assert machine.step(WaitOver(), 105.1) == ReadLeaderLease(108.1)
+    assert machine.step(RecordFound(version(51)), 105.2) == Renew(version(51), 108.2)
 
 
 def test_reading_that_a_renewal_was_applied_extends_nothing() -> None:
     machine = leader()
-    play(machine, (Waited(), 102.0), (Failed("no answer"), 105.0), (Waited(), 105.1))
+    play(machine, (WaitOver(), 102.0), (RecordFailed("no answer"), 105.0), (WaitOver(), 105.1))
 
-    machine.step(Found(version(51)), 105.2)
+    machine.step(RecordFound(version(51)), 105.2)
 
     assert machine.term is not None
     assert machine.term.ends_at == 110.0
@@ -270,32 +288,32 @@ def test_reading_that_a_renewal_was_applied_extends_nothing() -> None:
 
 def test_a_term_not_renewed_in_time_is_over() -> None:
     machine = leader()
-    play(machine, (Waited(), 102.0), (Failed("no answer"), 105.0), (Waited(), 105.1))
+    play(machine, (WaitOver(), 102.0), (RecordFailed("no answer"), 105.0), (WaitOver(), 105.1))
 
-    assert machine.step(Failed("no answer"), 108.1) == Wait(108.1, SPREAD, "no answer")
-    assert machine.step(Waited(), 108.5) == Look(110.0)
-    assert machine.step(Failed("no answer"), 110.0) == StopWork("not renewed in time")
+    assert machine.step(RecordFailed("no answer"), 108.1) == WaitFor(108.1, SPREAD, "no answer")
+    assert machine.step(WaitOver(), 108.5) == ReadLeaderLease(110.0)
+    assert machine.step(RecordFailed("no answer"), 110.0) == StopWork("not renewed in time")
     assert machine.term is None
 
 
 def test_waits_of_a_leader_end_with_the_term() -> None:
     machine = leader()
-    play(machine, (Waited(), 109.5))
+    play(machine, (WaitOver(), 109.5))
 
-    assert machine.step(Failed("429", retry_after=60.0), 109.6) == Wait(110.0, 0.0, "429")
+    assert machine.step(RecordFailed("429", retry_after=60.0), 109.6) == WaitFor(110.0, 0.0, "429")
 
 
 def test_an_answer_that_is_read_too_late_saves_nothing() -> None:
     machine = leader()
-    machine.step(Waited(), 109.0)
+    machine.step(WaitOver(), 109.0)
 
-    assert machine.step(Found(version(51)), 110.0) == StopWork("not renewed in time")
+    assert machine.step(RecordFound(version(51)), 110.0) == StopWork("not renewed in time")
 
 
 def test_a_deleted_lease_ends_the_term_at_once() -> None:
     machine = leader()
 
-    assert play(machine, (Waited(), 102.0), (Missing(), 102.1)) == StopWork("the Lease was deleted")
+    assert play(machine, (WaitOver(), 102.0), (RecordMissing(), 102.1)) == StopWork("the Lease was deleted")
     assert machine.term is None
 
 
@@ -303,27 +321,27 @@ def test_a_deleted_lease_ends_the_term_at_once() -> None:
 def test_a_lease_in_other_hands_ends_the_term_at_once(taken: Record) -> None:
     machine = leader()
 
-    command = play(machine, (Waited(), 102.0), (Outdated(), 102.1), (Found(taken), 102.2))
+    command = play(machine, (WaitOver(), 102.0), (RecordOutdated(), 102.1), (RecordFound(taken), 102.2))
 
     assert isinstance(command, StopWork)
     assert machine.term is None
 
 
 def test_a_refused_renewal_is_looked_into_at_once() -> None:
-    assert play(leader(), (Waited(), 102.0), (Outdated(), 102.1)) == Look(105.1)
+    assert play(leader(), (WaitOver(), 102.0), (RecordOutdated(), 102.1)) == ReadLeaderLease(105.1)
 
 
 def test_a_lease_edited_by_others_but_still_ours_is_renewed_in_its_new_version() -> None:
     machine = leader()
-    play(machine, (Waited(), 102.0), (Outdated(), 102.1))
+    play(machine, (WaitOver(), 102.0), (RecordOutdated(), 102.1))
 
-    assert machine.step(Found(version(55)), 102.2) == Wait(104.0)
-    assert machine.step(Waited(), 104.0) == Renew(version(55), 107.0)
+    assert machine.step(RecordFound(version(55)), 102.2) == WaitFor(104.0)
+    assert machine.step(WaitOver(), 104.0) == Renew(version(55), 107.0)
 
 
 def test_a_renewal_that_changed_nothing_does_not_count() -> None:
     machine = leader()
-    play(machine, (Waited(), 102.0), (Found(OURS), 102.1))
+    play(machine, (WaitOver(), 102.0), (RecordFound(OURS), 102.1))
 
     assert machine.term is not None
     assert machine.term.ends_at == 110.0
@@ -331,11 +349,11 @@ def test_a_renewal_that_changed_nothing_does_not_count() -> None:
 
 def test_after_the_work_has_stopped_it_campaigns_again_with_a_higher_epoch() -> None:
     machine = leader()
-    play(machine, (Waited(), 109.0), (Failed("no answer"), 110.0))
+    play(machine, (WaitOver(), 109.0), (RecordFailed("no answer"), 110.0))
 
-    assert machine.step(WorkStopped(), 110.5) == Look(113.5)
-    assert machine.step(Found(OURS), 110.6) == Claim(OURS, 113.6)
-    machine.step(Found(version(70)), 110.7)
+    assert machine.step(WorkStopped(), 110.5) == ReadLeaderLease(113.5)
+    assert machine.step(RecordFound(OURS), 110.6) == Claim(OURS, 113.6)
+    machine.step(RecordFound(version(70)), 110.7)
     assert machine.term is not None
     assert machine.term.epoch == 70
 
@@ -346,9 +364,15 @@ def test_after_the_work_has_stopped_it_campaigns_again_with_a_higher_epoch() -> 
 @pytest.mark.attack("K1")
 def test_a_leader_whose_lease_went_back_loses_its_term_though_it_is_still_named() -> None:
     machine = leader()
-    play(machine, (Waited(), 102.0), (Found(version(55)), 102.1), (Waited(), 104.0), (Outdated(), 104.1))
+    play(
+        machine,
+        (WaitOver(), 102.0),
+        (RecordFound(version(55)), 102.1),
+        (WaitOver(), 104.0),
+        (RecordOutdated(), 104.1),
+    )
 
-    stopped = machine.step(Found(version(48)), 104.2)
+    stopped = machine.step(RecordFound(version(48)), 104.2)
 
     assert isinstance(stopped, StopWork)
     assert "etcd was restored" in stopped.why
@@ -359,20 +383,20 @@ def test_a_leader_whose_lease_went_back_loses_its_term_though_it_is_still_named(
 def test_a_restored_record_that_names_it_is_watched_like_anybody_elses() -> None:
     """Another process may have led since, and may not know yet that its claim is lost."""
     machine = candidate()
-    play(machine, (Found(replace(OTHERS, version="60")), 1.0), (Waited(), 3.0))
+    play(machine, (RecordFound(replace(OTHERS, version="60")), 1.0), (WaitOver(), 3.0))
 
-    assert isinstance(machine.step(Found(OURS), 3.1), Wait)
-    assert isinstance(play(machine, (Waited(), 5.0), (Found(OURS), 5.1)), Wait)
-    claimed = play(machine, (Waited(), 18.2), (Found(OURS), 18.3))
+    assert isinstance(machine.step(RecordFound(OURS), 3.1), WaitFor)
+    assert isinstance(play(machine, (WaitOver(), 5.0), (RecordFound(OURS), 5.1)), WaitFor)
+    claimed = play(machine, (WaitOver(), 18.2), (RecordFound(OURS), 18.3))
     assert claimed == Claim(OURS, 21.3)
-    machine.step(Found(version(61)), 18.4)
+    machine.step(RecordFound(version(61)), 18.4)
     assert machine.term is not None
     assert (machine.term.epoch, machine.term.remembers_from, machine.term.remembers_since) == (61, 50, 3.1)
 
 
 @pytest.mark.attack("K1")
 @pytest.mark.parametrize(
-    ("looks", "remembers_from"),
+    ("observations", "remembers_from"),
     [
         ([(40, 1.0), (40, 9.0), (40, 17.0)], 40),
         ([(38, 1.0), (40, 9.0), (40, 25.0)], 40),
@@ -381,38 +405,38 @@ def test_a_restored_record_that_names_it_is_watched_like_anybody_elses() -> None
     ids=["from the first look on", "not across a gap", "across terms of others"],
 )
 def test_a_term_knows_from_where_on_its_process_has_watched(
-    looks: list[tuple[int, float]], remembers_from: int
+    observations: list[tuple[int, float]], remembers_from: int
 ) -> None:
     machine = candidate()
-    command: Command = Leave()
-    for number, at in looks:
-        machine.step(Waited(), at)
-        command = machine.step(Found(replace(OTHERS, version=str(number))), at)
+    command: ElectionCommand = Leave()
+    for number, at in observations:
+        machine.step(WaitOver(), at)
+        command = machine.step(RecordFound(replace(OTHERS, version=str(number))), at)
     while not isinstance(command, Claim):
         at += 5.0
-        machine.step(Waited(), at)
-        command = machine.step(Found(replace(OTHERS, version="40")), at)
+        machine.step(WaitOver(), at)
+        command = machine.step(RecordFound(replace(OTHERS, version="40")), at)
 
-    machine.step(Found(version(70)), at + 0.1)
+    machine.step(RecordFound(version(70)), at + 0.1)
 
     assert machine.term is not None
     assert machine.term.remembers_from == remembers_from
 
 
-def remembered_after(*looks: Record) -> int:
+def remembered_after(*observations: Record) -> int:
     """From where on it remembers once it leads, after it has seen these versions two seconds apart."""
     machine = candidate()
     at = 0.0
-    command: Command = Leave()
-    for record in looks:
+    command: ElectionCommand = Leave()
+    for record in observations:
         at += 2.0
-        machine.step(Waited(), at)
-        command = machine.step(Found(record), at)
+        machine.step(WaitOver(), at)
+        command = machine.step(RecordFound(record), at)
     while not isinstance(command, Claim):
         at += 5.0
-        machine.step(Waited(), at)
-        command = machine.step(Found(looks[-1]), at)
-    machine.step(Found(version(90)), at + 0.1)
+        machine.step(WaitOver(), at)
+        command = machine.step(RecordFound(observations[-1]), at)
+    machine.step(RecordFound(version(90)), at + 0.1)
     assert machine.term is not None
     return machine.term.remembers_from
 
@@ -423,7 +447,7 @@ def renewed(number: int, *, at: str, remembers: int = 0) -> Record:
 
 @pytest.mark.attack("K1")
 @pytest.mark.parametrize(
-    ("looks", "remembers_from"),
+    ("observations", "remembers_from"),
     [
         ([renewed(40, at="1", remembers=7)], 40),
         ([renewed(40, at="1", remembers=7), renewed(41, at="1", remembers=7)], 40),
@@ -442,9 +466,9 @@ def renewed(number: int, *, at: str, remembers: int = 0) -> Record:
     ],
 )
 def test_who_sees_the_leader_renew_remembers_what_the_leader_does(
-    looks: list[Record], remembers_from: int
+    observations: list[Record], remembers_from: int
 ) -> None:
-    assert remembered_after(*looks) == remembers_from
+    assert remembered_after(*observations) == remembers_from
 
 
 # Leaving
@@ -452,23 +476,25 @@ def test_who_sees_the_leader_renew_remembers_what_the_leader_does(
 
 def test_whoever_leaves_reads_before_giving_up_the_lease() -> None:
     machine = leader()
-    machine.step(Waited(), 102.0)
+    machine.step(WaitOver(), 102.0)
 
-    assert machine.step(Resigned(), 102.1) == Look(105.1)
+    assert machine.step(Resigned(), 102.1) == ReadLeaderLease(105.1)
     assert machine.term is None
-    assert machine.step(Found(version(51)), 102.2) == Release(version(51), 105.2)
-    assert machine.step(Found(version(52)), 102.3) == Leave()
+    assert machine.step(RecordFound(version(51)), 102.2) == ReleaseLeadership(version(51), 105.2)
+    assert machine.step(RecordFound(version(52)), 102.3) == Leave()
 
 
-@pytest.mark.parametrize("seen", [Found(OTHERS), Missing(), Failed("no answer")])
-def test_whoever_leaves_touches_nothing_that_is_not_theirs(seen: Event) -> None:
+@pytest.mark.parametrize("seen", [RecordFound(OTHERS), RecordMissing(), RecordFailed("no answer")])
+def test_whoever_leaves_touches_nothing_that_is_not_theirs(seen: ElectionEvent) -> None:
     assert play(leader(), (Resigned(), 102.0), (seen, 102.1)) == Leave()
 
 
 def test_a_release_that_fails_is_left_to_time() -> None:
     machine = leader()
 
-    assert play(machine, (Resigned(), 102.0), (Found(OURS), 102.1), (Outdated(), 102.2)) == Leave()
+    assert (
+        play(machine, (Resigned(), 102.0), (RecordFound(OURS), 102.1), (RecordOutdated(), 102.2)) == Leave()
+    )
 
 
 def test_a_candidate_without_an_identity_is_refused() -> None:

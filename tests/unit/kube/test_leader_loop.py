@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.kube.leader_loop import ElectionSettings, Leadership, Work, WorkOverranError, lead
-from nodemend.kube.leader_record import LeaseAddress
-from nodemend.testing.network import Link, LinkQuality, ServedWatch
-from nodemend.testing.processes import HostClock, SimulatedProcess, SimulatedTask
-from nodemend.testing.scheduler import Scheduler
-from nodemend.testing.transport import SimulatedTransport
+from nodemend.kube.leader_election import LeaseAddress
+from nodemend.kube.leader_runner import ElectionSettings, Leadership, Work, WorkOverranError, lead
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.network import Link, LinkQuality, ServedWatch
+from simulation.processes import HostClock, SimulatedProcess, SimulatedTask
+from simulation.scheduler import Scheduler
+from simulation.transport import SimulatedTransport
 
 ADDRESS = LeaseAddress("checker", "nodemend-system")
 
@@ -27,33 +27,35 @@ class OneLease:
 
     lease: dict[str, Any] | None = None
     revisions: "itertools.count[int]" = field(default_factory=lambda: itertools.count(10))
-    broken: Callable[[Request], Answer | None] = lambda _: None
+    broken: Callable[[Request], ApiResponse | None] = lambda _: None
 
-    def handle(self, request: Request) -> Answer:
+    def handle(self, request: Request) -> ApiResponse:
         if fault := self.broken(request):
             return fault
         if request.method is Method.POST:
-            return Answer(409, b"") if self.lease else self._store(msgspec.json.decode(request.body), 201)
+            return (
+                ApiResponse(409, b"") if self.lease else self._store(msgspec.json.decode(request.body), 201)
+            )
         if self.lease is None:
-            return Answer(404, b"")
+            return ApiResponse(404, b"")
         if request.method is Method.GET:
-            return Answer(200, msgspec.json.encode(self.lease))
+            return ApiResponse(200, msgspec.json.encode(self.lease))
         patch = msgspec.json.decode(request.body)
         known, wanted = self.lease["metadata"], patch["metadata"]
         if any(known[key] != wanted[key] for key in ("uid", "resourceVersion")):
-            return Answer(409, b"")
+            return ApiResponse(409, b"")
         return self._store({"metadata": wanted, "spec": self.lease["spec"] | patch["spec"]}, 200)
 
-    def _store(self, lease: dict[str, Any], status: int) -> Answer:
+    def _store(self, lease: dict[str, Any], status: int) -> ApiResponse:
         version = str(next(self.revisions))
         uid = self.lease["metadata"]["uid"] if self.lease else f"uid-{version}"
-        told = lease["metadata"].get("annotations", {})
-        annotations = {key: value for key, value in told.items() if value is not None}
+        reported = lease["metadata"].get("annotations", {})
+        annotations = {key: value for key, value in reported.items() if value is not None}
         lease["metadata"] = {"uid": uid, "resourceVersion": version, "annotations": annotations}
         self.lease = lease
-        return Answer(status, msgspec.json.encode(lease))
+        return ApiResponse(status, msgspec.json.encode(lease))
 
-    def watch(self, request: Request) -> ServedWatch | Answer:
+    def watch(self, request: Request) -> ServedWatch | ApiResponse:
         raise NotImplementedError
 
     def delete(self) -> None:
@@ -66,7 +68,7 @@ class OneLease:
 
 @dataclass
 class Watcher:
-    """What an observer was told, in words."""
+    """The calls that an observer got, as text."""
 
     process: SimulatedProcess
     story: list[str] = field(default_factory=list)
@@ -175,7 +177,7 @@ def test_the_epoch_is_the_version_that_the_claim_was_given(world: World) -> None
     first = world.leader()
 
     assert first.watcher.story == [f"began {first.terms[0].epoch}"]
-    assert first.terms[0].epoch == 11  # 10 placed the Lease, 11 claimed it
+    assert first.terms[0].epoch == 11  # 10 created the Lease, 11 claimed it
 
 
 def test_a_hung_path_ends_the_work_before_another_leads(world: World) -> None:
@@ -216,7 +218,7 @@ def test_a_deleted_lease_ends_the_term_and_the_next_epoch_is_higher(world: World
     assert first.leads()
     assert first.terms[1].epoch > first.terms[0].epoch
     assert world.server.lease is not None
-    assert world.server.lease["spec"]["leaseTransitions"] == 1  # it fell, and nothing rests on it
+    assert world.server.lease["spec"]["leaseTransitions"] == 1  # it was reset, and nothing relies on it
 
 
 def test_a_lease_taken_by_hand_ends_the_term_at_once(world: World) -> None:
@@ -233,7 +235,7 @@ def test_a_lease_taken_by_hand_ends_the_term_at_once(world: World) -> None:
 
 def test_an_api_server_in_trouble_is_reported_and_outlived(world: World) -> None:
     first = world.leader()
-    world.server.broken = lambda _: Answer(500, b"")
+    world.server.broken = lambda _: ApiResponse(500, b"")
     world.run(6.0)
     world.server.broken = lambda _: None
     world.run(10.0)

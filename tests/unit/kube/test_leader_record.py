@@ -1,4 +1,4 @@
-"""What a reply about the Lease says, and what our writes put into it."""
+"""The fields of a reply about the Lease, and those that writes set."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -6,17 +6,15 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from nodemend.api.keys import LEADER_MEMORY
-from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
-from nodemend.kube.api_request import Content, Method, Request
-from nodemend.kube.leader_record import (
-    Failed,
-    Found,
+from nodemend.api.well_known import LEADER_MEMORY
+from nodemend.kube.leader_election import (
     Holder,
     LeaseAddress,
-    Missing,
-    Outdated,
     Record,
+    RecordFailed,
+    RecordFound,
+    RecordMissing,
+    RecordOutdated,
     ask_record,
     claim_record,
     place_record,
@@ -24,6 +22,8 @@ from nodemend.kube.leader_record import (
     renew_record,
     understand,
 )
+from nodemend.kube.outcome import ApiResponse, Reply, Unanswered, Unsent
+from nodemend.kube.request import Content, Method, Request
 
 ADDRESS = LeaseAddress("checker", "nodemend-system")
 HELD = Record(uid="u1", version="41", holder="old", seconds=15, transitions=6)
@@ -46,24 +46,24 @@ def lease(**spec: object) -> bytes:
 def test_a_held_lease_is_found() -> None:
     held = lease(holderIdentity="old", leaseDurationSeconds=15, leaseTransitions=6, strategy="Other")
 
-    assert understand(Answer(200, held)) == Found(HELD)
+    assert understand(ApiResponse(200, held)) == RecordFound(HELD)
 
 
 def test_a_lease_that_says_nothing_is_held_by_nobody() -> None:
-    assert understand(Answer(201, lease())) == Found(Record("u1", "41", "", 0, 0))
+    assert understand(ApiResponse(201, lease())) == RecordFound(Record("u1", "41", "", 0, 0))
 
 
 @pytest.mark.parametrize(
     ("reply", "news"),
     [
-        (Answer(404, b""), Missing()),
-        (Answer(409, b""), Outdated()),
-        (Answer(500, b""), Failed("the server answered 500: ")),
-        (Answer(503, b"", retry_after=2.0), Failed("the server answered 503: ", 2.0)),
-        (Answer(403, b'{"message": "may not"}'), Failed("may not")),
-        (Answer(429, b"", retry_after=7.0), Failed("the server answered 429", 7.0)),
-        (Unsent("refused"), Failed("refused")),
-        (Unanswered("no answer"), Failed("no answer")),
+        (ApiResponse(404, b""), RecordMissing()),
+        (ApiResponse(409, b""), RecordOutdated()),
+        (ApiResponse(500, b""), RecordFailed("the server answered 500: ")),
+        (ApiResponse(503, b"", retry_after=2.0), RecordFailed("the server answered 503: ", 2.0)),
+        (ApiResponse(403, b'{"message": "may not"}'), RecordFailed("may not")),
+        (ApiResponse(429, b"", retry_after=7.0), RecordFailed("the server answered 429", 7.0)),
+        (Unsent("refused"), RecordFailed("refused")),
+        (Unanswered("no answer"), RecordFailed("no answer")),
     ],
 )
 def test_every_other_reply_has_one_meaning(reply: Reply, news: object) -> None:
@@ -81,7 +81,7 @@ def test_every_other_reply_has_one_meaning(reply: Reply, news: object) -> None:
     ],
 )
 def test_a_lease_without_a_numbered_version_gives_no_epoch(unreadable: bytes) -> None:
-    assert isinstance(understand(Answer(200, unreadable)), Failed)
+    assert isinstance(understand(ApiResponse(200, unreadable)), RecordFailed)
 
 
 def test_reading_asks_the_store_and_not_a_cache() -> None:
@@ -121,8 +121,8 @@ def test_a_holder_says_from_where_on_it_remembers(write: Callable[..., Request])
 
     assert annotations == {LEADER_MEMORY: "7 new"}
     written = {"metadata": {"uid": "u1", "resourceVersion": "41", "annotations": annotations}}
-    found = understand(Answer(200, msgspec.json.encode({**written, "spec": {"holderIdentity": "new"}})))
-    assert isinstance(found, Found)
+    found = understand(ApiResponse(200, msgspec.json.encode({**written, "spec": {"holderIdentity": "new"}})))
+    assert isinstance(found, RecordFound)
     assert found.record.remembers_from == 7
 
 
@@ -137,10 +137,10 @@ def test_who_releases_says_no_more() -> None:
 def test_a_memory_that_is_not_the_holders_or_not_a_revision_says_nothing(memory: str) -> None:
     metadata = {"uid": "u1", "resourceVersion": "41", "annotations": {LEADER_MEMORY: memory}}
     found = understand(
-        Answer(200, msgspec.json.encode({"metadata": metadata, "spec": {"holderIdentity": "old"}}))
+        ApiResponse(200, msgspec.json.encode({"metadata": metadata, "spec": {"holderIdentity": "old"}}))
     )
 
-    assert isinstance(found, Found)
+    assert isinstance(found, RecordFound)
     assert found.record.remembers_from == 0
 
 

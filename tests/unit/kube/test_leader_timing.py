@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodemend.kube.leader_timing import LeaseTiming, TimingError
+from nodemend.kube.leader_election import LeaseTiming, TimingError
 
 
 def test_the_defaults_fit_together() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.kube.line_splitter import LineSplitter, LineTooLongError
+from nodemend.kube.watch_stream import LineSplitter, LineTooLongError
 
 
 @given(st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"")), max_size=8), st.data())

@@ -1,11 +1,11 @@
-"""What a cache reports is exactly what it did."""
+"""The changes that a cache reports are exactly those that it made."""
 
 from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.kube.object_cache import Change, ObjectCache
+from nodemend.kube.store import Change, Store
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Thing:
 Changes = list[Change[Thing]]
 
 
-def _cache(**records: Thing) -> ObjectCache[Thing]:
-    cache: ObjectCache[Thing] = ObjectCache(lambda thing: thing.uid)
+def _cache(**records: Thing) -> Store[Thing]:
+    cache: Store[Thing] = Store(lambda thing: thing.uid)
     cache.replace(dict(records), [])
     return cache
 

@@ -1,4 +1,4 @@
-"""A way to another cluster is made from a kubeconfig in memory, or it is said why not."""
+"""A connection to another cluster is made from a kubeconfig in memory, or refused with a reason."""
 
 import base64
 import json
@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from nodemend.kube.api_reply import Unsent
-from nodemend.kube.api_request import Method, Request
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
-from nodemend.kube.other_cluster_shell import HttpConnector
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
+from nodemend.kube.credentials_io import HttpConnector
+from nodemend.kube.outcome import Unsent
 from nodemend.kube.ports import CannotConnect
+from nodemend.kube.request import Method, Request
 
 
 def a_kubeconfig(user: dict[str, Any], cluster: dict[str, Any]) -> str:
-    # Nobody listens on the first port of this machine.
+    # No process listens on port 1 of this machine.
     server = {"server": "https://127.0.0.1:1", **cluster}
     return json.dumps(
         {

@@ -5,29 +5,27 @@ from typing import TypeVar
 
 import msgspec
 
-from nodemend.api.group_versions import NODE
-from nodemend.kube.api_client import ApiClient
-from nodemend.kube.api_outcome import Ok, ReadOutcome, Reason, Refused, ServerFault
-from nodemend.kube.api_reply import Answer, Reply
-from nodemend.kube.node_record import NodeWire
-from nodemend.kube.paged_list import Page, list_all, take_all
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.api.resources import NODE
+from nodemend.kube.client import ApiClient, Page, list_all, take_all
+from nodemend.kube.outcome import ApiResponse, Ok, ReadOutcome, Reason, Refused, Reply, ServerFault
+from nodemend.records.node import NodeWire
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 from tests.unit.kube.scripted_transport import ScriptedTransport
 
 T = TypeVar("T")
 
-_EXPIRED = Answer(410, b'{"message":"expired"}')
+_EXPIRED = ApiResponse(410, b'{"message":"expired"}')
 
 
-def _page(names: Sequence[str], token: str = "", version: str = "5") -> Answer:
+def _page(names: Sequence[str], token: str = "", version: str = "5") -> ApiResponse:
     items = [{"metadata": {"name": name}} for name in names]
     metadata = {"resourceVersion": version, "continue": token}
-    return Answer(200, msgspec.json.encode({"metadata": metadata, "items": items}))
+    return ApiResponse(200, msgspec.json.encode({"metadata": metadata, "items": items}))
 
 
 def _list(*replies: Reply) -> tuple[ReadOutcome[Page[NodeWire]], list[str]]:
-    """The outcome of a list whose requests get these replies, and the continue tokens that were asked for."""
+    """The outcome of a list whose requests get these replies, and the continue tokens that it sent."""
     scheduler = Scheduler(1)
     process = SimulatedProcess(scheduler, "client", HostClock())
     left = list(replies)
@@ -73,7 +71,7 @@ def test_a_list_that_always_expires_ends() -> None:
 
 
 def test_a_failure_ends_the_list_with_nothing() -> None:
-    outcome, _ = _list(_page(["a"], "t1"), Answer(500, b'{"message":"sick"}'))
+    outcome, _ = _list(_page(["a"], "t1"), ApiResponse(500, b'{"message":"sick"}'))
 
     assert outcome == ServerFault(500, "sick")
 
@@ -104,4 +102,4 @@ def test_what_is_wanted_is_taken_of_all_pages_of_one_moment() -> None:
 
 
 def test_of_half_a_list_nothing_is_taken() -> None:
-    assert isinstance(_take(_page(["b"], "t1"), Answer(500, b"")), ServerFault)
+    assert isinstance(_take(_page(["b"], "t1"), ApiResponse(500, b"")), ServerFault)

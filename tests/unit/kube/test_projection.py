@@ -1,9 +1,9 @@
 """Keys, and objects kept whole."""
 
-from nodemend.api.group_versions import REMEDIATION_POLICY
-from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.meta import ObjectMeta
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.kube.projection import key_of, whole
+from nodemend.api.resources import REMEDIATION_POLICY
+from nodemend.kube.store import key_of, whole
 
 
 def test_a_key_is_the_name_after_the_namespace_where_there_is_one() -> None:

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from nodemend.kube.asyncio_shell import AsyncioRuntime, run
+from nodemend.kube.asyncio_runtime import AsyncioRuntime, run
 from nodemend.kube.backoff import Backoff
-from nodemend.kube.reconcile_loop import Done, Outcome, ReconcileLoop, RequeueAfter, Retry
-from nodemend.kube.reconcile_queue import ReconcileQueue
-from nodemend.testing.processes import HostClock, SimulatedProcess, SimulatedTask
-from nodemend.testing.scheduler import Scheduler
+from nodemend.kube.controller import Controller, Done, Outcome, RequeueAfter, Retry
+from nodemend.kube.workqueue import WorkQueue
+from simulation.processes import HostClock, SimulatedProcess, SimulatedTask
+from simulation.scheduler import Scheduler
 
 Reconcile = Callable[[str], Coroutine[Any, Any, Outcome]]
 
 
 @dataclass
-class Told:
-    """What the observer was told, in words."""
+class RecordedEvents:
+    """The calls that the observer got, as text."""
 
     story: list[str] = field(default_factory=list)
 
@@ -41,7 +41,7 @@ class World:
     def __init__(self) -> None:
         self.scheduler = Scheduler(1)
         self.process = SimulatedProcess(self.scheduler, "a", HostClock())
-        self.told = Told()
+        self.reported = RecordedEvents()
         self.running: SimulatedTask | None = None
 
     def loop(
@@ -51,9 +51,9 @@ class World:
         workers: int = 2,
         most: int = 100,
         everything: Callable[[], Iterable[str]] = tuple,
-    ) -> ReconcileLoop[str]:
-        keys: ReconcileQueue[str] = ReconcileQueue(retry=Backoff(first=1.0, most=8.0, spread=0.0), most=most)
-        loop = ReconcileLoop(self.process, reconcile, self.told, everything, workers=workers, queue=keys)
+    ) -> Controller[str]:
+        keys: WorkQueue[str] = WorkQueue(retry=Backoff(first=1.0, most=8.0, spread=0.0), most=most)
+        loop = Controller(self.process, reconcile, self.reported, everything, workers=workers, queue=keys)
         self.running = self.process.spawn(loop.run(), "loop")
         return loop
 
@@ -84,20 +84,20 @@ def test_a_key_is_reconciled_when_it_is_asked_for(world: World) -> None:
     world.run(3.0)
 
     assert seen == ["a", "b"]
-    assert world.told.story[:2] == ["took a 0.0", "finished a Done 0.0"]
+    assert world.reported.story[:2] == ["took a 0.0", "finished a Done 0.0"]
 
 
 def test_the_times_between_looks_are_kept(world: World) -> None:
-    looks: list[float] = []
+    observations: list[float] = []
 
     async def reconcile(_: str) -> Outcome:
-        looks.append(world.scheduler.now)
+        observations.append(world.scheduler.now)
         return RequeueAfter(10.0)
 
     world.loop(reconcile).add("a")
     world.run(35.0)
 
-    assert looks == pytest.approx([0.0, 10.0, 20.0, 30.0])
+    assert observations == pytest.approx([0.0, 10.0, 20.0, 30.0])
 
 
 def test_a_retry_backs_off_and_a_success_forgets_it(world: World) -> None:
@@ -130,7 +130,7 @@ def test_a_reconcile_that_raises_is_told_and_retried_and_hurts_no_other(world: W
     world.run(5.0)
 
     assert done == ["good", "bad"]
-    assert "crashed bad LookupError('a mistake') 0.0" in world.told.story
+    assert "crashed bad LookupError('a mistake') 0.0" in world.reported.story
 
 
 def test_no_key_is_worked_on_twice_at_once_and_no_more_keys_than_workers(world: World) -> None:
@@ -154,7 +154,7 @@ def test_no_key_is_worked_on_twice_at_once_and_no_more_keys_than_workers(world: 
     world.run(10.0)
 
     assert most_at_once == 3
-    assert not any("crashed" in line for line in world.told.story)
+    assert not any("crashed" in line for line in world.reported.story)
     assert loop.status().waiting == 0
 
 
@@ -215,7 +215,7 @@ def test_what_a_full_queue_refused_is_asked_for_again(world: World) -> None:
 
     assert seen[:4] == ["a", "b", "c", "d"]
     assert set(seen) == set("abcdefghijklmnop")
-    assert world.told.story.count("overflowed") == 1
+    assert world.reported.story.count("overflowed") == 1
     assert loop.status().waiting == 0
 
 
@@ -236,11 +236,11 @@ def test_a_loop_without_workers_is_refused(world: World) -> None:
         return Done()
 
     with pytest.raises(ValueError, match="workers"):
-        ReconcileLoop(world.process, reconcile, world.told, tuple, workers=0)
+        Controller(world.process, reconcile, world.reported, tuple, workers=0)
 
 
 def test_a_key_may_begin_again_before_its_end_was_noticed() -> None:
-    """Under asyncio, whose joins take a turn of the loop, in which other work ends and begins again."""
+    """Under asyncio a join takes one turn of the event loop, in which other work may end and start again."""
     runtime, chance = AsyncioRuntime(seed=1), Random(2)
     rounds: Counter[str] = Counter()
 
@@ -253,7 +253,7 @@ def test_a_key_may_begin_again_before_its_end_was_noticed() -> None:
                 loop.add(key)
             return Done()
 
-        loop = ReconcileLoop(runtime, reconcile, Told(), tuple, workers=8)
+        loop = Controller(runtime, reconcile, RecordedEvents(), tuple, workers=8)
         for key in "abcde":
             loop.add(key)
         running = runtime.spawn(loop.run(), "loop")

@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from nodemend.kube.backoff import Backoff
-from nodemend.kube.reconcile_queue import QueueStatus, ReconcileQueue
+from nodemend.kube.workqueue import QueueStatus, WorkQueue
 
 RETRY = Backoff(first=1.0, most=8.0, spread=0.5)
 
 
-def queue(most: int = 100) -> ReconcileQueue[str]:
-    return ReconcileQueue(retry=RETRY, most=most)
+def queue(most: int = 100) -> WorkQueue[str]:
+    return WorkQueue(retry=RETRY, most=most)
 
 
-def take_all(keys: ReconcileQueue[str], now: float) -> list[str]:
+def take_all(keys: WorkQueue[str], now: float) -> list[str]:
     taken = []
     while (key := keys.take(now)) is not None:
         taken.append(key)
@@ -230,12 +230,12 @@ class QueueBesideModel(RuleBasedStateMachine):
     @rule(key=KEYS, after=st.sampled_from([0.0, 0.5, 3.0, 20.0]))
     def add(self, key: str, after: float) -> None:
         known = key in self.waiting or key in self.working
-        room = len(self.waiting) + len(self.working) < 3
-        assert self.queue.add(key, self.now, after=after) == (known or room)
+        capacity = len(self.waiting) + len(self.working) < 3
+        assert self.queue.add(key, self.now, after=after) == (known or capacity)
         if key in self.working:
             asked = self.working[key]
             self.working[key] = self.now + after if asked is None else min(asked, self.now + after)
-        elif known or room:
+        elif known or capacity:
             self.wait(key, self.now + after)
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 5.0]))

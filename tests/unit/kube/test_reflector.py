@@ -1,30 +1,29 @@
-"""The list-and-watch machine against hand-written bytes: no network, no clock."""
+"""The list-and-watch state machine against hand-written bytes: no network, no clock."""
 
 from collections.abc import Callable
 
 import msgspec
 import pytest
 
-from nodemend.api.group_versions import NODE
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Wire
-from nodemend.kube.api_reply import Answer, Reply, Unanswered
-from nodemend.kube.paged_list import PAGE_SIZE
+from nodemend.api.meta import ObjectMeta, Wire
+from nodemend.api.resources import NODE
+from nodemend.kube.client import PAGE_SIZE
+from nodemend.kube.outcome import ApiResponse, Reply, Unanswered
 from nodemend.kube.ports import StreamEnded, StreamSilent
-from nodemend.kube.projection import whole
-from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_steps import (
-    Closed,
+from nodemend.kube.reflector import (
     CloseStream,
-    Command,
-    Event,
-    Opened,
     OpenStream,
     ReadStream,
+    Reflector,
+    ReflectorCommand,
+    ReflectorEvent,
     SendPage,
     Sleep,
-    Slept,
+    SleepEnded,
+    StreamClosed,
+    StreamOpened,
 )
+from nodemend.kube.store import whole
 
 
 class Thing(Wire):
@@ -46,13 +45,13 @@ def bookmark(version: int, *, ends_list: bool = False) -> bytes:
     return line("BOOKMARK", {"metadata": {"resourceVersion": str(version), "annotations": annotations}})
 
 
-def page(*items: object, version: int, follow: str = "") -> Answer:
+def page(*items: object, version: int, follow: str = "") -> ApiResponse:
     metadata = {"resourceVersion": str(version), "continue": follow}
-    return Answer(200, msgspec.json.encode({"metadata": metadata, "items": items}))
+    return ApiResponse(200, msgspec.json.encode({"metadata": metadata, "items": items}))
 
 
-def failure(code: int, message: str = "no", retry_after: float | None = None) -> Answer:
-    return Answer(code, msgspec.json.encode({"code": code, "message": message}), retry_after)
+def failure(code: int, message: str = "no", retry_after: float | None = None) -> ApiResponse:
+    return ApiResponse(code, msgspec.json.encode({"code": code, "message": message}), retry_after)
 
 
 EXPIRED = line("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})
@@ -62,7 +61,7 @@ NO_STREAMING = failure(422, "sendInitialEvents is forbidden")
 
 
 class Story:
-    """A reflector, what it was told, and what it said it would do next."""
+    """A reflector, the changes that it reported, and its next command."""
 
     def __init__(
         self, *, streaming: bool = True, chance: Callable[[], float] = lambda: 0.0, page_size: int = PAGE_SIZE
@@ -72,9 +71,9 @@ class Story:
             whole(NODE, Thing), chance=chance, streaming=streaming, page_size=page_size
         )
         self.changes: list[str] = []
-        self.command: Command = self.reflector.start(self.now)
+        self.command: ReflectorCommand = self.reflector.start(self.now)
 
-    def tell(self, *events: Event, after: float = 0.0) -> "Story":
+    def tell(self, *events: ReflectorEvent, after: float = 0.0) -> "Story":
         for event in events:
             self.now += after
             step = self.reflector.step(event, self.now)
@@ -88,7 +87,7 @@ class Story:
 
     @property
     def next(self) -> str:
-        """The command, in words."""
+        """The command, as text."""
         match self.command:
             case SendPage(request):
                 return f"page {dict(request.query).get('continue', '')}".strip()
@@ -112,8 +111,8 @@ class Story:
 
 
 def following(*items: object, version: int = 10, page_size: int = PAGE_SIZE) -> Story:
-    """A story that has listed these and reads the watch from there."""
-    story = Story(streaming=False, page_size=page_size).tell(page(*items, version=version), Opened())
+    """A reflector that has listed these objects and reads the watch from there."""
+    story = Story(streaming=False, page_size=page_size).tell(page(*items, version=version), StreamOpened())
     story.changes.clear()
     return story
 
@@ -125,7 +124,7 @@ def test_a_streaming_list_is_taken_at_its_mark_and_then_followed() -> None:
     story = Story()
     assert story.next == "stream list"
 
-    story.tell(Opened(), line("ADDED", thing("a", 1)), line("ADDED", thing("b", 2)))
+    story.tell(StreamOpened(), line("ADDED", thing("a", 1)), line("ADDED", thing("b", 2)))
     assert (story.cached, story.synced_at) == ({}, None)
 
     story.tell(bookmark(7, ends_list=True) + line("MODIFIED", thing("a", 8, size=5)), after=2.0)
@@ -137,7 +136,7 @@ def test_a_streaming_list_is_taken_at_its_mark_and_then_followed() -> None:
 
 def test_objects_that_change_and_go_while_a_streaming_list_comes_in_are_as_they_are_at_its_mark() -> None:
     story = Story().tell(
-        Opened(),
+        StreamOpened(),
         line("ADDED", thing("a", 1)) + line("ADDED", thing("b", 2)),
         line("MODIFIED", thing("a", 3, size=4)) + line("DELETED", thing("b", 4)),
         bookmark(3),
@@ -153,7 +152,7 @@ def test_a_server_without_streaming_lists_is_asked_for_pages_and_that_is_remembe
 
     story.tell(page(thing("a", 1), version=3), failure(410))
     assert story.next.startswith("sleep")
-    story.tell(Slept())
+    story.tell(SleepEnded())
     assert story.next == "page"
 
 
@@ -178,10 +177,10 @@ def test_a_page_is_read_while_the_next_one_is_out_or_else_after() -> None:
 
 def test_a_page_that_turns_out_to_be_garbage_later_starts_the_list_again() -> None:
     head = page(version=9, follow="t1").body.removesuffix(b"[]}")
-    story = Story(streaming=False).tell(Answer(200, head + b"[{"))
+    story = Story(streaming=False).tell(ApiResponse(200, head + b"[{"))
     assert story.next == "page t1"
 
-    story.tell(page(thing("b", 2), version=9), Slept())
+    story.tell(page(thing("b", 2), version=9), SleepEnded())
     assert (story.next, story.cached) == ("page", {})
 
 
@@ -189,7 +188,7 @@ def test_a_list_that_names_its_next_page_last_is_followed_too() -> None:
     body = (
         b'{"items":[{"metadata":{"name":"a","uid":"u"}}],"metadata":{"resourceVersion":"9","continue":"t1"}}'
     )
-    story = Story(streaming=False).tell(Answer(200, body))
+    story = Story(streaming=False).tell(ApiResponse(200, body))
 
     assert story.next == "page t1"
     assert story.tell(page(thing("b", 2), version=9)).cached == {"a": 0, "b": 0}
@@ -199,14 +198,16 @@ def test_a_page_that_fails_is_asked_for_again_and_the_earlier_ones_are_kept() ->
     story = Story(streaming=False).tell(page(thing("a", 1), version=9, follow="t1"), failure(500))
     assert story.next == "sleep 0.8"
 
-    story.tell(Slept())
+    story.tell(SleepEnded())
     assert story.next == "page t1"
     story.tell(page(thing("b", 2), version=9))
     assert story.cached == {"a": 0, "b": 0}
 
 
 def test_an_expired_page_starts_the_list_again_with_nothing_kept() -> None:
-    story = Story(streaming=False).tell(page(thing("a", 1), version=9, follow="t1"), failure(410), Slept())
+    story = Story(streaming=False).tell(
+        page(thing("a", 1), version=9, follow="t1"), failure(410), SleepEnded()
+    )
     assert story.next == "page"
 
     story.tell(page(thing("b", 20), version=20))
@@ -214,10 +215,10 @@ def test_an_expired_page_starts_the_list_again_with_nothing_kept() -> None:
 
 
 def test_streaming_lists_that_never_end_are_given_up_for_pages() -> None:
-    story = Story().tell(Opened(), line("ADDED", thing("a", 1)), CUT, Slept())
+    story = Story().tell(StreamOpened(), line("ADDED", thing("a", 1)), CUT, SleepEnded())
     assert story.next == "stream list"
 
-    story.tell(Opened(), line("ADDED", thing("a", 1)), ENDED, Slept())
+    story.tell(StreamOpened(), line("ADDED", thing("a", 1)), ENDED, SleepEnded())
     assert story.next == "page"
     assert story.cached == {}
 
@@ -261,7 +262,7 @@ def test_a_clean_end_after_a_good_time_is_followed_on_at_once_from_the_last_vers
 
 
 def test_a_bookmark_moves_the_version_from_which_a_watch_resumes() -> None:
-    story = following().tell(line("ADDED", thing("a", 15)), bookmark(99), CUT, Slept())
+    story = following().tell(line("ADDED", thing("a", 15)), bookmark(99), CUT, SleepEnded())
 
     assert story.next == "watch 99"
 
@@ -269,17 +270,17 @@ def test_a_bookmark_moves_the_version_from_which_a_watch_resumes() -> None:
 def test_a_cut_waits_and_resumes() -> None:
     story = following().tell(line("ADDED", thing("a", 15)) + b'{"type":"MODI', CUT)
     assert story.next == "sleep 0.8"
-    assert story.reflector.trouble == "reset"
+    assert story.reflector.failure == "reset"
 
-    story.tell(Slept(), Opened(), line("MODIFIED", thing("a", 16, size=2)))
+    story.tell(SleepEnded(), StreamOpened(), line("MODIFIED", thing("a", 16, size=2)))
     assert story.changes == ["a - > uid-a:0", "a uid-a:0 > uid-a:2"]
-    assert story.reflector.trouble == ""
+    assert story.reflector.failure == ""
 
 
-@pytest.mark.parametrize("told", [[EXPIRED, Closed()], [ENDED, Slept(), failure(410)]])
-def test_an_expired_version_leads_to_a_list_that_yields_the_deletes(told: list[Event]) -> None:
+@pytest.mark.parametrize("reported", [[EXPIRED, StreamClosed()], [ENDED, SleepEnded(), failure(410)]])
+def test_an_expired_version_leads_to_a_list_that_yields_the_deletes(reported: list[ReflectorEvent]) -> None:
     story = following(thing("stays", 1), thing("went", 2), thing("replaced", 3), thing("changed", 4))
-    story.tell(*told, Slept())
+    story.tell(*reported, SleepEnded())
     assert story.next == "page"
 
     story.tell(
@@ -296,7 +297,7 @@ def test_an_expired_version_leads_to_a_list_that_yields_the_deletes(told: list[E
 
 
 def test_until_the_new_list_is_complete_the_cache_stays_as_it_was() -> None:
-    story = following(thing("a", 1)).tell(EXPIRED, Closed(), Slept())
+    story = following(thing("a", 1)).tell(EXPIRED, StreamClosed(), SleepEnded())
 
     story.tell(page(thing("b", 60), version=60, follow="t"))
 
@@ -305,11 +306,11 @@ def test_until_the_new_list_is_complete_the_cache_stays_as_it_was() -> None:
 
 def test_one_that_was_stopped_and_is_started_anew_lists_and_yields_what_went_meanwhile() -> None:
     story = following(thing("a", 9), thing("b", 10)).tell(CUT)
-    assert story.reflector.trouble
+    assert story.reflector.failure
     story.command = story.reflector.start(story.now)
-    assert (story.next, story.reflector.trouble) == ("page", "")
+    assert (story.next, story.reflector.failure) == ("page", "")
     assert story.cached == {"a": 0, "b": 0}
-    story.tell(page(thing("b", 10), version=30), Opened())
+    story.tell(page(thing("b", 10), version=30), StreamOpened())
     assert (story.changes, story.cached) == (["a uid-a:0 > -"], {"b": 0})
 
 
@@ -318,7 +319,7 @@ def test_garbage_ends_the_stream_and_it_resumes_from_the_last_good_line() -> Non
     assert story.next == "close"
     assert story.cached == {"a": 0}
 
-    story.tell(Closed(), Slept())
+    story.tell(StreamClosed(), SleepEnded())
     assert story.next == "watch 15"
 
 
@@ -348,7 +349,7 @@ def test_without_a_whole_line_for_the_stall_limit_the_stream_is_closed() -> None
 
 
 def test_what_fits_on_a_page_is_listed_again_after_a_silence_so_that_it_is_known_to_be_true() -> None:
-    story = following().tell(StreamSilent(), Closed(), Slept(), after=75.0)
+    story = following().tell(StreamSilent(), StreamClosed(), SleepEnded(), after=75.0)
     assert story.next == "page"
 
     story.tell(page(thing("a", 10), version=12))
@@ -358,23 +359,25 @@ def test_what_fits_on_a_page_is_listed_again_after_a_silence_so_that_it_is_known
 
 def test_a_long_list_is_not_read_again_for_one_silence() -> None:
     story = following(thing("a", 5), page_size=1).tell(bookmark(11), after=10.0)
-    story.tell(StreamSilent(), Closed(), Slept(), after=75.0)
+    story.tell(StreamSilent(), StreamClosed(), SleepEnded(), after=75.0)
 
     assert story.next == "watch 11"
 
 
 def test_after_two_streams_without_a_word_the_version_is_doubted() -> None:
-    story = following(thing("a", 5), page_size=1).tell(StreamSilent(), Closed(), Slept(), after=75.0)
+    story = following(thing("a", 5), page_size=1).tell(
+        StreamSilent(), StreamClosed(), SleepEnded(), after=75.0
+    )
     assert story.next == "watch 10"
 
-    story.tell(Opened(), StreamSilent(), Closed(), Slept(), after=75.0)
+    story.tell(StreamOpened(), StreamSilent(), StreamClosed(), SleepEnded(), after=75.0)
     assert story.next == "page"
 
 
 def test_last_contact_is_the_last_whole_line_and_nothing_less() -> None:
     story = following(thing("a", 5), page_size=1)
     story.tell(bookmark(11), after=10.0)
-    story.tell(b'{"type":', StreamSilent(), Closed(), Slept(), Opened(), after=10.0)
+    story.tell(b'{"type":', StreamSilent(), StreamClosed(), SleepEnded(), StreamOpened(), after=10.0)
 
     assert story.reflector.cache.last_contact == 1010.0
 
@@ -384,14 +387,14 @@ def test_last_contact_is_the_last_whole_line_and_nothing_less() -> None:
 
 @pytest.mark.parametrize("reply", [failure(500), failure(403), failure(404), failure(401), Unanswered("cut")])
 def test_a_watch_that_does_not_open_is_tried_again_from_the_same_version(reply: Reply) -> None:
-    story = following().tell(CUT, Slept(), reply)
+    story = following().tell(CUT, SleepEnded(), reply)
     assert story.next == "sleep 1.6"
 
-    assert story.tell(Slept()).next == "watch 10"
+    assert story.tell(SleepEnded()).next == "watch 10"
 
 
 def test_the_server_s_wish_for_quiet_is_kept() -> None:
-    story = following().tell(CUT, Slept(), failure(429, retry_after=17.0))
+    story = following().tell(CUT, SleepEnded(), failure(429, retry_after=17.0))
 
     assert story.next == "sleep 17"
 
@@ -399,17 +402,17 @@ def test_the_server_s_wish_for_quiet_is_kept() -> None:
 def test_so_is_one_that_ends_a_stream() -> None:
     busy = {"code": 429, "reason": "TooManyRequests", "message": "x", "details": {"retryAfterSeconds": 17}}
 
-    assert following().tell(line("ERROR", busy), Closed()).next == "sleep 17"
+    assert following().tell(line("ERROR", busy), StreamClosed()).next == "sleep 17"
 
 
-@pytest.mark.parametrize("end", [[CUT], [b"<html>\n", Closed()], [StreamSilent(), Closed()]])
-def test_a_stream_that_lived_well_starts_the_back_off_anew(end: list[Event]) -> None:
+@pytest.mark.parametrize("end", [[CUT], [b"<html>\n", StreamClosed()], [StreamSilent(), StreamClosed()]])
+def test_a_stream_that_lived_well_starts_the_back_off_anew(end: list[ReflectorEvent]) -> None:
     story = following()
     for _ in range(5):
-        story.tell(CUT, Slept(), Opened())
+        story.tell(CUT, SleepEnded(), StreamOpened())
     assert story.tell(CUT).next == "sleep 25.6"
 
-    story.tell(Slept(), Opened())
+    story.tell(SleepEnded(), StreamOpened())
     assert story.tell(*end, after=30.0).next == "sleep 0.8"
 
 
@@ -422,5 +425,5 @@ def test_the_length_of_a_watch_and_of_a_wait_depend_on_chance() -> None:
 
 
 def test_an_outcome_of_something_that_was_not_asked_is_a_bug() -> None:
-    with pytest.raises(RuntimeError, match="Slept is no outcome of Opening"):
-        Story().tell(Slept())
+    with pytest.raises(RuntimeError, match="SleepEnded is no outcome of Opening"):
+        Story().tell(SleepEnded())

@@ -1,4 +1,4 @@
-"""The loop performs what the machine asks, and a sick server is asked little."""
+"""The loop executes the state machine's commands, and sends an unhealthy server few requests."""
 
 from collections.abc import Callable
 from itertools import count
@@ -8,20 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodemend.kube.api_reply import Answer, Reply, Unanswered, Unsent
-from nodemend.kube.api_request import Request
-from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
-from nodemend.kube.object_cache import Change
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.outcome import ApiResponse, Reply, Unanswered, Unsent
 from nodemend.kube.ports import StreamEnded
 from nodemend.kube.reflector import Reflector
-from nodemend.kube.reflector_loop import run_reflector
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.kube.request import Request
+from nodemend.kube.store import Change
+from nodemend.records.node import NodeRecord, NodeWire, node_records
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 from tests.unit.kube.scripted_transport import Piece, ScriptedTransport
 
 Script = Callable[[Request], Reply | list[Piece]]
 
-_LIST = Answer(200, b'{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"n","uid":"u"}}]}')
+_LIST = ApiResponse(
+    200, b'{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"n","uid":"u"}}]}'
+)
 _LIST_END = (
     b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"5",'
     b'"annotations":{"k8s.io/initial-events-end":"true"}}}}\n'
@@ -29,7 +31,7 @@ _LIST_END = (
 _EXPIRED = b'{"type":"ERROR","object":{"code":410,"message":"too old"}}\n'
 _CLOSED = StreamEnded(clean=True, why="closed")
 _CUT = StreamEnded(clean=False, why="reset")
-_TOO_MANY = Answer(429, b"{}", retry_after=1.0)
+_TOO_MANY = ApiResponse(429, b"{}", retry_after=1.0)
 
 
 class World:
@@ -49,7 +51,7 @@ class World:
         return self
 
     def most_requests_in(self, seconds: float) -> int:
-        """The most requests in any stretch of so many seconds."""
+        """The most requests in any interval of this length."""
         times = [when for when, _ in self.transport.asked]
         return max(sum(begin <= when < begin + seconds for when in times) for begin in times)
 
@@ -61,7 +63,7 @@ def _is_list(request: Request) -> bool:
 def test_it_lists_watches_and_hands_on_the_changes() -> None:
     deleted = b'{"type":"DELETED","object":{"metadata":{"name":"n","uid":"u","resourceVersion":"6"}}}\n'
     world = World(lambda request: _LIST if _is_list(request) else [1.0, deleted]).run(0.5)
-    # This server knows no streaming lists but does not say so: two of them never end.
+    # This server does not support streaming lists but does not report it: two of them never end.
     world.run(200.0)
 
     assert [(change.key, change.new is None) for change in world.changes] == [("n", False), ("n", True)]
@@ -75,7 +77,7 @@ def test_a_long_list_is_read_page_by_page() -> None:
         number = int(dict(request.query).get("continue", "0"))
         metadata = {"resourceVersion": "5", "continue": str(number + 1) if number < 3 else ""}
         items = [{"metadata": {"name": f"n{number}", "uid": f"u{number}"}}]
-        return Answer(200, msgspec.json.encode({"metadata": metadata, "items": items}))
+        return ApiResponse(200, msgspec.json.encode({"metadata": metadata, "items": items}))
 
     world = World(script, streaming=False).run(1.0)
 
@@ -98,10 +100,10 @@ def test_every_stream_it_opened_is_closed_in_the_end() -> None:
 _FAILING: dict[str, Reply | list[Piece]] = {
     "closes at once": [_CLOSED],
     "is cut at once": [_CUT],
-    "answers 500": Answer(500, b"{}"),
-    "answers 410": Answer(410, b"{}"),
+    "answers 500": ApiResponse(500, b"{}"),
+    "answers 410": ApiResponse(410, b"{}"),
     "answers 429": _TOO_MANY,
-    "answers 422": Answer(422, b"{}"),
+    "answers 422": ApiResponse(422, b"{}"),
     "ends with 410": [_EXPIRED, _CLOSED],
     "sends garbage": [b"<html>\n", _CUT],
     "refuses connections": Unsent("refused"),
@@ -133,7 +135,7 @@ def test_a_watch_that_always_fails_is_asked_at_most_ten_times_in_thirty_seconds(
 @given(
     ways=st.lists(st.sampled_from(sorted(_FAILING)), min_size=1, max_size=12),
     lists=st.lists(
-        st.sampled_from([_LIST, _LIST, Answer(500, b"{}"), Unanswered("cut"), _TOO_MANY]), min_size=1
+        st.sampled_from([_LIST, _LIST, ApiResponse(500, b"{}"), Unanswered("cut"), _TOO_MANY]), min_size=1
     ),
     seed=st.integers(0, 2**32),
     streaming=st.booleans(),
@@ -161,7 +163,13 @@ def test_after_the_trouble_is_over_the_cache_is_true_within_the_longest_wait() -
             return Unsent("refused")
         names = [{"metadata": {"name": name, "uid": name}} for name in ("a", "b")]
         body = msgspec.json.encode({"metadata": {"resourceVersion": "9"}, "items": names})
-        return Answer(200, body) if _is_list(request) else Answer(422, b"{}") if _wants_list(request) else []
+        return (
+            ApiResponse(200, body)
+            if _is_list(request)
+            else ApiResponse(422, b"{}")
+            if _wants_list(request)
+            else []
+        )
 
     world = World(script).run(3600.0)
     assert world.reflector.cache.synced_at is None
@@ -183,7 +191,7 @@ def test_a_node_whose_labels_cannot_be_read_is_set_aside_whether_listed_or_watch
 
     def script(request: Request) -> Reply | list[Piece]:
         if _is_list(request):
-            return Answer(200, listed % (strange % b"m", sane))
+            return ApiResponse(200, listed % (strange % b"m", sane))
         return [1.0, event]
 
     world = World(script, streaming=False).run(0.5)

@@ -3,7 +3,7 @@
 import pytest
 
 from nodemend.kube.backoff import Backoff
-from nodemend.kube.reflector_steps import ReflectorTimings
+from nodemend.kube.reflector import ReflectorTimings
 
 
 def test_a_stream_counts_as_good_only_after_the_longest_wait() -> None:

@@ -1,9 +1,9 @@
-"""Where a request goes is said by us, whoever named what it is about."""
+"""The path of a request is built safely from any name."""
 
 import pytest
 
-from nodemend.api.group_versions import NODE, Resource
-from nodemend.kube.api_request import EVERYTHING, Selection, get, list_page
+from nodemend.api.resources import NODE, Resource
+from nodemend.kube.request import EVERYTHING, Selection, get, list_page
 
 OUT = ["v1/namespaces/b/machines/x?", "v1?resourceVersion=0#", "..", "v1 HTTP/1.1\r\nX: y"]
 
@@ -25,7 +25,7 @@ def test_reads_name_no_version_so_that_the_server_asks_its_store() -> None:
 @pytest.mark.attack("S5")
 @pytest.mark.parametrize("word", OUT)
 def test_no_word_of_another_leads_out_of_its_place(word: str) -> None:
-    """The version of a Metal3Machine is what the Machine says that refers to it: a text without a form."""
+    """The version of a Metal3Machine comes from the Machine that refers to it: text of any form."""
     for resource in (
         Resource("a.io", word, "K", "ks"),
         Resource(word, "v1", "K", "ks"),

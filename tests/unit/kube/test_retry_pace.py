@@ -1,11 +1,11 @@
-"""How soon a reflector asks again."""
+"""The delay until a reflector lists again."""
 
 from nodemend.kube.backoff import Backoff
-from nodemend.kube.retry_pace import RetryPace
+from nodemend.kube.reflector import RelistBackoff
 
 
-def _pace(chance: float = 0.0) -> RetryPace:
-    return RetryPace(Backoff(first=1.0, most=16.0), longest_quiet=60.0, chance=lambda: chance)
+def _pace(chance: float = 0.0) -> RelistBackoff:
+    return RelistBackoff(Backoff(first=1.0, most=16.0), longest_quiet=60.0, chance=lambda: chance)
 
 
 def test_failures_in_a_row_wait_longer_each_time() -> None:

@@ -1,11 +1,11 @@
-"""All are joined, however many there are and whatever one of them raises."""
+"""All tasks are joined, regardless of their number and of exceptions."""
 
 import pytest
 
 from nodemend.kube.ports import Task
-from nodemend.kube.running_together import join_all
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.kube.tasks import join_all
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 
 
 class World:

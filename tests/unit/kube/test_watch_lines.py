@@ -3,14 +3,13 @@
 import msgspec
 import pytest
 
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.wire import Wire
-from nodemend.kube.api_outcome import Status
-from nodemend.kube.watch_lines import (
+from nodemend.api.meta import ObjectMeta, Wire
+from nodemend.kube.outcome import ApiStatus
+from nodemend.kube.watch_stream import (
     Bookmark,
-    Garbage,
     ListPage,
-    Unreadable,
+    ProtocolError,
+    UndecodableObject,
     WatchDecoder,
     WatchError,
     WatchEvent,
@@ -61,8 +60,8 @@ def test_other_lines_among_changes_keep_their_order() -> None:
         Bookmark("9", ends_list=False),
         WatchEvent("ADDED", _thing("a", "5")),
         Bookmark("9", ends_list=True),
-        Unreadable("n/b", "7", "Expected `int`, got `str` - at `$.object.size`"),
-        WatchError(Status(code=410, reason="Expired", message="too old")),
+        UndecodableObject("n/b", "7", "Expected `int`, got `str` - at `$.object.size`"),
+        WatchError(ApiStatus(code=410, reason="Expired", message="too old")),
     ]
 
 
@@ -82,7 +81,7 @@ def test_garbage_ends_the_block_and_keeps_what_came_before(line: bytes) -> None:
     first, second = _read(_ADDED + line + _GONE)
 
     assert first == WatchEvent("ADDED", _thing("a", "5"))
-    assert isinstance(second, Garbage)
+    assert isinstance(second, ProtocolError)
 
 
 def test_empty_lines_mean_nothing() -> None:
@@ -108,7 +107,7 @@ def test_one_bad_object_does_not_hide_the_others() -> None:
 
     assert isinstance(page, ListPage)
     assert [thing.metadata.name for thing in page.items] == ["a"]
-    assert page.unreadable == [Unreadable("bad", "2", "Object missing required field `size`")]
+    assert page.unreadable == [UndecodableObject("bad", "2", "Object missing required field `size`")]
 
 
 def test_an_empty_list_may_have_no_items_at_all() -> None:
@@ -120,7 +119,7 @@ def test_an_empty_list_may_have_no_items_at_all() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"items":[]}', b'{"metadata":{},"items":[]}'])
 def test_what_is_no_page_is_garbage(body: bytes) -> None:
-    assert isinstance(_DECODER.page(body), Garbage)
+    assert isinstance(_DECODER.page(body), ProtocolError)
 
 
 def test_the_next_page_is_found_before_the_objects_are_read() -> None:

@@ -4,20 +4,18 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from nodemend.api.group_versions import NODE
-from nodemend.kube.api_reply import Answer, Reply
-from nodemend.kube.api_request import EVERYTHING, Precondition, Request, as_confirmed, delete, get, watch
-from nodemend.kube.leader_lease import Term
-from nodemend.kube.leader_loop import Leadership
-from nodemend.kube.leader_record import Record
+from nodemend.api.resources import NODE
+from nodemend.kube.leader_election import Record, Term
+from nodemend.kube.leader_runner import NOT_CONFIRMED, NOT_LEADING, Leadership, LeaderTransport
+from nodemend.kube.outcome import ApiResponse, Reply
 from nodemend.kube.ports import Stream
-from nodemend.kube.write_gate import NOT_CONFIRMED, NOT_LEADING, WriteGate
-from nodemend.testing.processes import HostClock, SimulatedProcess
-from nodemend.testing.scheduler import Scheduler
+from nodemend.kube.request import EVERYTHING, Precondition, Request, as_confirmed, delete, get, watch
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
 
 WRITE = delete(NODE, "n1", only_if=Precondition("u", "1"))
 READ = get(NODE, "n1")
-DONE = Answer(200, b"{}")
+DONE = ApiResponse(200, b"{}")
 
 
 @dataclass
@@ -55,7 +53,7 @@ class World:
         self.leadership = Leadership(
             self.term, "a", lambda: self.asked_to_renew.append(self.process.monotonic())
         )
-        self.gate = WriteGate(self.process, self.wire, self.leadership)
+        self.gate = LeaderTransport(self.process, self.wire, self.leadership)
 
     def at(self, clock: float) -> None:
         self.scheduler.run(clock - 100.0)

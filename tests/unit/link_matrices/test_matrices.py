@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from nodemend.decide.peer_verdict import Answer
+from nodemend.protocol.peers import PeerReply
 from tests.link_matrices.life import Line
 from tests.link_matrices.matrices import Case, Peer, cases, classes, lives_on, play, should_live_on
 
@@ -41,10 +41,10 @@ def test_a_node_whose_peers_have_lost_the_api_server_lives_and_is_not_released(l
 
 def test_a_manager_that_reckons_with_no_liar_is_seen_to_release_too_early() -> None:
     """So the matrices can show what they are there to show."""
-    liar = Peer(WHOLE, answers=True, lie=Answer.API_OUT_OF_REACH)
-    case = Case(CUT, (liar, LOST, FAR, FAR, FAR))
+    byzantine_peer = Peer(WHOLE, answers=True, lie=PeerReply.API_OUT_OF_REACH)
+    case = Case(CUT, (byzantine_peer, LOST, FAR, FAR, FAR))
     assert not play(case).wrong
-    worse = Case(CUT, (liar, LOST, Peer(WHOLE, answers=False)))
+    worse = Case(CUT, (byzantine_peer, LOST, Peer(WHOLE, answers=False)))
     assert not play(worse).wrong
     assert play(worse, 0).wrong
 

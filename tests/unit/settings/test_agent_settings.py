@@ -1,14 +1,18 @@
-"""What an agent is told at its start."""
+"""Settings of an agent at its start."""
 
 import re
 
 import pytest
 
-from nodemend.settings.agent_settings import SETTINGS, AgentSettings, read_agent_settings
-from nodemend.settings.plain_command_shell import EXIT_WRONG_USAGE, run_with_settings
-from nodemend.settings.setting import SettingsError
-from nodemend.settings.source import Address
-from nodemend.telemetry.log_lines import LogForm, LogLevel
+from nodemend.settings.agent import (
+    EXIT_WRONG_USAGE,
+    SETTINGS,
+    AgentSettings,
+    read_agent_settings,
+    run_with_settings,
+)
+from nodemend.settings.setting import Address, SettingsError
+from nodemend.telemetry.logging import LogForm, LogLevel
 
 SAID = {"NODEMEND_NODE_NAME": "n1", "NODEMEND_PEER_HOST": "fd00::1"}
 
@@ -51,14 +55,14 @@ def test_every_setting_is_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run_with_settings("nodemend-agent", "Runs.", lambda _: 0, ["--help"])
 
-    told = capsys.readouterr().out
-    assert not [setting.flag for setting in SETTINGS if setting.flag not in told]
+    reported = capsys.readouterr().out
+    assert not [setting.flag for setting in SETTINGS if setting.flag not in reported]
 
 
 def test_settings_reach_the_program_and_a_wrong_one_stops_it(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--node-name=n", "--peer-host", "10.0.0.1"]
 
-    assert run_with_settings("nodemend-agent", "Runs.", lambda told: len(told.node_name), words) == 1
+    assert run_with_settings("nodemend-agent", "Runs.", lambda reported: len(reported.node_name), words) == 1
     wrong = run_with_settings("nodemend-agent", "Runs.", lambda _: 0, [*words, "--peer-port=x"])
     assert wrong == EXIT_WRONG_USAGE
     assert "--peer-port is 'x'" in capsys.readouterr().err

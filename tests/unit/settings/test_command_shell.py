@@ -4,8 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from nodemend import __version__
-from nodemend.settings.command_shell import controller_command
-from nodemend.settings.controller_settings import SETTINGS, ControllerSettings
+from nodemend.settings.controller import SETTINGS, ControllerSettings, controller_command
 
 
 class Run:

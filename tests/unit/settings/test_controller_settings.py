@@ -2,11 +2,10 @@
 
 import pytest
 
-from nodemend.kube.leader_timing import LeaseTiming
-from nodemend.settings.controller_settings import SETTINGS, ControllerSettings, read_settings
-from nodemend.settings.setting import Setting, SettingsError
-from nodemend.settings.source import Address
-from nodemend.telemetry.log_format import LogForm, LogLevel
+from nodemend.kube.leader_election import LeaseTiming
+from nodemend.settings.controller import SETTINGS, ControllerSettings, read_settings
+from nodemend.settings.setting import Address, Setting, SettingsError
+from nodemend.telemetry.logging import LogForm, LogLevel
 
 TIMES = "The times of the leader election do not fit together"
 SAFE_FOR = "with clocks off by 1.00% a lease of 15 s is safe for only 14.70 s"

@@ -7,12 +7,12 @@ import pytest
 from nodemend.settings.setting import (
     Setting,
     choice_of,
+    parse_name,
     parse_namespace,
     parse_port,
     parse_seconds,
-    parse_word,
 )
-from nodemend.telemetry.log_format import LogLevel
+from nodemend.telemetry.logging import LogLevel
 
 
 def test_flag_and_variable_are_made_from_one_name() -> None:
@@ -32,7 +32,7 @@ def test_flag_and_variable_are_made_from_one_name() -> None:
         (parse_port, "65535", 65535),
         (parse_seconds, "1m30s", 90.0),
         (parse_namespace, "nodemend-system", "nodemend-system"),
-        (parse_word, "pod-0", "pod-0"),
+        (parse_name, "pod-0", "pod-0"),
         (choice_of(LogLevel), "warning", LogLevel.WARNING),
     ],
 )
@@ -52,8 +52,8 @@ def test_good_texts(parse: Callable[[str], object], text: str, value: object) ->
         (parse_seconds, "0s", "longer than 0s"),
         (parse_namespace, "Nodemend_System", "the name of a namespace"),
         (parse_namespace, "x" * 64, "the name of a namespace"),
-        (parse_word, "two words", "one printable word"),
-        (parse_word, "a\n", "one printable word"),
+        (parse_name, "two words", "one printable word"),
+        (parse_name, "a\n", "one printable word"),
         (choice_of(LogLevel), "loud", "one of debug, info, warning, error"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Who leads shows in a gauge, and each change in a line."""
+"""A gauge shows the leader, and a log line each change."""
 
 import io
 import json
@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
 
-from nodemend.kube.leader_loop import ElectionObserver
-from nodemend.telemetry.election_telemetry import ElectionTelemetry
-from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log
+from nodemend.kube.leader_runner import ElectionObserver
+from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
 from nodemend.telemetry.metrics import Metrics
+from nodemend.telemetry.observers import ElectionTelemetry
 
 
 def test_a_leadership_from_its_beginning_to_its_end() -> None:
@@ -35,8 +35,8 @@ def test_a_leadership_from_its_beginning_to_its_end() -> None:
 
     assert seen == [0, 1, 77, 0]
     assert registry.get_sample_value("nodemend_nodes", {"check": "workers", "state": "healthy"}) is None
-    told = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert [(line["level"], line.get("epoch"), line.get("why")) for line in told] == [
+    reported = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["level"], line.get("epoch"), line.get("why")) for line in reported] == [
         ("warning", None, "connection refused"),
         ("info", 77, None),
         ("warning", 77, "the Lease was taken"),

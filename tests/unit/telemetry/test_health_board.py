@@ -1,16 +1,16 @@
 """A process lives while its tasks do, and is ready once it has seen what it needs."""
 
-from nodemend.telemetry.health_board import HealthBoard, HealthView
+from nodemend.telemetry.observers import HealthChecks, HealthView
 
 
 def test_a_board_without_parts_is_well() -> None:
-    board: HealthView = HealthBoard()
+    board: HealthView = HealthChecks()
 
     assert (board.why_dead(), board.why_not_ready()) == ((), ())
 
 
 def test_a_task_that_ended_is_a_reason_to_restart_and_not_to_be_ready() -> None:
-    board = HealthBoard()
+    board = HealthChecks()
     board.must_run("the election", lambda: True)
     board.must_run("the reflectors", lambda: False)
 
@@ -19,7 +19,7 @@ def test_a_task_that_ended_is_a_reason_to_restart_and_not_to_be_ready() -> None:
 
 
 def test_what_is_still_waited_for_is_named_until_it_is_reached() -> None:
-    board = HealthBoard()
+    board = HealthChecks()
     reached = {"nodes": False, "checks": True}
     board.must_reach("the first list of nodes", lambda: reached["nodes"])
     board.must_reach("the first list of checks", lambda: reached["checks"])

@@ -1,4 +1,4 @@
-"""A line is one JSON object, whatever others put into its fields; for a person it is one line too."""
+"""A log line is one JSON object for any field values; in text form it is one line, too."""
 
 import io
 import json
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.telemetry.log_format import LibraryLogs, Log, LogForm, LogLevel, LogStream, open_log
+from nodemend.telemetry.logging import LibraryLogs, Log, LogForm, LogLevel, LogStream, open_log
 
 MOMENT = datetime(2026, 1, 31, 13, 0, 0, 123_987, tzinfo=timezone(timedelta(hours=1)))
 FIXED = {"program": "nodemend-checker", "version": "1.2.3", "identity": "pod-0"}

@@ -1,4 +1,4 @@
-"""Each reconcile is counted by its end, and those that failed are told."""
+"""Each reconcile is counted by its outcome, and failures are logged."""
 
 import io
 import json
@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
 
-from nodemend.kube.reconcile_loop import Done, LoopObserver, Retry
-from nodemend.telemetry.log_format import LogForm, LogLevel, LogStream, open_log
-from nodemend.telemetry.loop_telemetry import LoopTelemetry
+from nodemend.kube.controller import Done, LoopObserver, Retry
+from nodemend.telemetry.logging import LogForm, LogLevel, LogStream, open_log
 from nodemend.telemetry.metrics import Metrics
+from nodemend.telemetry.observers import LoopTelemetry
 
 
-class Told:
-    """A telemetry, and what it said and counted."""
+class RecordedEvents:
+    """Loop telemetry, with its log and its counts."""
 
     def __init__(self) -> None:
         self.stream = io.StringIO()
@@ -38,40 +38,40 @@ class Told:
 
 
 def test_an_ordinary_end_is_counted_and_timed_and_not_logged() -> None:
-    told = Told()
-    told.observer.took(("default", "edge-07"), 0.1)
-    told.observer.finished(("default", "edge-07"), Done(), 0.25)
+    reported = RecordedEvents()
+    reported.observer.took(("default", "edge-07"), 0.1)
+    reported.observer.finished(("default", "edge-07"), Done(), 0.25)
 
-    assert told.count("Done") == 1
+    assert reported.count("Done") == 1
     labels = {"controller": "manual_remediation"}
-    assert told.registry.get_sample_value("nodemend_reconcile_duration_seconds_sum", labels) == 0.25
-    assert told.lines == []
+    assert reported.registry.get_sample_value("nodemend_reconcile_duration_seconds_sum", labels) == 0.25
+    assert reported.lines == []
 
 
 def test_a_retry_says_why() -> None:
-    told = Told()
-    told.observer.finished(("default", "edge-07"), Retry("no answer by the deadline"), 5.0)
+    reported = RecordedEvents()
+    reported.observer.finished(("default", "edge-07"), Retry("no answer by the deadline"), 5.0)
 
-    assert told.count("Retry") == 1
-    [line] = told.lines
+    assert reported.count("Retry") == 1
+    [line] = reported.lines
     assert (line["level"], line["why"]) == ("warning", "no answer by the deadline")
 
 
 def test_a_crash_says_what_and_where() -> None:
-    told = Told()
+    reported = RecordedEvents()
     try:
         dict[str, str]()["boot"]
     except KeyError as error:
-        told.observer.crashed(("default", "edge-07"), error, 0.1)
+        reported.observer.crashed(("default", "edge-07"), error, 0.1)
 
-    assert told.count("Crashed") == 1
-    [line] = told.lines
+    assert reported.count("Crashed") == 1
+    [line] = reported.lines
     assert (line["level"], line["error"]) == ("error", "KeyError: 'boot'")
     assert "test_loop_telemetry.py:" in line["frames"]
 
 
 def test_a_full_queue_is_told() -> None:
-    told = Told()
-    told.observer.overflowed()
+    reported = RecordedEvents()
+    reported.observer.overflowed()
 
-    assert told.lines[0]["level"] == "warning"
+    assert reported.lines[0]["level"] == "warning"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nodemend.telemetry import metric_names
-from nodemend.telemetry.metric_names import METRIC_NAMES, MetricKind, MetricName
+from nodemend.telemetry import metrics
+from nodemend.telemetry.metrics import METRIC_NAMES, MetricKind, MetricName
 
 ALERTS = Path(__file__).parents[3] / "deploy" / "chart" / "nodemend" / "files" / "alerts.yaml"
 
@@ -29,7 +29,7 @@ def test_no_counter_or_histogram_has_the_name_of_a_node() -> None:
 
 
 def test_the_list_has_every_metric_once() -> None:
-    defined = [value for value in vars(metric_names).values() if isinstance(value, MetricName)]
+    defined = [value for value in vars(metrics).values() if isinstance(value, MetricName)]
 
     assert list(METRIC_NAMES) == defined
 

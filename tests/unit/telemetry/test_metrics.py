@@ -1,12 +1,10 @@
-"""What a scrape shows is what is so at that moment."""
+"""A scrape shows the state at that moment."""
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from nodemend.api.remediation_policy import Mode
-from nodemend.telemetry.hold_book import Held
-from nodemend.telemetry.metric_names import METRIC_NAMES
-from nodemend.telemetry.metrics import Metrics
+from nodemend.telemetry.metrics import METRIC_NAMES, HeldRemediation, Metrics
 
 
 def exported() -> tuple[CollectorRegistry, Metrics]:
@@ -55,7 +53,7 @@ def test_mode_and_pause_are_as_the_policy_has_them() -> None:
 @pytest.mark.conforms("N20")
 def test_a_hold_shows_since_when_it_stands_until_it_is_over() -> None:
     registry, metrics = exported()
-    held = Held("ManualRemediation", "default", "edge-07")
+    held = HeldRemediation("ManualRemediation", "default", "edge-07")
     metrics.holds.note(held, "NoWord", "waiting", wall=1234.0, now=100.0)
     labels = {"kind": held.kind, "namespace": held.namespace, "name": held.name, "reason": "NoWord"}
     labels["released"] = "no"

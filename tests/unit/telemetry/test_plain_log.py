@@ -1,4 +1,4 @@
-"""The agent's log writes the very lines that structlog would."""
+"""The agent's log writes exactly the lines that structlog would."""
 
 import io
 from datetime import UTC, datetime
@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.telemetry.log_format import open_log
-from nodemend.telemetry.log_lines import Log, LogForm, LogLevel, LogStream
-from nodemend.telemetry.plain_log import PlainLog
+from nodemend.telemetry.logging import Log, LogForm, LogLevel, LogStream, PlainLog, open_log
 
 MOMENT = datetime(2026, 1, 31, 13, 0, 0, 123_987, tzinfo=UTC)
 FIXED = {"program": "nodemend-agent", "version": "1.2.3", "node": "n1"}

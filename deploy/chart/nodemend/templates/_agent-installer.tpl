@@ -3,7 +3,7 @@
 - name: host-parts
   image: {{ include "nodemend.image" . }}
   imagePullPolicy: {{ .Values.image.pullPolicy }}
-  command: [python3, -m, nodemend.agent.host_install_shell, /given, /installed, $(NODE_NAME)]
+  command: [python3, -m, nodemend.agent.host_bundle, /given, /installed, $(NODE_NAME)]
   env:
     - name: NODE_NAME
       valueFrom: {fieldRef: {fieldPath: spec.nodeName}}

@@ -1,1 +1,1 @@
-"""One look at this node's Lease, by a process of its own that ends with the answer."""
+"""The check of the API server that the feeder starts as a process of its own."""

@@ -1,83 +1,83 @@
-"""What the API server's reply to one GET of this node's Lease says. Whatever is not plain is no answer."""
+"""Evaluates the API server's reply to one GET of this node's Lease. Anything unclear is no answer."""
 
 import json
 
-from nodemend.agent.api_check import exit_codes
-from nodemend.api.keys import MARKER
-from nodemend.decide.small_value import SmallValue
+from nodemend.agent import exit_codes
+from nodemend.api.well_known import MARKER
+from nodemend.protocol.values import SmallValue
 
 _OK, _NOT_FOUND = 200, 404
 
 
 class NoMarker(SmallValue):
-    """The Lease is there, and nobody has marked it."""
+    """The Lease exists and has no marker."""
 
 
 class MarkedNow(SmallValue):
-    """This boot is to end; in a drill by its watchdog alone, which is timed."""
+    """This boot must end; in a drill by its watchdog alone, which is timed."""
 
     drill: bool = False
 
 
 class MarkedBefore(SmallValue):
-    """Another boot was to end; its remediation is not done with this node yet."""
+    """The marker is for another boot, whose remediation has not finished with this node."""
 
 
 class NoLease(SmallValue):
-    """The API server knows Leases, and not this one."""
+    """The API server serves Leases, and this one does not exist."""
 
 
-class Unclear(SmallValue):
-    """Nothing can be concluded."""
+class UnclearReply(SmallValue):
+    """The reply allows no conclusion."""
 
     why: str
 
 
-Answer = NoMarker | MarkedNow | MarkedBefore | NoLease | Unclear
+MarkerCheck = NoMarker | MarkedNow | MarkedBefore | NoLease | UnclearReply
 
 
-def judge_reply(status: int, body: bytes, name: str, boot_id: str) -> Answer:
-    """`name` is that of the Lease. A boot ID is made anew at every boot: it says which node is meant, too."""
+def evaluate_reply(status: int, body: bytes, name: str, boot_id: str) -> MarkerCheck:
+    """Evaluate a reply about the Lease `name`. A boot ID is unique, so it also identifies the node."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
-        return Unclear(f"{status} with something that is not JSON")
+        return UnclearReply(f"{status} with something that is not JSON")
     match found:
         case {"kind": "Lease", "metadata": {"name": str(named)} as about} if status == _OK and named == name:
-            return _judge_annotations(about.get("annotations"), boot_id)
+            return _evaluate_annotations(about.get("annotations"), boot_id)
         case {"kind": "Status", "reason": "NotFound", "details": {"kind": "leases", "name": str(named)}} if (
             status == _NOT_FOUND and named == name
         ):
             return NoLease()
         case _:
-            return Unclear(f"{status} with something that is neither this Lease nor its absence")
+            return UnclearReply(f"{status} with something that is neither this Lease nor its absence")
 
 
-def _judge_annotations(annotations: object, boot_id: str) -> Answer:
+def _evaluate_annotations(annotations: object, boot_id: str) -> MarkerCheck:
     match annotations:
         case None:
             return NoMarker()
         case dict() if MARKER not in annotations:
             return NoMarker()
         case dict():
-            return _judge_marker(annotations[MARKER], boot_id)
+            return _evaluate_marker(annotations[MARKER], boot_id)
         case _:
-            return Unclear("annotations that are none")
+            return UnclearReply("annotations that are none")
 
 
-def _judge_marker(marker: object, boot_id: str) -> Answer:
+def _evaluate_marker(marker: object, boot_id: str) -> MarkerCheck:
     try:
         found = json.loads(str(marker))
     except (ValueError, RecursionError):
-        return Unclear("a marker that is not JSON")
+        return UnclearReply("a marker that is not JSON")
     match found:
         case {"bootID": str(marked)} if marked:
             return MarkedNow(drill=found.get("drill") is True) if marked == boot_id else MarkedBefore()
         case _:
-            return Unclear("a marker that names no boot")
+            return UnclearReply("a marker that names no boot")
 
 
-def exit_code_of(answer: Answer) -> int:
+def exit_code_of(answer: MarkerCheck) -> int:
     match answer:
         case NoMarker():
             return exit_codes.CLEAN
@@ -87,5 +87,5 @@ def exit_code_of(answer: Answer) -> int:
             return exit_codes.MARKED_FOR_ANOTHER_BOOT
         case NoLease():
             return exit_codes.ABSENT
-        case Unclear():
+        case UnclearReply():
             return exit_codes.FAILED

@@ -1,1 +1,1 @@
-"""Keeps kubelet from starting until this boot can be ended from afar, and nobody asks for its end."""
+"""The boot gate: kubelet starts only when this boot may run workloads."""

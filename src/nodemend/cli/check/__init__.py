@@ -1,1 +1,1 @@
-"""Verifies the cluster, the installation and the configuration."""
+"""Verify the cluster, the installation and the configuration."""

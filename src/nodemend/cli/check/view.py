@@ -1,11 +1,173 @@
-"""What `kubectl mend check` found."""
+"""The result of `kubectl mend check`.
 
-from collections.abc import Iterable
+The self-fencing part of `kubectl mend check`, per node and summed up.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import ClassVar, Final
 
-from nodemend.cli.check.fencing_view import FencingView
+from nodemend.api.self_remediation import SelfRemediationSpec
+from nodemend.cli.agents import (
+    AgentInfo,
+    AgentReadiness,
+    ByTime,
+    NodeNamed,
+    NoRelease,
+    OnlyNewBoot,
+    evaluate_prospect,
+    spell_certificate,
+    wanted_of,
+)
+from nodemend.cli.check.facts import CheckCommandFacts
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.protocol.timing import CertificateStanding
+from nodemend.safety.facts import Present
+
+NAMED: Final = 3
+"""Number of nodes named per reason; the others are only counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FencingRow:
+    """One node. A field is None if its agent does not report it."""
+
+    node: str
+    agent: AgentReadiness
+    renewed_ago: float | None = None
+    version: str = ""
+    watchdog: str = ""
+    """hardware, untested, software or unsupported."""
+    driver: str = ""
+    written_seconds: float | None = None
+    effective_seconds: float | None = None
+    """W in seconds: the value written to the driver and the effective value."""
+    peers: int | None = None
+    boot_gate: bool | None = None
+    held_back: str = ""
+    """Reason for a closed boot gate although no remediation needs the node to stay down."""
+    certificate: str = ""
+    """Remaining validity of the certificate for peers, as text; empty if no agent reports."""
+    certificate_fresh: bool | None = None
+    """False if the certificate should have been replaced by now, or if there is no certificate."""
+    certificate_left_seconds: float | None = None
+    safe_time_seconds: int | None = None
+    """T_safe in seconds; None if the node cannot be released by time."""
+    why_not: str = ""
+    to_change: str = ""
+    resets: bool = False
+    """True if the node would reset itself at all."""
+    check: str = ""
+    """The check that has the node reset itself; empty if there is no such check."""
+
+    @property
+    def by_time(self) -> bool:
+        return self.safe_time_seconds is not None
+
+    @property
+    def affected(self) -> bool:
+        """True if a check relies on the node resetting itself, or if the node has an agent."""
+        return self.check != "" or self.agent is not AgentReadiness.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonRow:
+    """One reason why nodes cannot be released by time, and the number of nodes it applies to."""
+
+    nodes: int
+    why: str
+    to_change: str
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FencingView:
+    reasons: tuple[ReasonRow, ...]
+    nodes: tuple[FencingRow, ...]
+
+
+def fencing_rows(facts: CheckCommandFacts) -> tuple[FencingRow, ...]:
+    """Return a row per node, sorted by name. Empty if the nodes or the agent Leases were not read."""
+    if not isinstance(facts.nodes, Present) or not isinstance(facts.agents, Present):
+        return ()
+    agents = {one.node: one for one in facts.agents.value}
+    speaking = frozenset(name for name, one in agents.items() if one.report is not None and not one.silent)
+    checks = facts.checks.value if isinstance(facts.checks, Present) else []
+    rows = []
+    for record in sorted(facts.nodes.value, key=lambda one: one.name):
+        node = NodeNamed(record.name, record.uid, record.boot_id, record.labels)
+        wanted = wanted_of(node, checks, facts.templates)
+        agent = agents.get(record.name)
+        prospect = evaluate_prospect(node, agent, wanted.spec if wanted else SelfRemediationSpec(), speaking)
+        rows.append(_row(node, agent, prospect, wanted.check if wanted else ""))
+    return tuple(rows)
+
+
+def _row(
+    node: NodeNamed, agent: AgentInfo | None, prospect: ByTime | OnlyNewBoot | NoRelease, check: str
+) -> FencingRow:
+    report = agent.report if agent is not None else None
+    watchdog = report.watchdog if report is not None else None
+    peers = report.peers if report is not None else ()
+    return FencingRow(
+        node=node.name,
+        agent=agent.state if agent is not None else AgentReadiness.NONE,
+        renewed_ago=agent.renewed_ago if agent is not None else None,
+        version=report.version if report is not None else "",
+        watchdog=watchdog.class_ if watchdog is not None else "",
+        driver=watchdog.driver if watchdog is not None else "",
+        written_seconds=watchdog.written if watchdog is not None else None,
+        effective_seconds=watchdog.effective if watchdog is not None else None,
+        # While the agent changes its peers it may use either list, so the shorter one counts.
+        peers=min((len(names) for names in peers), default=0) if report is not None else None,
+        boot_gate=report.boot_gate if report is not None else None,
+        held_back=report.held_back if report is not None else "",
+        certificate=spell_certificate(agent) if agent is not None and agent.has_begun else "",
+        certificate_fresh=_is_fresh(agent),
+        certificate_left_seconds=agent.certificate_left if agent is not None else None,
+        safe_time_seconds=prospect.seconds if isinstance(prospect, ByTime) else None,
+        why_not="" if isinstance(prospect, ByTime) else prospect.why,
+        to_change="" if isinstance(prospect, ByTime) else prospect.to_change,
+        resets=not isinstance(prospect, NoRelease),
+        check=check,
+    )
+
+
+def _is_fresh(agent: AgentInfo | None) -> bool | None:
+    if agent is None or not agent.has_begun:
+        return None
+    return agent.certificate is CertificateStanding.FRESH
+
+
+def sum_up(rows: Sequence[FencingRow]) -> tuple[ReasonRow, ...]:
+    """Group the nodes that cannot be released by time by reason, the most frequent reason first."""
+    by_reason: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        if row.affected and not row.by_time:
+            by_reason[row.why_not, row.to_change].append(row.node)
+    found = [
+        ReasonRow(nodes=len(names), why=why, to_change=to_change, named=tuple(names[:NAMED]))
+        for (why, to_change), names in by_reason.items()
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.nodes, one.why)))
+
+
+def named(row: ReasonRow) -> str:
+    more = row.nodes - len(row.named)
+    return ", ".join(row.named) + (f" and {more} more" if more else "")
+
+
+def spell_shares(values: Iterable[str], many: int = 3) -> str:
+    """Count equal values: "72 s on 20 nodes, 106 s on 4".
+
+    Names the `many` most frequent values, and counts the rest.
+    """
+    counted = Counter(values).most_common()
+    shown = [f"{value} on {count}" for value, count in counted[:many]]
+    rest = sum(count for _, count in counted[many:])
+    return ", ".join((*shown, f"others on {rest}") if rest else shown)
 
 
 class Level(StrEnum):
@@ -16,7 +178,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One line: what was found, and where to go from there."""
+    """One line: a finding, and a hint about the next step."""
 
     level: Level
     text: str
@@ -31,12 +193,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckView:
+    kind: ClassVar[str] = "Check"
     groups: tuple[Group, ...]
     failures: int
     warnings: int
     fine: int
     fencing: FencingView | None = None
-    """Of self-fencing, node by node; None where nobody has to do with it."""
+    """Self-fencing per node; None if self-fencing is not used."""
 
 
 def ok(text: str) -> Finding:
@@ -52,7 +215,7 @@ def fail(text: str, hint: str = "") -> Finding:
 
 
 def unread(what: str, why: str) -> Finding:
-    """A failure: what cannot be read is not known to be well."""
+    """Return a failure: something that cannot be read is not known to be correct."""
     return fail(f"{what} cannot be read: {why}")
 
 
@@ -69,7 +232,10 @@ def check_view(groups: Iterable[Group], fencing: FencingView | None = None) -> C
 
 
 def only_of(view: CheckView, nodes: tuple[str, ...]) -> CheckView:
-    """With these nodes alone, if any are named. Raises CommandFailure for one of which nothing is known."""
+    """Return the view with only these nodes, or unchanged if none are named.
+
+    Raises CommandFailure for an unknown node.
+    """
     if not nodes:
         return view
     rows = view.fencing.nodes if view.fencing is not None else ()

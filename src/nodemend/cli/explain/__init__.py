@@ -1,1 +1,1 @@
-"""Says why a node or a Machine is or is not remediated."""
+"""Explain why a node or a Machine is or is not remediated."""

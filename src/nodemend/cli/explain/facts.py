@@ -1,4 +1,7 @@
-"""What an explanation rests on: live objects, and the very code that decides on them."""
+"""The facts of an explanation: live objects, and the same code that decides on them.
+
+The guard's facts for one node: every node is evaluated with the deciding code.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -6,9 +9,13 @@ from datetime import datetime
 from math import inf
 from typing import Final, TypeVar
 
-from nodemend.api import keys
-from nodemend.api.conditions import ConditionStatus
-from nodemend.api.group_versions import (
+from nodemend.api import well_known
+from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase
+from nodemend.api.meta import ConditionStatus, parse_time
+from nodemend.api.metal3_remediation import Metal3Remediation
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
+from nodemend.api.resources import (
     MANUAL_REMEDIATION,
     METAL3_REMEDIATION,
     NODE,
@@ -17,35 +24,41 @@ from nodemend.api.group_versions import (
     REMEDIATION_POLICY,
     SELF_REMEDIATION,
 )
-from nodemend.api.manual_remediation import ManualRemediation, Phase
-from nodemend.api.node_health_check import NodeHealthCheck
-from nodemend.api.power_cycle import Metal3Remediation
-from nodemend.api.remediation_order import RemediationOrder
-from nodemend.api.remediation_policy import RemediationPolicy
 from nodemend.api.self_remediation import SelfRemediation
-from nodemend.api.timestamps import parse_time
-from nodemend.cli.cluster import Cluster, must_have
-from nodemend.cli.etcd_hosts import EtcdHosts, look_for_etcd
-from nodemend.cli.leaders import LeaderView, look_at_leaders, unread_leaders
-from nodemend.cli.listed_objects import as_cache
-from nodemend.cli.listed_remedies import look_at_remedies
-from nodemend.cli.remediations import is_open, node_of
-from nodemend.cli.written_ages import written_age
-from nodemend.controllers.checking.ward import Busy, Ward
-from nodemend.controllers.manual_remediation.gather import Gatherer
-from nodemend.controllers.node_health_check.gather import View
-from nodemend.controllers.remediating.at_work import AtWork
-from nodemend.controllers.remediating.surroundings import Surroundings
-from nodemend.controllers.remediating.switch_guard import SwitchGuard
-from nodemend.decide.facts import Absent, LeaseFacts, Present, Seen, Unreadable
-from nodemend.decide.guard_facts import Sight
-from nodemend.decide.manual_remediation import ManualFacts
-from nodemend.decide.node_health import ConditionSeen
-from nodemend.decide.remediation_life import Tenure
-from nodemend.decide.remediation_steps import Left
-from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
-from nodemend.kube.object_cache import ObjectCache
-from nodemend.kube.projection import whole
+from nodemend.cli.cluster import (
+    Cluster,
+    EtcdHosts,
+    LeaderView,
+    find_etcd_hosts,
+    must_have,
+    read_leaders,
+    unread_leaders,
+)
+from nodemend.cli.listing import NOW_IN_VIEW, as_cache, is_open, list_remedies, node_of, written_age
+from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
+from nodemend.guard.state import (
+    HEALTHY,
+    Busy,
+    ControlPlaneIndex,
+    CountScope,
+    GuardTarget,
+    StormTracker,
+    TargetState,
+    TargetStatus,
+)
+from nodemend.health.node import targets
+from nodemend.health.node.targets import NodeGuardInputs, NodeTarget, NodeView, guard_target_of
+from nodemend.kube.store import Store, whole
+from nodemend.records.node import NodeRecord, NodeWire, node_records
+from nodemend.remediation.concurrency import ConcurrencyTracker
+from nodemend.remediation.manual.controller import ManualInputReader
+from nodemend.remediation.manual.decide import ManualFacts
+from nodemend.remediation.node_state import NodeReader
+from nodemend.remediation.switch_guard import RemediatorGuard
+from nodemend.rules.node import ConditionSeen, Healthy, evaluate_health
+from nodemend.safety.facts import Absent, LeaseFacts, Present, ReadResult, Unreadable
+from nodemend.safety.guard import CacheFreshness, GuardFacts
+from nodemend.safety.lifecycle import LeaderTerm, RemainingWorkloads
 
 R = TypeVar("R", Metal3Remediation, SelfRemediation)
 
@@ -54,10 +67,13 @@ _NO_ETCD: Final = EtcdHosts()
 
 @dataclass(frozen=True, slots=True)
 class ExplainFacts:
-    """`open_` is the remediation that is asked about, `elsewhere` names others of the same node."""
+    """Facts of one node.
+
+    `open_` is its remediation that is explained, `elsewhere` names its other remediations.
+    """
 
     node: NodeRecord
-    view: View
+    view: NodeView
     conditions: tuple[ConditionSeen, ...]
     open_: ManualFacts | None
     elsewhere: tuple[str, ...]
@@ -65,41 +81,41 @@ class ExplainFacts:
     now: datetime
     etcd_hosts: EtcdHosts = _NO_ETCD
     power_cycle: Metal3Remediation | None = None
-    """The one that is open for the node."""
+    """The open Metal3Remediation of the node."""
     by_itself: SelfRemediation | None = None
-    """Likewise."""
+    """The open SelfRemediation of the node."""
     unseen: tuple[str, ...] = ()
-    """Which remediations could not be read, as sentences."""
+    """Remediations that could not be read, as sentences."""
     unread: tuple[str, ...] = ()
-    """Likewise what else could not be: the answer is without it."""
+    """Other objects that could not be read, as sentences. The answer does not include them."""
 
 
-async def gather(cluster: Cluster, name: str) -> ExplainFacts:
-    """Reads everything that the controllers would read. Writes nothing."""
-    nodes = node_records(annotations=(keys.EXCLUDE,))
+async def gather_node(cluster: Cluster, name: str) -> ExplainFacts:
+    """Read everything that the controllers would read. Writes nothing."""
+    nodes = node_records(annotations=(well_known.EXCLUDE,))
     wire = must_have(await cluster.find(NODE, name, NodeWire), f"node {name}")
-    # The guard counts all of them, so all of them are read.
+    # The guard counts every node, so every node is read.
     wires = must_have(await cluster.all(NODE, NodeWire), "list of nodes")
     checks = must_have(await cluster.health_checks(), "list of health checks")
     remediations = must_have(await cluster.all(MANUAL_REMEDIATION, ManualRemediation), "list of remediations")
-    policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
+    policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
-    view = View(
+    view = NodeView(
         nodes=as_cache(nodes, wires),
         checks=as_cache(whole(NODE_HEALTH_CHECK, NodeHealthCheck), checks),
-        remedies=await look_at_remedies(cluster, checks),
+        remedies=await list_remedies(cluster, checks),
         policies=as_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
         orders=as_cache(whole(REMEDIATION_ORDER, RemediationOrder), await _orders(cluster)),
     )
     node = nodes.project(wire, None)
     power = await cluster.all(METAL3_REMEDIATION, Metal3Remediation)
     by_itself = await cluster.all(SELF_REMEDIATION, SelfRemediation)
-    leaders = await look_at_leaders(cluster)
+    leaders = await read_leaders(cluster)
     mine = sorted(
         (found for found in remediations if found.metadata.name == name),
-        key=lambda found: (found.status.phase is Phase.SUCCEEDED, found.metadata.namespace),
+        key=lambda found: (found.status.phase is ManualRemediationPhase.SUCCEEDED, found.metadata.namespace),
     )
-    open_ = await _open(cluster, mine[0], view) if mine else None
+    open_ = await _read_open(cluster, mine[0], view) if mine else None
     return ExplainFacts(
         node=node,
         view=view,
@@ -108,7 +124,7 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
         elsewhere=tuple(f"{found.metadata.namespace}/{name}" for found in mine[1:]),
         leaders=leaders,
         now=cluster.now,
-        etcd_hosts=await look_for_etcd(cluster),
+        etcd_hosts=await find_etcd_hosts(cluster),
         power_cycle=_open_of(power, name),
         by_itself=_open_of(by_itself, name),
         unseen=tuple(_unread({"Metal3Remediations": power, "SelfRemediations": by_itself})),
@@ -116,7 +132,7 @@ async def gather(cluster: Cluster, name: str) -> ExplainFacts:
     )
 
 
-def _open_of(found: Seen[list[R]], node: str) -> R | None:
+def _open_of(found: ReadResult[list[R]], node: str) -> R | None:
     mine = found.value if isinstance(found, Present) else []
     return next((one for one in mine if node_of(one) == node and is_open(one)), None)
 
@@ -139,7 +155,10 @@ async def _orders(cluster: Cluster) -> list[RemediationOrder]:
 
 
 def conditions_by_writing(node: NodeRecord, now: datetime) -> tuple[ConditionSeen, ...]:
-    """By the times written in them: a command has not watched, so it has seen nothing for long."""
+    """Convert conditions, with ages from their transition times.
+
+    A command has not watched the node, so it has no observation times.
+    """
     return tuple(
         ConditionSeen(
             type=condition.type,
@@ -153,7 +172,10 @@ def conditions_by_writing(node: NodeRecord, now: datetime) -> tuple[ConditionSee
 
 
 def lease_by_writing(lease: LeaseFacts, now: datetime) -> LeaseFacts:
-    """Likewise. A renewal time that cannot be read leaves the kubelet unsilent."""
+    """Return the Lease with its silence computed from its renew time.
+
+    With an invalid renew time the Lease is returned unchanged, so the kubelet does not count as silent.
+    """
     try:
         renewed = parse_time(lease.renew_time)
     except ValueError:
@@ -163,39 +185,78 @@ def lease_by_writing(lease: LeaseFacts, now: datetime) -> LeaseFacts:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """The cluster at large as the guard of the remediator asks about it, from lists of just now."""
+    """The cluster-wide inputs of the remediator's guard, from fresh lists."""
 
-    nodes: ObjectCache[NodeRecord]
-    checks: ObjectCache[NodeHealthCheck]
-    policies: ObjectCache[RemediationPolicy]
+    nodes: Store[NodeRecord]
+    checks: Store[NodeHealthCheck]
+    policies: Store[RemediationPolicy]
     synced: bool = True
 
     def not_ready_for(self, _uid: str) -> float:
         return 0.0
 
-    def sight(self, _ward: Ward, _now: float) -> Sight:
-        return Sight(age=0.0, age_limit=inf, calm_for=inf, calm_needed=0.0)
+    def freshness(self, _guard_target: GuardTarget, _now: float) -> CacheFreshness:
+        return CacheFreshness(age=0.0, age_limit=inf, error_free_for=inf, calm_needed=0.0)
 
-    def busy(self, _ward: Ward, _now: float) -> Busy:
+    def busy(self, _guard_target: GuardTarget, _now: float) -> Busy:
         return Busy()
 
-    def control_plane(self, _ward: Ward, _busy: Busy) -> None:
+    def control_plane(self, _guard_target: GuardTarget, _busy: Busy) -> None:
         return None
 
 
-async def _open(cluster: Cluster, remediation: ManualRemediation, view: View) -> ManualFacts:
-    """As the leader that last wrote here would see it."""
-    at_work, listed = AtWork(cluster.reader), _Listed(view.nodes, view.checks, view.policies)
-    switch = SwitchGuard(listed, cluster.reader.runtime, at_work, last_start=-inf)
-    gatherer = Gatherer(
-        cluster.reader, Surroundings(cluster.reader, at_work), switch, cluster.system_namespace
+async def _read_open(cluster: Cluster, remediation: ManualRemediation, view: NodeView) -> ManualFacts:
+    """Gather the facts of a remediation as the leader that last wrote its status would."""
+    in_progress, listed = ConcurrencyTracker(cluster.reader), _Listed(view.nodes, view.checks, view.policies)
+    switch = RemediatorGuard(listed, cluster.reader.runtime, in_progress, last_start=-inf)
+    gatherer = ManualInputReader(
+        cluster.reader, NodeReader(cluster.reader, in_progress), switch, cluster.system_namespace
     )
     status = remediation.status
-    gathered = await gatherer.gather(remediation, cluster.now.timestamp(), Tenure(status.epoch, 0, -inf))
-    facts = gathered.facts
+    inputs = await gatherer.gather(remediation, cluster.now.timestamp(), LeaderTerm(status.epoch, 0, -inf))
+    facts = inputs.facts
     if isinstance(facts.lease, Present):
         facts = replace(facts, lease=Present(lease_by_writing(facts.lease.value, cluster.now)))
     if isinstance(facts.left, Unreadable):
-        # Who asks may see less than the remediator. It has told what it saw.
-        facts = replace(facts, left=Present(Left(status.pods_left, status.attachments_left)))
+        # The caller may have fewer rights than the remediator, which reports these counts in the status.
+        facts = replace(facts, left=Present(RemainingWorkloads(status.pods_left, status.attachments_left)))
     return facts
+
+
+def guard_facts(facts: ExplainFacts, target: NodeTarget) -> GuardFacts:
+    """Compute the facts as a checker would that had watched since the times written in the objects."""
+    moment = Clocks(NOW_IN_VIEW, facts.now)
+    control_plane_index = ControlPlaneIndex()
+    control_plane_index.note_etcd(facts.etcd_hosts.nodes, facts.view.nodes.get)
+    storm_tracker = StormTracker(stormy_before=storm_before(facts.view.policies), now=NOW_IN_VIEW)
+    evaluator = GuardEvaluator(
+        NodeGuardInputs(facts.view, control_plane_index), storm_tracker, last_start=-inf
+    )
+    for node in facts.view.nodes.all():
+        control_plane_index.observe(node)
+        other = targets.find_target(facts.view, node.name)
+        if other is not None:
+            place = evaluator.place_of(guard_target_of(other, facts.now), moment)
+            evaluator.target_index.upsert(node.name, place, _entry(facts, other))
+    for name, place in _deleted_targets(facts):
+        evaluator.target_index.upsert(name, place, TargetStatus(TargetState.DELETED))
+    guard_target = guard_target_of(target, facts.now)
+    return evaluator.facts_of(guard_target, evaluator.place_of(guard_target, moment), moment)
+
+
+def _deleted_targets(facts: ExplainFacts) -> Iterator[tuple[str, CountScope]]:
+    """Yield deleted Nodes that still count.
+
+    Only the checker observed their deletion and recorded it in the status.
+    """
+    for check in facts.view.checks.all():
+        for report in check.status.reports:
+            if report.verdict == TargetState.DELETED and facts.view.nodes.get(report.name) is None:
+                yield report.name, CountScope(check.metadata.name)
+
+
+def _entry(facts: ExplainFacts, target: NodeTarget) -> TargetStatus:
+    if targets.find_remediation(facts.view, target) is not None:
+        return TargetStatus(TargetState.REMEDIATING)
+    health = evaluate_health(target.check.spec.thresholds, conditions_by_writing(target.node, facts.now))
+    return HEALTHY if isinstance(health, Healthy) else TargetStatus(TargetState.UNHEALTHY)

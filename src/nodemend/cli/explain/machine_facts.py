@@ -1,43 +1,70 @@
-"""What the explanation of a Machine rests on: live objects, as the checker of machines would see them."""
+"""The facts of a Machine's explanation: live objects, as the checker of Machines would read them.
+
+Evaluate one Machine with the checker's own code. Pure.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Final
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE, REMEDIATION_POLICY
+from nodemend.api import well_known
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.cli.cluster import Cluster, must_have
-from nodemend.cli.etcd_hosts import EtcdHosts, look_for_etcd
+from nodemend.api.resources import NODE, REMEDIATION_POLICY
+from nodemend.cli.cluster import Cluster, EtcdHosts, LeaderView, find_etcd_hosts, must_have, read_leaders
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.explain.facts import ExplainFacts
-from nodemend.cli.leaders import LeaderView, look_at_leaders
-from nodemend.cli.listed_fleet import fleet_of, observed
-from nodemend.cli.listed_machines import MachineListing, list_machines
-from nodemend.cli.listed_objects import as_cache
-from nodemend.cli.listed_remedies import ListedRemedies, asked_by_nodes, look_at_visible_remedies
-from nodemend.cli.words import spell_list
-from nodemend.cli.written_ages import remember_written
-from nodemend.controllers.checking.observations import Observations
-from nodemend.controllers.checking.remedies import Asked
-from nodemend.controllers.machine_health_check.clusters import ClusterNodes, Clusters
-from nodemend.controllers.machine_health_check.fleet import Fleet
-from nodemend.controllers.machine_health_check.machine_observations import MachineObservations
-from nodemend.controllers.machine_health_check.machines_behind import MachinesBehind
-from nodemend.controllers.machine_health_check.view import MachineView
-from nodemend.decide.facts import Absent, Unreadable
-from nodemend.kube.etcd_pod_record import etcd_pod_records
-from nodemend.kube.machine_record import MachineRecord
-from nodemend.kube.node_record import NodeRecord, NodeWire, node_records
-from nodemend.kube.object_cache import ObjectCache
-from nodemend.kube.projection import whole
+from nodemend.cli.listing import (
+    NOW_IN_VIEW,
+    ListedRemedies,
+    as_cache,
+    asked_by_nodes,
+    list_visible_remedies,
+    remember_written,
+)
+from nodemend.cli.listing_machines import MachineListing, list_machines
+from nodemend.cli.machine_index import machine_index_of, observed
+from nodemend.cli.text import spell_list
+from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
+from nodemend.guard.state import StormTracker, target_status
+from nodemend.health.conditions import ObservationCache
+from nodemend.health.machine import targets
+from nodemend.health.machine.index import MachineIndex, key_of
+from nodemend.health.machine.request import (
+    AskOwnerByCondition,
+    Delete,
+    RemediationPath,
+    Request,
+    decide_machine,
+)
+from nodemend.health.machine.targets import (
+    MachineGuardInputs,
+    MachineObservations,
+    MachineTarget,
+    MachineView,
+    find_conflicting_remediation,
+    guard_target_of,
+)
+from nodemend.health.machine.workload_clusters import ClusterNodes, Clusters, NodeToMachine
+from nodemend.health.remediation_index import NotServed, TemplateKind
+from nodemend.kube.store import Store, whole
+from nodemend.records.live_reads import value_of
+from nodemend.records.machine import MachineRecord
+from nodemend.records.node import NodeRecord, NodeWire, etcd_pod_records, node_records
+from nodemend.rules.machine import NO_TEMPLATE, evaluate_machine_health
+from nodemend.rules.node import NodeHealth
+from nodemend.rules.request import Create
+from nodemend.safety.facts import Absent, Unreadable
+from nodemend.safety.guard import GuardFacts, guard
+from nodemend.safety.guard_holds import OtherRemediation
+from nodemend.safety.holds import CannotRead, Hold
 
 KINDS: Final = ("machine", "machines")
 
 
 @dataclass(frozen=True, slots=True)
 class MachineName:
-    """As a person writes it. `namespace` and `group` may be empty where the name alone says which."""
+    """A Machine as a user names it. `namespace` and `group` may be empty if the name alone is unique."""
 
     name: str
     namespace: str = ""
@@ -52,66 +79,74 @@ class MachineName:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What there is beside Machines and their checks."""
+class ClusterContext:
+    """Objects other than Machines and their checks."""
 
-    nodes: ObjectCache[NodeRecord]
-    policies: ObjectCache[RemediationPolicy]
+    nodes: Store[NodeRecord]
+    policies: Store[RemediationPolicy]
     etcd_hosts: EtcdHosts
     leaders: tuple[LeaderView, ...]
     now: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSight:
-    """All Machines at one moment. `unseen` says what the caller may not see of what is around them."""
+class MachineSnapshot:
+    """All Machines at one moment. `unseen` lists the related objects that the caller may not read."""
 
     listing: MachineListing
     view: MachineView
     seen: MachineObservations
-    behind: MachinesBehind
+    behind: NodeToMachine
     unseen: tuple[str, ...]
-    around: Around
+    around: ClusterContext
 
 
 def parse_machine(target: str, namespace: str) -> MachineName | None:
-    """machine/NAME, or machine.GROUP/NAME as kubectl has it; None for what is no Machine."""
+    """Parse machine/NAME, or machine.GROUP/NAME as in kubectl.
+
+    Returns None if the target is not a Machine.
+    """
     kind, slash, name = target.partition("/")
     kind, _, group = kind.partition(".")
     return MachineName(name, namespace, group) if slash and kind.lower() in KINDS else None
 
 
-async def gather_machine(cluster: Cluster, asked: MachineName) -> tuple[MachineSight, MachineRecord]:
-    """Reads everything that the checker would read, but for other clusters. Writes nothing."""
-    # One object first: its answer tells the API server's time.
-    policy = await cluster.find(REMEDIATION_POLICY, keys.POLICY_NAME, RemediationPolicy)
+async def gather_machine(cluster: Cluster, asked: MachineName) -> tuple[MachineSnapshot, MachineRecord]:
+    """Read everything that the checker would read, except other clusters. Writes nothing."""
+    # Read one object first: its response sets the API server's clock.
+    policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
     policies = [] if isinstance(policy, Absent) else [must_have(policy, "RemediationPolicy")]
     nodes = must_have(await cluster.all(NODE, NodeWire), "list of nodes")
     checks = must_have(await cluster.health_checks(), "list of health checks")
-    around = Around(
-        nodes=as_cache(node_records(annotations=(keys.EXCLUDE,)), nodes),
+    around = ClusterContext(
+        nodes=as_cache(node_records(annotations=(well_known.EXCLUDE,)), nodes),
         policies=as_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
-        etcd_hosts=await look_for_etcd(cluster),
-        leaders=await look_at_leaders(cluster),
+        etcd_hosts=await find_etcd_hosts(cluster),
+        leaders=await read_leaders(cluster),
         now=cluster.now,
     )
-    sight = await _look(cluster, around, asked_by_nodes(checks))
-    if isinstance(sight, Unreadable):
-        raise CommandFailure(ExitCode.WRONG, f"{sight.why}.")
-    return sight, find_machine(sight, asked)
+    snapshot = await _read_machines(cluster, around, asked_by_nodes(checks))
+    if isinstance(snapshot, Unreadable):
+        raise CommandFailure(ExitCode.WRONG, f"{snapshot.why}.")
+    return snapshot, find_machine(snapshot, asked)
 
 
-async def gather_behind(cluster: Cluster, facts: ExplainFacts) -> MachineSight | Unreadable:
-    """The Machines, beside a node that is explained."""
+async def gather_behind(cluster: Cluster, facts: ExplainFacts) -> MachineSnapshot | Unreadable:
+    """Read the Machines for the explanation of a node."""
     view = facts.view
-    around = Around(view.nodes, view.policies, facts.etcd_hosts, facts.leaders, facts.now)
-    return await _look(cluster, around, asked_by_nodes(view.checks.all()))
+    around = ClusterContext(view.nodes, view.policies, facts.etcd_hosts, facts.leaders, facts.now)
+    return await _read_machines(cluster, around, asked_by_nodes(view.checks.all()))
 
 
-def find_machine(sight: MachineSight, asked: MachineName) -> MachineRecord:
-    """Raises CommandFailure unless there is just one."""
-    realms = sight.view.fleet.realms.values()
-    found = [machine for realm in realms for machine in realm.machines.all() if asked.means(machine)]
+def find_machine(snapshot: MachineSnapshot, asked: MachineName) -> MachineRecord:
+    """Return the Machine that `asked` names. Raises CommandFailure unless exactly one matches."""
+    machine_kinds = snapshot.view.machine_index.machine_kinds.values()
+    found = [
+        machine
+        for machine_kind in machine_kinds
+        for machine in machine_kind.machines.all()
+        if asked.means(machine)
+    ]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -130,43 +165,138 @@ def find_machine(sight: MachineSight, asked: MachineName) -> MachineRecord:
     )
 
 
-async def _look(cluster: Cluster, around: Around, asked: list[Asked]) -> MachineSight | Unreadable:
+async def _read_machines(
+    cluster: Cluster, around: ClusterContext, asked: list[TemplateKind]
+) -> MachineSnapshot | Unreadable:
     listing = await list_machines(cluster)
     if isinstance(listing, Unreadable):
         return listing
-    fleet = fleet_of(listing)
-    remedies = await look_at_visible_remedies(cluster, [*asked, *_asked_by_machines(fleet)])
-    return sight_of(listing, fleet, remedies, around)
+    machine_index = machine_index_of(listing)
+    remedies = await list_visible_remedies(cluster, [*asked, *_asked_by_machines(machine_index)])
+    return machine_snapshot(listing, machine_index, remedies, around)
 
 
-def sight_of(listing: MachineListing, fleet: Fleet, remedies: ListedRemedies, around: Around) -> MachineSight:
+def machine_snapshot(
+    listing: MachineListing, machine_index: MachineIndex, remedies: ListedRemedies, around: ClusterContext
+) -> MachineSnapshot:
     clusters = Clusters(ClusterNodes(around.nodes, _observed_nodes(around)), {})
-    for realm in fleet.realms.values():
-        for machine in realm.machines.all():
+    for machine_kind in machine_index.machine_kinds.values():
+        for machine in machine_kind.machines.all():
             clusters.learn(machine)
     view = MachineView(
-        fleet=fleet,
+        machine_index=machine_index,
         clusters=clusters,
         remedies=remedies.remedies,
-        # A command has not watched any: no time of it has passed.
+        # A command has not watched any remediation, so no observed time has passed.
         remedies_seen={},
         policies=around.policies,
         etcd_pods=as_cache(etcd_pod_records(), []),
     )
-    seen = observed(listing, fleet, around.now)
-    return MachineSight(listing, view, seen, MachinesBehind(fleet, clusters), remedies.unseen, around)
+    seen = observed(listing, machine_index, around.now)
+    return MachineSnapshot(
+        listing, view, seen, NodeToMachine(machine_index, clusters), remedies.unseen, around
+    )
 
 
-def _observed_nodes(around: Around) -> Observations:
-    seen = Observations()
-    seen.roll.note_etcd(around.etcd_hosts.nodes, around.nodes.get)
+def _observed_nodes(around: ClusterContext) -> ObservationCache:
+    seen = ObservationCache()
+    seen.control_plane_index.note_etcd(around.etcd_hosts.nodes, around.nodes.get)
     for node in around.nodes.all():
         remember_written(seen.ages, node.uid, node.conditions, around.now)
-        seen.roll.observe(node)
+        seen.control_plane_index.observe(node)
     return seen
 
 
-def _asked_by_machines(fleet: Fleet) -> list[Asked]:
-    checks = (fleet.check(key) for key in fleet.check_keys() if fleet.serves(key))
+def _asked_by_machines(machine_index: MachineIndex) -> list[TemplateKind]:
+    checks = (machine_index.check(key) for key in machine_index.check_keys() if machine_index.serves(key))
     templates = (check.rules.template for check in checks if check is not None)
-    return [Asked(template.api_version, template.kind) for template in templates if template is not None]
+    return [
+        TemplateKind(template.api_version, template.kind) for template in templates if template is not None
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReasoning:
+    """A Machine that a check selects.
+
+    Its facts include every other Machine, because the guard counts them all.
+    """
+
+    target: MachineTarget
+    health: NodeHealth
+    way: RemediationPath
+    guard_facts: GuardFacts
+    request: Request
+    seen_here: bool
+    """True if the Machine's nodes are in the cluster that the command reads.
+
+    If False, the checker may know more.
+    """
+
+
+def evaluate_machine(snapshot: MachineSnapshot, machine: MachineRecord) -> MachineReasoning | None:
+    """Evaluate the Machine. Returns None if none of Nodemend's checks selects it."""
+    target = targets.find_target(snapshot.view, key_of(machine))
+    if target is None:
+        return None
+    moment = Clocks(NOW_IN_VIEW, snapshot.around.now)
+    evaluator = _survey(snapshot, moment)
+    policy = value_of(evaluator.policy(moment))
+    guard_target = guard_target_of(snapshot.view, target, policy)
+    facts = evaluator.facts_of(guard_target, evaluator.place_of(guard_target, moment), moment)
+    health = _evaluate_health(snapshot, target)
+    way = targets.way_of(snapshot.view, target, policy, NOW_IN_VIEW)
+    request = decide_machine(health, way, machine.marks, guard(facts))
+    return MachineReasoning(
+        target=target,
+        health=health,
+        way=way,
+        guard_facts=facts,
+        request=_second_thought(snapshot, target, request),
+        seen_here=isinstance(snapshot.view.clusters.nodes_of(machine), ClusterNodes),
+    )
+
+
+def _survey(snapshot: MachineSnapshot, moment: Clocks) -> GuardEvaluator:
+    """Count all Machines as a checker would that had watched since the times written in the objects."""
+    view = snapshot.view
+    storm_tracker = StormTracker(stormy_before=storm_before(view.policies), now=moment.now)
+    evaluator = GuardEvaluator(MachineGuardInputs(view), storm_tracker, last_start=-inf)
+    for key in view.machine_index.machine_keys():
+        target = targets.find_target(view, key)
+        if target is None:
+            continue
+        in_progress = target.machine.marks.asks_owner or targets.find_remediation(view, target) is not None
+        guard_target = guard_target_of(view, target, value_of(evaluator.policy(moment)))
+        entry = target_status(_evaluate_health(snapshot, target), None, remediating=in_progress)
+        evaluator.target_index.upsert(guard_target.name, evaluator.place_of(guard_target, moment), entry)
+    return evaluator
+
+
+def _evaluate_health(snapshot: MachineSnapshot, target: MachineTarget) -> NodeHealth:
+    facts = targets.machine_facts(snapshot.view, target, snapshot.seen, NOW_IN_VIEW)
+    return evaluate_machine_health(target.check.rules, facts)
+
+
+def _second_thought(snapshot: MachineSnapshot, target: MachineTarget, request: Request) -> Request:
+    """Apply the checker's preflight checks, which follow its decision and precede the first write."""
+    if not isinstance(request, AskOwnerByCondition | Create | Delete):
+        return request
+    conflict = find_conflicting_remediation(snapshot.view, target, snapshot.view.remedies.all())
+    if conflict is not None:
+        return Hold(OtherRemediation(str(conflict)))
+    return _without_template(snapshot, target) or request
+
+
+def _without_template(snapshot: MachineSnapshot, target: MachineTarget) -> Hold | None:
+    """Return a hold if the template's kind is not served or if the checker could not read the template."""
+    template, external = target.check.rules.template, target.machine.marks.external
+    if template is None:
+        return None
+    kind = snapshot.view.remedies.kind_of(template)
+    if isinstance(kind, NotServed) and kind.certain:
+        return Hold(CannotRead(f"the template {template.kind}", kind.why))
+    if external is not None and external.reason == NO_TEMPLATE:
+        what = f"the template {target.check.namespace}/{template.name}"
+        return Hold(CannotRead(what, "so the checker wrote when it last tried"))
+    return None

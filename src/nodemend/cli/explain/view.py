@@ -1,10 +1,120 @@
-"""What `kubectl mend explain` says."""
+"""The view of `kubectl mend explain`.
 
+Health verdicts as text that completes "NODE ...".
+
+The remediator's next step as text.
+
+Text output of `kubectl mend explain`.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar, Final, assert_never
+
+from nodemend.cli.text import NextStep, align, fold, spell_seconds, step_lines
+from nodemend.remediation.manual.decide import ReportSilence, Step
+from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.safety import lifecycle as steps
+from nodemend.safety.holds import Hold, spell_count
 
 
-class Answer(StrEnum):
+def spell_state(health: NodeHealth) -> str:
+    """Return the verdict as the beginning of a sentence."""
+    match health:
+        case Healthy():
+            return "meets no threshold"
+        case Suspect():
+            return "is suspect"
+        case Unhealthy():
+            return "is unhealthy"
+        case Unjudged():
+            return "cannot be judged"
+        case _:
+            assert_never(health)
+
+
+def spell_health(health: NodeHealth) -> str:
+    """Return the verdict as a complete sentence."""
+    match health:
+        case Healthy():
+            return "is healthy."
+        case Suspect(match):
+            return f"is suspect. It counts as unhealthy in {spell_seconds(match.remaining)}."
+        case Unhealthy():
+            return "is unhealthy."
+        case Unjudged(why):
+            return f"cannot be judged: {why}."
+        case _:
+            assert_never(health)
+
+
+def spell_step(step: Step) -> str:
+    """Return text that completes "the remediator ...". A hold is explained elsewhere."""
+    match step:
+        case steps.AddFinalizer() | steps.RecordEpoch() | steps.RecordTarget() | steps.TakeLock():
+            return _begin(step)
+        case ReportSilence() | steps.ReportRemaining() | steps.MarkReleased():
+            return _report(step)
+        case steps.RecordEvidence(evidence):
+            return f"records the word of {evidence.by} as evidence, and then releases the workloads"
+        case steps.Release():
+            return "marks the node out of service, so that its pods and volumes are released"
+        case steps.Untaint(contradicted=True):
+            return "takes the out-of-service taint off, since the node speaks: its workloads may run twice"
+        case steps.Untaint() | steps.ForgetTaint():
+            return "takes the out-of-service taint off the node"
+        case steps.RevokeRelease() | steps.ForgetEvidence() | steps.ClearRevocation():
+            return "voids the evidence, which no longer stands"
+        case steps.Close() | steps.DropLock() | steps.DropFinalizer() | steps.NothingLeft():
+            return _finish(step)
+        case Hold():
+            return "holds"
+        case _:
+            assert_never(step)
+
+
+def spell_left(left: steps.RemainingWorkloads) -> str:
+    return f"{spell_count(left.pods, 'pod')} and {spell_count(left.attachments, 'volume')}"
+
+
+def _begin(step: steps.AddFinalizer | steps.RecordEpoch | steps.RecordTarget | steps.TakeLock) -> str:
+    match step:
+        case steps.AddFinalizer() | steps.RecordEpoch():
+            return "takes the remediation on"
+        case steps.RecordTarget(boot_id=boot_id):
+            return f"records that boot {boot_id} must end"
+        case steps.TakeLock():
+            return "locks the node against other remediations"
+
+
+def _report(step: ReportSilence | steps.ReportRemaining | steps.MarkReleased) -> str:
+    match step:
+        case ReportSilence(""):
+            return "reports that the kubelet speaks"
+        case ReportSilence(renew_time):
+            return f"reports that the kubelet has been silent since {renew_time}; then a person can vouch"
+        case steps.ReportRemaining(left):
+            return f"reports that it still waits for {spell_left(left)} to leave the node"
+        case steps.MarkReleased():
+            return "records that the workloads have left the node"
+
+
+def _finish(step: steps.Close | steps.DropLock | steps.DropFinalizer | steps.NothingLeft) -> str:
+    match step:
+        case steps.Close(node_gone=True):
+            return "closes the remediation, since the Node is gone"
+        case steps.Close():
+            return "closes the remediation, since the node is back on a new boot"
+        case steps.DropLock():
+            return "unlocks the node"
+        case steps.DropFinalizer():
+            return "lets the remediation go"
+        case steps.NothingLeft():
+            return "has nothing left to do here"
+
+
+class ExplainAnswer(StrEnum):
     YES = "yes"
     NO = "no"
     HOLD = "HOLD"
@@ -12,18 +122,18 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One thing that must be so before the next matters. `key` is stable, for programs."""
+class ExplainQuestion:
+    """One precondition of the questions after it. `key` is stable, for programs."""
 
     key: str
     asked: str
-    answer: Answer
+    answer: ExplainAnswer
     because: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldView:
-    """`reason` is the word that conditions, events and metrics use."""
+class HoldView:
+    """A hold. `reason` is the same string as in conditions, events and metrics."""
 
     reason: str
     sentence: str
@@ -32,21 +142,44 @@ class HeldView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainView:
-    """Of a node, or of a Machine. `node` is empty for a Machine that has none yet."""
+    """Explanation of a node or a Machine. `node` is empty for a Machine without a node."""
 
+    kind: ClassVar[str] = "Explain"
     node: str
     health: str
     headline: str
-    questions: tuple[Question, ...]
-    held: HeldView | None
+    questions: tuple[ExplainQuestion, ...]
+    held: HoldView | None
     notes: tuple[str, ...]
     next_step: str
     """One command to paste, or `nothing`."""
     advice: str = ""
-    """What else there is to do, or to wait for, as a sentence."""
+    """Anything else to do or to wait for, as a sentence."""
     unread: tuple[str, ...] = ()
-    """What could not be read, as sentences: the answer is without it."""
+    """Objects that could not be read, as sentences. The answer does not include them."""
     machine: str = ""
-    """Namespace and name of the Machine that is explained; empty for a node."""
+    """Namespace and name of the explained Machine; empty for a node."""
     machines: "tuple[ExplainView, ...]" = ()
-    """The Machines behind a node that is explained."""
+    """The Machines of an explained node."""
+
+
+_WIDEST: Final = 100
+
+
+def render(view: ExplainView, width: int = _WIDEST) -> Iterator[str]:
+    available = min(width, _WIDEST)
+    yield view.headline
+    yield ""
+    rows = [("#", "QUESTION", "ANSWER", "BECAUSE")]
+    for number, question in enumerate(view.questions, 1):
+        rows.append((str(number), question.asked, question.answer, question.because))
+    yield from align(rows)
+    yield ""
+    for note in view.notes:
+        yield from fold(note, available)
+    for unread in view.unread:
+        yield from fold(f"Warning: {unread}", available)
+    yield from step_lines(NextStep(view.advice, view.next_step))
+    for machine in view.machines:
+        yield ""
+        yield from render(machine, width)

@@ -1,6 +1,7 @@
-"""Says what would happen: the code that decides, on a snapshot and invented failures, in virtual time.
+"""Simulate failures: the deciding code, on a snapshot and specified failures, in virtual time.
 
-Facts, counts, guard and decisions are the checker's own functions; only the order in which they are called is
-written anew, in `engine`. The checker itself could run here, in the world of `nodemend.testing`: then every
-heartbeat of 5,000 nodes would go through a simulated API server. Tests hold the one to the other.
+Facts, counts, guard and decisions are the checker's own functions. Only the order in which they are called is
+implemented again, in `engine`. The checker itself could run here, in the simulated world of
+`simulation`, but then every heartbeat of 5,000 nodes would pass through a simulated API server. Tests
+compare the two.
 """

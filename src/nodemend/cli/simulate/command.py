@@ -1,24 +1,164 @@
-"""`kubectl mend simulate`."""
+"""`kubectl mend simulate`.
+
+The flags of `kubectl mend simulate`.
+"""
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import partial, reduce, wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from nodemend.api.quantities import parse_duration
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
 from nodemend.cli.options import ClusterOptions, Form, cluster_options, output_option, utc_option
-from nodemend.cli.simulate.options import Inputs, simulate_options
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Names of the input files: None if not given, - for standard input."""
+
+    snapshot: str | None
+    policy: str | None
+    diff: str | None
+    act: bool
+
+
+def _parsed(parse: Callable[[str], T]) -> Callable[..., T | tuple[T, ...]]:
+    """Return a callback that parses one value, or each value of a repeatable flag."""
+
+    def callback(
+        _context: click.Context, _parameter: click.Parameter, said: str | tuple[str, ...]
+    ) -> T | tuple[T, ...]:
+        try:
+            return parse(said) if isinstance(said, str) else tuple(parse(one) for one in said)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return callback
+
+
+def _by_invention(parser: str) -> Callable[[str], object]:
+    """Return a parser that calls this function of `invention`.
+
+    The module is imported only if there is something to parse.
+    """
+
+    def parse(written: str) -> object:
+        return getattr(importlib.import_module("nodemend.cli.simulate.scenario"), parser)(written)
+
+    return parse
+
+
+def _seconds(written: str) -> int:
+    seconds = int(parse_duration(written).total_seconds())
+    if seconds < 1:
+        raise ValueError("it must be longer than 0s")
+    return seconds
+
+
+_FILE: Final = click.Path(exists=True, dir_okay=False, allow_dash=True)
+_OPTIONS: Final = (
+    click.option(
+        "--snapshot",
+        type=_FILE,
+        metavar="FILE",
+        help="Start from this file instead of the cluster; - for standard input.",
+    ),
+    click.option(
+        "--fail",
+        "fails",
+        multiple=True,
+        metavar="WHICH[:HOWMANY]@WHEN",
+        callback=_parsed(_by_invention("parse_failure_spec")),
+        help="Let nodes fail: edge-07@2m, edge-*:3@2m..10m, zone=a:40%@5m.",
+    ),
+    click.option(
+        "--heal",
+        "heals",
+        multiple=True,
+        metavar="WHICH[:HOWMANY]@WHEN",
+        callback=_parsed(_by_invention("parse_failure_spec")),
+        help="Let failing nodes heal without a remediation, written likewise.",
+    ),
+    click.option(
+        "--for",
+        "lasts",
+        default="1h",
+        show_default=True,
+        metavar="DURATION",
+        callback=_parsed(_seconds),
+        help="How long to simulate.",
+    ),
+    click.option(
+        "--symptom",
+        default="Ready=Unknown",
+        show_default=True,
+        metavar="TYPE=STATUS",
+        callback=_parsed(_by_invention("parse_symptom")),
+        help="The condition that failing nodes show.",
+    ),
+    click.option(
+        "--remediation-takes",
+        default="10m",
+        show_default=True,
+        metavar="DURATION",
+        callback=_parsed(_seconds),
+        help="How long a remediation takes; then the node is back.",
+    ),
+    click.option(
+        "--stays-sick",
+        multiple=True,
+        metavar="WHICH[:HOWMANY]",
+        callback=_parsed(_by_invention("parse_choice")),
+        help="Nodes that no remediation heals, such as edge-07 or zone=a:2.",
+    ),
+    click.option(
+        "--policy",
+        type=_FILE,
+        metavar="FILE",
+        help="As if this RemediationPolicy, these NodeHealthChecks or both had been applied.",
+    ),
+    click.option(
+        "--diff",
+        type=_FILE,
+        metavar="FILE",
+        help="Compare with this one: what one would remediate, and the other hold.",
+    ),
+    click.option("--act", is_flag=True, help="As if the mode were Act, and nothing paused or on dry run."),
+)
+
+
+def simulate_options(function: F) -> Callable[..., Any]:
+    """Add the flags; the command receives them as `inputs` and `plan`."""
+
+    @wraps(function)
+    def call(**said: Any) -> object:
+        from nodemend.cli.simulate.scenario import Plan
+
+        inputs = Inputs(**{name: said.pop(name) for name in ("snapshot", "policy", "diff", "act")})
+        names = ("fails", "heals", "stays_sick", "symptom", "lasts", "remediation_takes")
+        plan = Plan(**{name: said.pop(name) for name in names})
+        return function(inputs=inputs, plan=plan, **said)
+
+    return reduce(lambda made, option: option(made), reversed(_OPTIONS), call)
+
 
 if TYPE_CHECKING:
     from nodemend.cli.simulate.diff import Side
-    from nodemend.cli.simulate.plan import Plan
-    from nodemend.cli.simulate.snapshot import Snapshot
+    from nodemend.cli.simulate.input import Snapshot
+    from nodemend.cli.simulate.scenario import Plan
 
 
-IN_FORCE = "what is in force"
+CURRENT_RULES = "what is in force"
 
 
 @click.command("simulate")
@@ -26,7 +166,7 @@ IN_FORCE = "what is in force"
 @utc_option
 @output_option
 @cluster_options
-def command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, utc: bool) -> None:
+def simulate_command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, utc: bool) -> None:
     """Say what would be remediated and what held, if nodes failed. It changes nothing.
 
     The answer comes from the code that decides, run in virtual time on the cluster as it is now, or as a file
@@ -44,10 +184,9 @@ def command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, 
       kubectl mend simulate --snapshot now.json --fail edge-07@0s
       kubectl mend simulate --fail '*:30%@2m..10m' --diff stricter.yaml
     """
-    from nodemend.cli.simulate.diff import compare
-    from nodemend.cli.simulate.diff_text import render_diff
-    from nodemend.cli.simulate.text import render
-    from nodemend.cli.terminal_shell import show
+    from nodemend.cli.simulate.diff import compare, render_diff
+    from nodemend.cli.simulate.output import render
+    from nodemend.cli.terminal import show
 
     _refuse_odd(inputs, plan)
     start = _snapshot(cluster, inputs.snapshot)
@@ -60,7 +199,7 @@ def command(cluster: ClusterOptions, form: Form, inputs: Inputs, plan: Plan, *, 
 
 
 def _refuse_odd(inputs: Inputs, plan: Plan) -> None:
-    from nodemend.cli.words import spell_seconds
+    from nodemend.cli.text import spell_seconds
 
     if [inputs.snapshot, inputs.policy, inputs.diff].count("-") > 1:
         raise click.UsageError("Only one file can come from standard input.")
@@ -73,31 +212,30 @@ def _refuse_odd(inputs: Inputs, plan: Plan) -> None:
 
 
 def _snapshot(cluster: ClusterOptions, file: str | None) -> Snapshot:
-    from nodemend.cli.simulate.documents import DocumentsError
-    from nodemend.cli.simulate.snapshot_file import read_snapshot
+    from nodemend.cli.simulate.input import DocumentsError, read_snapshot
 
     if file is not None:
         try:
             return read_snapshot(_read(file), _name(file), datetime.now(UTC))
         except DocumentsError as error:
             raise CommandFailure(ExitCode.USAGE, f"{_name(file)} {error}.") from error
-    # A file needs none of what talks to a cluster, and that is half of a start.
-    from nodemend.cli.cluster_shell import with_cluster
-    from nodemend.cli.simulate.snapshot_cluster import take_snapshot
+    # A simulation from a file does not import the modules that access a cluster: they are half of the startup
+    # time.
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.simulate.input import take_snapshot
 
     return with_cluster(cluster, take_snapshot)
 
 
 def _side(start: Snapshot, file: str | None, plan: Plan, inputs: Inputs) -> Side:
-    """One simulation, under the rules of the snapshot or of a file."""
+    """Run one simulation, with the rules of the snapshot or of a file."""
     from nodemend.cli.simulate.diff import Side
-    from nodemend.cli.simulate.documents import DocumentsError
     from nodemend.cli.simulate.engine import simulate
-    from nodemend.cli.simulate.picking import NobodyError
-    from nodemend.cli.simulate.telling import tell
-    from nodemend.cli.simulate.trial import as_if_acting, refuse_bad_limits, with_file
+    from nodemend.cli.simulate.input import DocumentsError, as_if_acting, refuse_bad_limits, with_file
+    from nodemend.cli.simulate.output import build_view
+    from nodemend.cli.simulate.scenario import NoNodesError
 
-    name = _name(file) if file is not None else IN_FORCE
+    name = _name(file) if file is not None else CURRENT_RULES
     try:
         snapshot = with_file(start, _read(file)) if file is not None else start
         refuse_bad_limits(snapshot)
@@ -112,9 +250,9 @@ def _side(start: Snapshot, file: str | None, plan: Plan, inputs: Inputs) -> Side
         )
     try:
         story = simulate(snapshot, plan)
-    except NobodyError as error:
+    except NoNodesError as error:
         raise CommandFailure(ExitCode.USAGE, f"{error}.") from error
-    return Side(name, story, tell(snapshot, plan, story))
+    return Side(name, story, build_view(snapshot, plan, story))
 
 
 def _name(file: str) -> str:

@@ -1,40 +1,360 @@
-"""Runs a simulation: from one thing that happens to the next, never by the second.
+"""The simulation's engine: proceeds from event to event, not second by second.
 
-At every moment first all that happens does, then everybody concerned is judged, then the guard is asked: once
-for each queue, and again for as long as it lets somebody begin.
+At each time it first applies all events, then evaluates every affected target, and then asks the guard once
+per queue, again as long as it allows a remediation.
+
+The pending events of a simulation, the nearest first.
+
+Events of simulated nodes: failures, recoveries, and the ends of remediations.
+
+Unhealthy nodes waiting for a remediation, grouped so that the guard's answer is equal within a group.
+
+Selects the queues that must ask the guard now. For the others, the answer cannot have changed.
+
+A storm can leave thousands of nodes in hundreds of failure domains waiting for hours. If each queue asked
+every time, a simulation of them would take minutes.
 """
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from math import ceil
 from typing import Final, assert_never
 
-from nodemend.cli.simulate.agenda import Agenda, Look, Over, Wake
-from nodemend.cli.simulate.checker import Case, SimulatedChecker
-from nodemend.cli.simulate.happenings import Happenings
-from nodemend.cli.simulate.plan import Plan
-from nodemend.cli.simulate.queues import Alike, Queues
-from nodemend.cli.simulate.scribe import Scribe
-from nodemend.cli.simulate.snapshot import Snapshot, pause_ends
-from nodemend.cli.simulate.spells import sort_of
-from nodemend.cli.simulate.story import Story
-from nodemend.cli.simulate.turns import Turns
-from nodemend.cli.simulate.world import World
-from nodemend.controllers.checking.guarding import Moment
-from nodemend.controllers.checking.remedies import NotServed, RemedyKind
-from nodemend.controllers.checking.standings import Place
-from nodemend.controllers.node_health_check.gather import Target
-from nodemend.decide.guard_holds import OtherRemediation, Pacing, Settling
-from nodemend.decide.holds import CannotRead, Hold, HoldReason
-from nodemend.decide.remediation_request import Create, Escalate, Leave, Request, Withdraw
+from nodemend.api import condition_reasons
+from nodemend.cli.simulate.input import Snapshot, pause_ends
+from nodemend.cli.simulate.log import HoldKind, LogWriter, RunLog, StepKind, hold_kind_of
+from nodemend.cli.simulate.scenario import Choice, FailureSpec, Plan, members, moments, share, spread
+from nodemend.cli.simulate.world import SimulatedChecker, SimulatedCluster, SimulatedEvaluation
+from nodemend.guard.evaluator import Clocks
+from nodemend.guard.state import CountScope
+from nodemend.health.node.targets import NodeTarget
+from nodemend.health.remediation_index import NotServed, RemedyKind
+from nodemend.records.node import NodeRecord
+from nodemend.records.remediation import RemediationRecord
+from nodemend.rules.request import Create, DeleteRemediation, Escalate, NoAction, Request
+from nodemend.safety.guard_holds import CoolingDown, OtherRemediation, StartInterval
+from nodemend.safety.holds import CannotRead, Hold, HoldReason
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure spec starts. At this time the failing nodes are chosen, each with its own time."""
+
+    of: FailureSpec
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecovery:
+    """A recovery spec starts. At this time the nodes that heal without a remediation are chosen."""
+
+    of: FailureSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heals:
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemediationEnded:
+    """A remediation has run for its full duration."""
+
+    record: RemediationRecord
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDeadline:
+    """A deadline of one node."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Only time has passed, which may change the guard's answer."""
+
+
+Event = Failure | NodeRecovery | Fails | Heals | RemediationEnded | NodeDeadline | Wake
+
+
+class EventQueue:
+    """A heap of events. Events of one time keep the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Event]] = []
+        self._noted = 0
+        self._wakes: set[float] = set()
+
+    def note(self, at: float, event: Event) -> None:
+        self._noted += 1
+        heappush(self._heap, (at, self._noted, event))
+
+    def wake(self, at: float) -> None:
+        """Add a Wake, at most one per time."""
+        if at not in self._wakes:
+            self._wakes.add(at)
+            self.note(at, Wake())
+
+    @property
+    def next_at(self) -> float | None:
+        return self._heap[0][0] if self._heap else None
+
+    def take(self, now: float) -> Event | None:
+        """Remove and return the next event of this time; None if all were taken."""
+        return heappop(self._heap)[2] if self.next_at == now else None
+
+
+class FailureInjector:
+    """Applies events to the simulated world.
+
+    Raises NobodyError at once if the plan names nodes that do not exist.
+    """
+
+    def __init__(
+        self, plan: Plan, nodes: Mapping[str, NodeRecord], agenda: EventQueue, story: RunLog
+    ) -> None:
+        self._plan = plan
+        self._agenda = agenda
+        self._story = story
+        choices = [one.choice for one in (*plan.fails, *plan.heals)]
+        self._members: dict[Choice, tuple[str, ...]] = {one: members(one, nodes) for one in choices}
+        self._stays_sick = frozenset(name for one in plan.stays_sick for name in _chosen(one, nodes))
+        for invention in plan.fails:
+            agenda.note(invention.when.begins, Failure(invention))
+        for invention in plan.heals:
+            agenda.note(invention.when.begins, NodeRecovery(invention))
+
+    def happen(self, event: Event, world: SimulatedCluster, now: float) -> Iterable[str]:
+        """Apply an event and return the nodes that must be evaluated because of it."""
+        match event:
+            case Failure(invention):
+                self._choose_failing(invention, world)
+            case NodeRecovery(invention):
+                self._choose_healing(invention, world)
+            case Fails(node):
+                return self._fail(node, world, now)
+            case Heals(node):
+                return self._heal(node, world, now)
+            case RemediationEnded(record):
+                return self._end(record, world, now)
+            case NodeDeadline(node):
+                return (node,)
+            case Wake():
+                pass
+            case _:
+                assert_never(event)
+        return ()
+
+    def _choose_failing(self, invention: FailureSpec, world: SimulatedCluster) -> None:
+        """Choose among the nodes that do not fail yet. A percentage refers to all matching nodes."""
+        all_nodes = self._members[invention.choice]
+        well = [name for name in all_nodes if not world.is_sick(name)]
+        chosen = spread(well, share(invention.choice.how_many, len(all_nodes)))
+        for at, name in zip(moments(invention.when, len(chosen)), chosen, strict=True):
+            self._agenda.note(at, Fails(name))
+
+    def _choose_healing(self, invention: FailureSpec, world: SimulatedCluster) -> None:
+        """Choose among the nodes that fail now."""
+        all_nodes = self._members[invention.choice]
+        sick = [name for name in all_nodes if world.is_sick(name)]
+        chosen = spread(sick, share(invention.choice.how_many, len(sick)))
+        for at, name in zip(moments(invention.when, len(chosen)), chosen, strict=True):
+            self._agenda.note(at, Heals(name))
+
+    def _fail(self, node: str, world: SimulatedCluster, now: float) -> Iterable[str]:
+        if world.is_sick(node):
+            return ()
+        world.fail(node, now)
+        self._story.tell(now, StepKind.FAIL, node)
+        return (node,)
+
+    def _heal(self, node: str, world: SimulatedCluster, now: float) -> Iterable[str]:
+        if not world.is_sick(node):
+            return ()
+        world.heal(node, now)
+        self._story.tell(now, StepKind.HEAL, node)
+        return (node,)
+
+    def _end(self, record: RemediationRecord, world: SimulatedCluster, now: float) -> Iterable[str]:
+        found = world.remediations.find(record)
+        if found is None:
+            return ()
+        node, healed = record.name, record.name not in self._stays_sick
+        if healed and world.is_sick(node):
+            world.heal(node, now)
+            self._story.tell(now, StepKind.BACK, node)
+        elif not healed:
+            self._story.tell(now, StepKind.STILL_SICK, node)
+        world.remediations.end(found, succeeded=healed, now=now)
+        return (node,)
+
+
+def _chosen(choice: Choice, nodes: Mapping[str, NodeRecord]) -> tuple[str, ...]:
+    all_nodes = members(choice, nodes)
+    return spread(all_nodes, share(choice.how_many, len(all_nodes)))
+
+
+@dataclass(frozen=True, slots=True)
+class QueueKey:
+    """All properties by which the guard, or the steps after it, can distinguish waiting targets."""
+
+    place: CountScope
+    excluded_by: str
+    maintained_by: str
+    remedy: int
+    alone: str = ""
+    """Name of a target with its own queue: a control-plane node, or one with another active remediation."""
+
+
+@dataclass(slots=True)
+class Queue:
+    """Waiting targets by name, each with the time at which it joined. The longest waiting target is first."""
+
+    waiting: dict[str, float] = field(default_factory=dict)
+    newcomers: list[str] = field(default_factory=list)
+    reported: HoldKind | None = None
+    """The hold last recorded for all targets except those that joined since."""
+
+    def tell(self, sort: HoldKind) -> list[str]:
+        """Return the targets for which this hold is not recorded yet, and mark it as recorded."""
+        news = self.newcomers if self.reported == sort else list(self.waiting)
+        self.newcomers, self.reported = [], sort
+        return [name for name in news if name in self.waiting]
+
+    @property
+    def first(self) -> tuple[float, str]:
+        name, since = next(iter(self.waiting.items()))
+        return since, name
+
+
+class Queues:
+    """All queues. Targets that join at the same time must join in the order of their names."""
+
+    def __init__(self) -> None:
+        self._queues: dict[QueueKey, Queue] = {}
+        self._where: dict[str, QueueKey] = {}
+        self._near: defaultdict[tuple[str, str], set[QueueKey]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        """Number of waiting targets."""
+        return len(self._where)
+
+    def join(self, name: str, alike: QueueKey, now: float) -> None:
+        """Add a target. A target that is already in the same queue keeps its position."""
+        if self._where.get(name) == alike:
+            return
+        self.leave(name)
+        self._where[name] = alike
+        queue = self._queues.setdefault(alike, Queue())
+        queue.waiting[name] = now
+        queue.newcomers.append(name)
+        self._near[_where(alike)].add(alike)
+
+    def leave(self, name: str) -> float | None:
+        """Remove a target. Returns the time at which it joined, or None if it was not waiting."""
+        alike = self._where.pop(name, None)
+        if alike is None:
+            return None
+        queue = self._queues[alike]
+        since = queue.waiting.pop(name)
+        if not queue.waiting:
+            del self._queues[alike]
+            self._near[_where(alike)].discard(alike)
+        return since
+
+    def all(self) -> Iterable[QueueKey]:
+        return self._queues
+
+    def near(self, places: Iterable[CountScope]) -> Iterable[QueueKey]:
+        """Return the queues in these places or their failure domains, and all queues of single targets."""
+        here = {_scopes_of(place) for place in places}
+        return {alike for where in (*here, _ALONE) for alike in self._near.get(where, ())}
+
+    def reported(self, reason_name: str) -> Iterable[QueueKey]:
+        """Return the queues whose last recorded hold has this reason."""
+        return [
+            alike
+            for alike, queue in self._queues.items()
+            if queue.reported and queue.reported[0] == reason_name
+        ]
+
+    def in_order(self, chosen: Iterable[QueueKey]) -> list[tuple[str, Queue]]:
+        """Return the queues, each with its first target, the longest waiting target first."""
+        firsts = ((*self._queues[alike].first, alike) for alike in chosen)
+        return [(name, self._queues[alike]) for _, name, alike in sorted(firsts, key=_when_and_who)]
+
+
+_ALONE: Final = ("", "")
+
+
+def _where(alike: QueueKey) -> tuple[str, str]:
+    return _ALONE if alike.alone else _scopes_of(alike.place)
+
+
+def _scopes_of(place: CountScope) -> tuple[str, str]:
+    """Return the key of a place: its failure domain, which checks share, or otherwise its check."""
+    return ("domain", place.domain) if place.domain else ("check", place.check)
+
+
+def _when_and_who(first: tuple[float, str, QueueKey]) -> tuple[float, str]:
+    return first[:2]
+
+
+class Turns:
+    """Selects the queues that must ask.
+
+    A reason that holds a whole check also holds each of its queues, and a queue can only have more reasons.
+    So a queue asks if something happened in its place or if its cooldown may have ended. All queues ask if a
+    check's common answer has changed.
+    """
+
+    def __init__(self, queues: Queues, checker: SimulatedChecker, *, thorough: bool) -> None:
+        self._queues = queues
+        self._checker = checker
+        self._thorough = thorough
+        self._reported: dict[str, HoldKind | None] = {}
+        self._now: dict[str, HoldKind | None] = {}
+        self.for_all: dict[str, HoldReason | None] = {}
+        """The last answers that hold for whole checks, by check."""
+
+    def to_ask(
+        self, moment: Clocks, happened_in: Collection[CountScope], *, woken: bool
+    ) -> Iterator[tuple[str, Queue]]:
+        """Yield each queue that must ask, with its first target, the longest waiting first."""
+        self.for_all = self._checker.ask_for_all(moment)
+        self._now = {check: hold_kind_of(held) if held else None for check, held in self.for_all.items()}
+        chosen = set(self._queues.near(happened_in))
+        if self._thorough or self._now != self._reported:
+            chosen.update(self._queues.all())
+        elif woken:
+            # The cooldown of a failure domain ends by time alone.
+            chosen.update(self._queues.reported(CoolingDown.reason))
+        yield from self._queues.in_order(chosen)
+
+    def reported_all(self) -> None:
+        """Record that no remediation may start now and that all reasons are logged."""
+        self._reported = self._now
+
 
 AT_LEAST: Final = 1.0
-"""All times are whole seconds: a deadline nearer than that is a rounding error, and not asked for twice."""
+"""Seconds.
+
+All times are whole seconds, so a nearer deadline is a rounding error and is not evaluated twice.
+"""
 
 
-def simulate(snapshot: Snapshot, plan: Plan, *, thorough: bool = False) -> Story:
-    """Raises NobodyError when the plan speaks of nodes that there are not.
+def simulate(snapshot: Snapshot, plan: Plan, *, thorough: bool = False) -> RunLog:
+    """Run the plan. Raises NobodyError if it names nodes that do not exist.
 
-    `thorough` asks the guard also where its answer cannot have changed. The story is the same, and later.
+    With `thorough`, the guard is also asked if its answer cannot have changed. The result is the same, but
+    slower.
     """
     return _Engine(snapshot, plan, thorough=thorough).run()
 
@@ -42,50 +362,53 @@ def simulate(snapshot: Snapshot, plan: Plan, *, thorough: bool = False) -> Story
 class _Engine:
     def __init__(self, snapshot: Snapshot, plan: Plan, *, thorough: bool) -> None:
         self._plan = plan
-        self._story = Story()
-        self._scribe = Scribe(self._story)
-        self._agenda = Agenda()
-        self._happenings = Happenings(plan, snapshot.nodes, self._agenda, self._story)
-        self._world = World(snapshot, plan.symptom)
+        self._story = RunLog()
+        self._log_writer = LogWriter(self._story)
+        self._agenda = EventQueue()
+        self._failure_injector = FailureInjector(plan, snapshot.nodes, self._agenda, self._story)
+        self._world = SimulatedCluster(snapshot, plan.symptom)
         self._checker = SimulatedChecker(self._world)
         self._queues = Queues()
         self._turns = Turns(self._queues, self._checker, thorough=thorough)
         for record in snapshot.remediations:
-            self._agenda.note(plan.remediation_takes, Over(record))
+            self._agenda.note(plan.remediation_takes, RemediationEnded(record))
         for ends in pause_ends(snapshot):
             self._agenda.wake(ends)
 
-    def run(self) -> Story:
-        for name in self._checker.count_everybody(self._world.moment(0.0)):
-            self._agenda.note(0.0, Look(name))
-        self._story.watched = self._checker.census.total
+    def run(self) -> RunLog:
+        for name in self._checker.rebuild_counts(self._world.moment(0.0)):
+            self._agenda.note(0.0, NodeDeadline(name))
+        self._story.watched = self._checker.health_counts.total
         self._agenda.wake(0.0)
         while (now := self._agenda.next_at) is not None and now <= self._plan.lasts:
-            concerned, woken = set[str](), False
+            pending, woken = set[str](), False
             while (event := self._agenda.take(now)) is not None:
-                concerned.update(self._happenings.happen(event, self._world, now))
+                pending.update(self._failure_injector.happen(event, self._world, now))
                 woken = woken or isinstance(event, Wake)
-            self._decide(sorted(concerned), self._world.moment(now), woken=woken)
+            self._decide(sorted(pending), self._world.moment(now), woken=woken)
         return self._story
 
-    def _decide(self, concerned: Iterable[str], moment: Moment, *, woken: bool) -> None:
-        # One of each place is enough to notice a storm there, once all are counted.
-        places = {case.place: case for name in concerned if (case := self._judge(name, moment)) is not None}
+    def _decide(self, pending: Iterable[str], moment: Clocks, *, woken: bool) -> None:
+        # After all targets are counted, one target per place is enough to detect a storm there.
+        places = {case.place: case for name in pending if (case := self._evaluate(name, moment)) is not None}
         for case in places.values():
-            self._checker.look_around(case, moment)
-        weather = self._checker.weather(moment)
-        if self._scribe.weather(weather, self._checker.census, moment.now) and weather == "Settling":
+            self._checker.update_storms(case, moment)
+        storm_state = self._checker.storm_state(moment)
+        if (
+            self._log_writer.storm_state(storm_state, self._checker.health_counts, moment.now)
+            and storm_state == condition_reasons.SETTLING
+        ):
             self._agenda.wake(moment.now + self._checker.settle_time(moment))
         while (begun := self._let_somebody_begin(moment, places.keys(), woken=woken)) is not None:
             places[begun.place] = begun
 
-    def _judge(self, name: str, moment: Moment) -> Case | None:
-        """Until nothing more is to be withdrawn."""
+    def _evaluate(self, name: str, moment: Clocks) -> SimulatedEvaluation | None:
+        """Evaluate a node and carry out its actions, until none of them changes its evaluation."""
         while (case := self._checker.case_of(name, moment)) is not None:
             request = self._checker.wish(case)
             waits = isinstance(request, Create) or _is_anothers(request)
             self._checker.note(case, request)
-            self._scribe.judged(case, moment.now)
+            self._log_writer.judged(case, moment.now)
             if waits:
                 self._queues.join(name, self._alike(case), moment.now)
                 return case
@@ -94,22 +417,22 @@ class _Engine:
                 return case
         return None
 
-    def _carry_out(self, case: Case, request: Request, moment: Moment) -> bool:
-        """True when that changes what the target is to be judged by."""
+    def _carry_out(self, case: SimulatedEvaluation, request: Request, moment: Clocks) -> bool:
+        """Carry out a request. Returns True if the target must then be evaluated again."""
         name, now = case.target.node.name, moment.now
         match request:
-            case Withdraw() | Escalate():
+            case DeleteRemediation() | Escalate():
                 if case.found is None:
                     raise ValueError("there is nothing to withdraw")
                 self._world.remediations.withdraw(case.found.record, now)
-                self._scribe.withdrawn(case.found.record, request, now)
+                self._log_writer.withdrawn(case.found.record, request, now)
                 return True
-            case Leave(again_in):
-                self._scribe.freed(name, now)
+            case NoAction(again_in):
+                self._log_writer.freed(name, now)
                 if again_in is not None:
-                    self._agenda.note(now + max(ceil(again_in), AT_LEAST), Look(name))
+                    self._agenda.note(now + max(ceil(again_in), AT_LEAST), NodeDeadline(name))
             case Hold(reason):
-                self._scribe.held([name], reason, now)
+                self._log_writer.held([name], reason, now)
             case Create():
                 raise ValueError("whoever wants a remediation waits for the guard")
             case _:
@@ -117,9 +440,12 @@ class _Engine:
         return False
 
     def _let_somebody_begin(
-        self, moment: Moment, happened_in: Collection[Place], *, woken: bool
-    ) -> Case | None:
-        """Whoever did. When nobody may, those who wait are told why."""
+        self, moment: Clocks, happened_in: Collection[CountScope], *, woken: bool
+    ) -> SimulatedEvaluation | None:
+        """Start one remediation and return its target.
+
+        If the guard allows none, record the reasons for the waiting targets and return None.
+        """
         answers = []
         for name, queue in self._turns.to_ask(moment, happened_in, woken=woken):
             case = self._checker.case_of(name, moment)
@@ -135,40 +461,40 @@ class _Engine:
             if isinstance(request, Hold):
                 answers.append((queue, request.reason))
         for queue, reason in answers:
-            self._scribe.held(queue.tell(sort_of(reason)), reason, moment.now)
+            self._log_writer.held(queue.tell(hold_kind_of(reason)), reason, moment.now)
         if self._queues:
-            # Also those who were not asked wait for what holds everybody.
+            # Queues that were not asked wait for a reason that holds their whole check.
             self._wake_after([*self._turns.for_all.values(), *(reason for _, reason in answers)], moment)
-        self._turns.all_told()
+        self._turns.reported_all()
         return None
 
-    def _wake_after(self, reasons: Iterable[HoldReason | None], moment: Moment) -> None:
+    def _wake_after(self, reasons: Iterable[HoldReason | None], moment: Clocks) -> None:
         for reason in reasons:
-            if isinstance(reason, Settling | Pacing):
+            if isinstance(reason, CoolingDown | StartInterval):
                 self._agenda.wake(moment.now + max(ceil(reason.remaining), AT_LEAST))
 
-    def _next_remedy(self, target: Target) -> tuple[int, RemedyKind | NotServed]:
+    def _next_remedy(self, target: NodeTarget) -> tuple[int, RemedyKind | NotServed]:
         index = self._checker.next_remedy(target)
         return index, self._world.view.remedies.kind_of(target.check.spec.remedies[index].template)
 
-    def _begin(self, case: Case, index: int, kind: RemedyKind, moment: Moment) -> None:
+    def _begin(self, case: SimulatedEvaluation, index: int, kind: RemedyKind, moment: Clocks) -> None:
         target, now = case.target, moment.now
         record = self._world.remediations.open(target, kind, index, now)
         self._checker.begin(case, moment)
         since = self._queues.leave(target.node.name)
         waited = now - since if since is not None else 0.0
-        self._scribe.begun(case, record, index + 1, waited=waited, now=now)
-        self._story.most_at_once = max(self._story.most_at_once, self._checker.at_work)
-        self._agenda.note(now + self._plan.remediation_takes, Over(record))
-        self._judge(target.node.name, moment)
+        self._log_writer.begun(case, record, index + 1, waited=waited, now=now)
+        self._story.most_at_once = max(self._story.most_at_once, self._checker.in_progress)
+        self._agenda.note(now + self._plan.remediation_takes, RemediationEnded(record))
+        self._evaluate(target.node.name, moment)
 
-    def _alike(self, case: Case) -> Alike:
+    def _alike(self, case: SimulatedEvaluation) -> QueueKey:
         name = case.target.node.name
         alone = case.existing is not None or self._checker.is_control_plane(name)
-        return Alike(
+        return QueueKey(
             place=case.place,
-            excluded_by=case.ward.excluded_by,
-            maintained_by=case.ward.maintained_by,
+            excluded_by=case.guard_target.excluded_by,
+            maintained_by=case.guard_target.maintained_by,
             remedy=self._checker.next_remedy(case.target),
             alone=name if alone else "",
         )

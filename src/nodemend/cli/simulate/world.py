@@ -1,79 +1,190 @@
-"""A simulated cluster: the caches that a checker lives on, and what happens to the nodes in them."""
+"""A simulated cluster: the checker's caches and the changes of the nodes in them.
 
-from collections.abc import Callable, Mapping
+The simulated remediations: created, ended with success or failure, and deleted.
+
+The checker's decisions about the simulated cluster, made by the functions that it runs in a real one.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
 from typing import Final, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
-from nodemend.api import keys
-from nodemend.api.conditions import ConditionStatus
-from nodemend.api.timestamps import print_micro_time
-from nodemend.cli.simulate.invention import Symptom
-from nodemend.cli.simulate.remediations import Remediations, remedies_of
-from nodemend.cli.simulate.snapshot import Snapshot
-from nodemend.cli.written_ages import written_age
-from nodemend.controllers.checking.guarding import Moment
-from nodemend.controllers.checking.observations import Observations
-from nodemend.controllers.node_health_check import gather
-from nodemend.controllers.node_health_check.gather import Target, View
-from nodemend.kube.node_record import NodeCondition, NodeRecord
-from nodemend.kube.object_cache import Change, ObjectCache
+from nodemend.api import condition_types, well_known
+from nodemend.api.meta import ConditionStatus, print_micro_time
+from nodemend.cli.listing import written_age
+from nodemend.cli.simulate.input import Snapshot
+from nodemend.cli.simulate.scenario import Symptom
+from nodemend.guard.evaluator import Clocks, GuardEvaluator, storm_before
+from nodemend.guard.state import (
+    HEALTHY,
+    REMEDIATING,
+    CountScope,
+    GuardTarget,
+    StormTracker,
+    TargetState,
+    TargetStatus,
+)
+from nodemend.health.conditions import ObservationCache
+from nodemend.health.node import targets
+from nodemend.health.node.targets import (
+    FoundRemediation,
+    NodeGuardInputs,
+    NodeTarget,
+    NodeView,
+    anybody_under,
+    guard_target_of,
+)
+from nodemend.health.node.tracker import EscalationTracker
+from nodemend.health.remediation_index import NotServed, RemediationIndex, RemedyKind, TemplateKind
+from nodemend.kube.store import Change, Store
+from nodemend.records.node import NodeConditionRecord, NodeRecord
+from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
+from nodemend.rules.node import Healthy, NodeHealth
+from nodemend.rules.request import Create, ExistingRemediation, RemedyPolicy, Request, decide
+from nodemend.safety.facts import Present
+from nodemend.safety.guard import Allowed, HealthCounts, guard
+from nodemend.safety.holds import Hold, HoldReason
+
+
+class Remediations:
+    """Changes the cache that the checker reads, and records when the checker would have observed it."""
+
+    def __init__(self, remedies: RemediationIndex, seen: ObservationCache) -> None:
+        self._remedies = remedies
+        self._seen = seen
+        self._made = 0
+        self._named: Counter[str] = Counter()
+        self._note((Change(_key(record), None, record) for record in remedies.all()), 0.0)
+
+    def has(self, name: str) -> bool:
+        """Return whether a remediation of this name exists. A fast path: most nodes have none."""
+        return self._named[name] > 0
+
+    def open(self, target: NodeTarget, kind: RemedyKind, index: int, now: float) -> RemediationRecord:
+        self._made += 1
+        check, template = target.check.metadata, target.check.spec.remedies[index].template
+        metadata = {
+            "name": target.node.name,
+            "namespace": template.namespace,
+            "uid": f"simulated-{self._made}",
+            "labels": {well_known.CHECK: check.name},
+            "annotations": {well_known.CHECK_UID: check.uid},
+            "finalizers": [well_known.SAFE_END],  # Marks it as served.
+        }
+        wire = msgspec.convert({"metadata": metadata}, RemediationWire)
+        record = as_record(kind.remediation, wire)
+        self._put(record, now)
+        return record
+
+    def end(self, record: RemediationRecord, *, succeeded: bool, now: float) -> None:
+        """Set the condition Succeeded. The checker then deletes the remediation."""
+        status = ConditionStatus.TRUE if succeeded else ConditionStatus.FALSE
+        said = {
+            "metadata": {},
+            "status": {"conditions": [{"type": condition_types.SUCCEEDED, "status": status}]},
+        }
+        reported = as_record(record.resource, msgspec.convert(said, RemediationWire))
+        self._put(replace(record, conditions=reported.conditions), now)
+
+    def withdraw(self, record: RemediationRecord, now: float) -> None:
+        """Delete the remediation at once."""
+        changes: list[Change[RemediationRecord]] = []
+        self._remedies.caches[record.resource].drop(_key(record), changes)
+        self._note(changes, now)
+
+    def find(self, record: RemediationRecord) -> RemediationRecord | None:
+        """Return the current version of the remediation; None if it was deleted."""
+        found = self._remedies.caches[record.resource].get(_key(record))
+        return found if found is not None and found.uid == record.uid else None
+
+    def _put(self, record: RemediationRecord, now: float) -> None:
+        changes: list[Change[RemediationRecord]] = []
+        self._remedies.caches[record.resource].put(_key(record), record, changes)
+        self._note(changes, now)
+
+    def _note(self, changes: Iterable[Change[RemediationRecord]], now: float) -> None:
+        for change in changes:
+            self._seen.note_remediation(change, now)
+            self._named[change.key.rpartition("/")[2]] += (change.old is None) - (change.new is None)
+
+
+def remedies_of(
+    kinds: Mapping[TemplateKind, RemedyKind | NotServed], records: Iterable[RemediationRecord]
+) -> RemediationIndex:
+    """Build the caches that the checker would have."""
+    remedies = RemediationIndex(kinds=dict(kinds))
+    for kind in kinds.values():
+        if isinstance(kind, RemedyKind):
+            cache: Store[RemediationRecord] = Store(lambda record: record.uid)
+            cache.replace({_key(one): one for one in records if one.resource == kind.remediation}, [])
+            cache.synced_at = cache.last_contact = inf
+            remedies.caches[kind.remediation] = cache
+    return remedies
+
+
+def _key(record: RemediationRecord) -> str:
+    return f"{record.namespace}/{record.name}"
+
 
 R = TypeVar("R")
 
 READY: Final = "Ready"
 
 
-class World:
-    """Time is an argument: whole seconds after the snapshot was taken. Labels and checks stay as they are."""
+class SimulatedCluster:
+    """Simulated time is an argument: whole seconds after the snapshot. Labels and checks never change."""
 
     def __init__(self, snapshot: Snapshot, symptom: Symptom) -> None:
         self._taken_at = snapshot.taken_at
         self._symptom = symptom
-        policies = {} if snapshot.policy is None else {keys.POLICY_NAME: snapshot.policy}
-        self.view = View(
+        policies = {} if snapshot.policy is None else {well_known.POLICY_NAME: snapshot.policy}
+        self.view = NodeView(
             nodes=_cache(_trimmed(snapshot, symptom), lambda node: node.uid),
             checks=_cache({one.metadata.name: one for one in snapshot.checks}, lambda one: one.metadata.uid),
             remedies=remedies_of(snapshot.kinds, snapshot.remediations),
             policies=_cache(policies, lambda one: one.metadata.uid),
-            # Nobody orders anything in a simulation.
+            # A simulation has no orders.
             orders=_cache({}, lambda one: one.metadata.uid),
         )
-        self.seen = Observations()
+        self.seen = ObservationCache()
         self.remediations = Remediations(self.view.remedies, self.seen)
-        self._targets = {name: gather.find_target(self.view, name) for name in snapshot.nodes}
-        self.seen.roll.note_etcd(snapshot.etcd_hosts, self.view.nodes.get)
+        self._targets = {name: targets.find_target(self.view, name) for name in snapshot.nodes}
+        self.seen.control_plane_index.note_etcd(snapshot.etcd_hosts, self.view.nodes.get)
         for node in self.view.nodes.all():
-            self.seen.roll.observe(node)
+            self.seen.control_plane_index.observe(node)
 
-    def moment(self, now: float) -> Moment:
-        return Moment(now, self._taken_at + timedelta(seconds=now))
+    def moment(self, now: float) -> Clocks:
+        return Clocks(now, self._taken_at + timedelta(seconds=now))
 
-    def target(self, name: str) -> Target | None:
-        """As it is now; None for a node that no check watches, or that there is not."""
+    def target(self, name: str) -> NodeTarget | None:
+        """Return the target with its current Node. None if no check selects the node or it does not exist."""
         known, node = self._targets.get(name), self.view.nodes.get(name)
         if known is None or node is None:
             return None
-        return known if known.node is node else Target(node, known.check, known.overlapping)
+        return known if known.node is node else NodeTarget(node, known.check, known.overlapping)
 
     def remember(self, node: NodeRecord) -> None:
-        """Its conditions have stood since the times written in them, as for a checker that has watched."""
+        """Observe the node's conditions at the times written in them, as a checker would that had watched."""
         since = {one.type: -_age(one.last_transition_time, self._taken_at) for one in node.conditions}
-        told = node.conditions
+        reported = node.conditions
         for begin in sorted(set(since.values())):
-            self.seen.ages.observe(node.uid, [one for one in told if since[one.type] <= begin], begin)
+            self.seen.ages.observe(node.uid, [one for one in reported if since[one.type] <= begin], begin)
 
     def is_sick(self, name: str) -> bool:
-        """Whether it shows something that its check calls unhealthy, or the symptom of a failure."""
+        """Return whether the node has a condition that its check calls unhealthy, or the failure symptom."""
         return bool(self._sick_conditions(name))
 
     def fail(self, name: str, now: float) -> None:
         self._show(name, {self._symptom.type: self._symptom.status}, now)
 
     def heal(self, name: str, now: float) -> None:
-        """All that is over, and it is Ready."""
+        """Reset all unhealthy conditions and set Ready."""
         well = {type_: _well(type_, status) for type_, status in self._sick_conditions(name)}
         self._show(name, {READY: ConditionStatus.TRUE, **well}, now)
 
@@ -91,7 +202,9 @@ class World:
         kept = tuple(one for one in node.conditions if statuses.get(one.type, one.status) == one.status)
         known, at = {one.type for one in kept}, print_micro_time(self.moment(now).wall)
         new = tuple(
-            NodeCondition(type_, str(status), at) for type_, status in statuses.items() if type_ not in known
+            NodeConditionRecord(type_, str(status), at)
+            for type_, status in statuses.items()
+            if type_ not in known
         )
         changes: list[Change[NodeRecord]] = []
         self.view.nodes.put(name, replace(node, conditions=kept + new), changes)
@@ -100,7 +213,7 @@ class World:
 
 
 def _trimmed(snapshot: Snapshot, symptom: Symptom) -> dict[str, NodeRecord]:
-    """Without conditions that nobody asks about: they are most of what judging a node would cost."""
+    """Remove conditions that no check uses. They are most of the cost of evaluating a node."""
     specs = [check.spec for check in snapshot.checks]
     asked = {READY, symptom.type}
     asked |= {one.type for spec in specs for one in spec.thresholds}
@@ -111,9 +224,9 @@ def _trimmed(snapshot: Snapshot, symptom: Symptom) -> dict[str, NodeRecord]:
     }
 
 
-def _cache(records: dict[str, R], uid_of: Callable[[R], str]) -> ObjectCache[R]:
-    """A view that never grows old: in here the API server always answers."""
-    cache = ObjectCache(uid_of)
+def _cache(records: dict[str, R], uid_of: Callable[[R], str]) -> Store[R]:
+    """Return a cache that is always fresh: the simulated API server never fails."""
+    cache = Store(uid_of)
     cache.replace(records, [])
     cache.synced_at = cache.last_contact = inf
     return cache
@@ -124,7 +237,149 @@ def _age(changed: str | None, now: datetime) -> int:
 
 
 def _well(type_: str, status: str) -> ConditionStatus:
-    """Ready=True is well, and so is the opposite of whatever was wrong."""
+    """Return the healthy status of a condition: True for Ready, otherwise the opposite of `status`."""
     if type_ == READY or status == ConditionStatus.FALSE:
         return ConditionStatus.TRUE
     return ConditionStatus.FALSE
+
+
+SICK: Final = TargetStatus(TargetState.UNHEALTHY)
+"""Shared entry of all nodes that are neither healthy nor under remediation. Only their count matters."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedEvaluation:
+    """A target and its evaluation at one time."""
+
+    target: NodeTarget
+    health: NodeHealth
+    found: FoundRemediation | None
+    existing: ExistingRemediation | None
+    guard_target: GuardTarget
+    place: CountScope
+
+    @property
+    def ours(self) -> FoundRemediation | None:
+        return self.found if self.existing is not None and self.existing.ours else None
+
+
+class SimulatedChecker:
+    """The checker in one leader term that starts with the snapshot. Its observations began long before."""
+
+    def __init__(self, world: SimulatedCluster) -> None:
+        self._world = world
+        self._around = NodeGuardInputs(world.view, world.seen.control_plane_index)
+        storm_tracker = StormTracker(stormy_before=storm_before(world.view.policies), now=0.0)
+        self._evaluator = GuardEvaluator(self._around, storm_tracker, last_start=-inf)
+        self._escalation = EscalationTracker(world.view)
+        self._guard_targets: dict[str, tuple[GuardTarget, CountScope]] = {}
+        self._known_policies: dict[str, RemedyPolicy] = {}
+
+    def rebuild_counts(self, moment: Clocks) -> Iterator[str]:
+        """Count all targets before the first decision.
+
+        Yields the names of those that are not simply healthy.
+        """
+        for node in list(self._world.view.nodes.all()):
+            case = self.case_of(node.name, moment)
+            if case is None:
+                continue
+            entry = self._upsert(case, remediating=case.found is not None)
+            if entry is not HEALTHY:
+                self._world.remember(node)
+                yield node.name
+
+    def case_of(self, name: str, moment: Clocks) -> SimulatedEvaluation | None:
+        """Evaluate a node. Returns None if no check selects it."""
+        view, seen = self._world.view, self._world.seen
+        target = self._world.target(name)
+        if target is None:
+            return None
+        found = targets.find_remediation(view, target) if self._world.remediations.has(name) else None
+        existing = None
+        if found is not None:
+            since = seen.remediations.get(found.record.uid, moment.now)
+            existing = targets.as_existing(found, target, view, moment.now - since)
+        health = targets.evaluate_target(target, seen.ages, moment.now)
+        guard_target, place = self._guard_target(target, moment)
+        return SimulatedEvaluation(target, health, found, existing, guard_target, place)
+
+    def _guard_target(self, target: NodeTarget, moment: Clocks) -> tuple[GuardTarget, CountScope]:
+        """Return the guard target and its scope from a cache: labels do not change in a simulation.
+
+        A check with a pause or maintenance conditions is computed each time, because a pause may end and
+        conditions change.
+        """
+        name, spec = target.node.name, target.check.spec
+        known = self._guard_targets.get(name)
+        if known is None or spec.pause is not None or spec.maintenance:
+            guard_target = guard_target_of(target, moment.wall)
+            known = self._guard_targets[name] = guard_target, self._evaluator.place_of(guard_target, moment)
+        return known
+
+    def _remedy_policy(self, target: NodeTarget) -> RemedyPolicy:
+        check = target.check.metadata.name
+        if check not in self._known_policies:
+            self._known_policies[check] = targets.remedy_policy_of(target)
+        return self._known_policies[check]
+
+    def wish(self, case: SimulatedEvaluation) -> Request:
+        """Return the action that the target needs if the guard allows everything."""
+        return decide(case.health, case.existing, Allowed(), self._remedy_policy(case.target))
+
+    def ask(self, case: SimulatedEvaluation, moment: Clocks) -> Request:
+        """Return the action that the target needs, with the guard's answer."""
+        guarded = guard(self._evaluator.facts_of(case.guard_target, case.place, moment))
+        return decide(case.health, case.existing, guarded, self._remedy_policy(case.target))
+
+    def ask_for_all(self, moment: Clocks) -> dict[str, HoldReason | None]:
+        """Return by check the reason that holds every target; None if the answer depends on the target."""
+        answers: dict[str, HoldReason | None] = {}
+        for check in self._world.view.checks.all():
+            anybody, place = anybody_under(check, moment.wall), CountScope(check.metadata.name)
+            guarded = guard(self._evaluator.facts_of(anybody, place, moment))
+            answers[place.check] = guarded.reason if isinstance(guarded, Hold) else None
+        return answers
+
+    def note(self, case: SimulatedEvaluation, request: Request) -> None:
+        """Record the target's state before the guard is asked."""
+        self._upsert(case, remediating=case.ours is not None)
+        self._escalation.note(case.target, case.health, case.ours, request)
+
+    def begin(self, case: SimulatedEvaluation, moment: Clocks) -> None:
+        """Record that the target's remediation starts now."""
+        self._evaluator.last_start = moment.now
+        self._upsert(case, remediating=True)
+        self._escalation.note(case.target, case.health, case.ours, Create())
+
+    def _upsert(self, case: SimulatedEvaluation, *, remediating: bool) -> TargetStatus:
+        healthy = isinstance(case.health, Healthy)
+        entry = REMEDIATING if remediating else HEALTHY if healthy else SICK
+        self._evaluator.target_index.upsert(case.target.node.name, case.place, entry)
+        return entry
+
+    def next_remedy(self, target: NodeTarget) -> int:
+        return self._escalation.next_of(target)
+
+    def update_storms(self, case: SimulatedEvaluation, moment: Clocks) -> None:
+        self._evaluator.update_storms(case.guard_target, case.place, moment)
+
+    def storm_state(self, moment: Clocks) -> str:
+        """Return the storm state: active, cooldown, or empty for inactive."""
+        return self._evaluator.storm_state(moment)
+
+    def settle_time(self, moment: Clocks) -> float:
+        policy = self._evaluator.policy(moment)
+        return policy.value.settle_time if isinstance(policy, Present) else 0.0
+
+    def is_control_plane(self, name: str) -> bool:
+        return self._world.seen.control_plane_index.around(name, frozenset()) is not None
+
+    @property
+    def in_progress(self) -> int:
+        """Number of nodes under remediation."""
+        return len(targets.under_remediation(self._world.view.remedies.all()))
+
+    @property
+    def health_counts(self) -> HealthCounts:
+        return self._evaluator.target_index.health_counts()

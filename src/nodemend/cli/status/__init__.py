@@ -1,1 +1,1 @@
-"""Shows what is not simply healthy."""
+"""Show everything that is not simply healthy."""

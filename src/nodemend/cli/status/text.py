@@ -1,13 +1,14 @@
-"""`kubectl mend status` for a person."""
+"""Text output of `kubectl mend status`."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from nodemend.api.manual_remediation import Phase
-from nodemend.cli.leaders import LeaderState
+from nodemend.api import condition_reasons
+from nodemend.api.manual_remediation import ManualRemediationPhase
+from nodemend.cli.cluster import LeaderState
 from nodemend.cli.status.view import NodeRow, PolicyView, StatusView, spell_pause
-from nodemend.cli.words import align, spell_seconds
-from nodemend.decide.explanation import spell_count
+from nodemend.cli.text import align, spell_seconds
+from nodemend.safety.holds import spell_count
 
 _SAID: Final = {True: "yes", False: "no", None: "unknown"}
 
@@ -58,9 +59,9 @@ def _pause(policy: PolicyView) -> str:
 def _guard(policy: PolicyView) -> str:
     said = f"{policy.unhealthy} of {spell_count(policy.targets, 'node')} not healthy"
     match policy.weather:
-        case "Raging":
+        case condition_reasons.RAGING:
             return f"closed: {said}; nothing begins while it is so"
-        case "Settling":
+        case condition_reasons.SETTLING:
             return f"settling after a storm: {said}; nothing begins yet"
         case _:
             return f"open: {said}; it closes at {policy.closes_at}"
@@ -75,8 +76,8 @@ def _checks(view: StatusView) -> Iterator[str]:
         counts = (str(check.targets), str(check.healthy), str(check.remediating))
         rows.append((check.name, *counts, _SAID[check.allowed], check.why))
     for served in view.machine_checks:
-        at_work = "-" if served.remediating is None else str(served.remediating)
-        counts = (str(served.targets), str(served.healthy), at_work)
+        in_progress = "-" if served.remediating is None else str(served.remediating)
+        counts = (str(served.targets), str(served.healthy), in_progress)
         rows.append((f"mhc/{served.name}", *counts, _SAID[served.allowed], served.why))
     yield from align(rows)
     for check in view.checks:
@@ -151,7 +152,9 @@ def _next_step(view: StatusView) -> str:
     waiting = [
         node
         for node in view.nodes
-        if node.failed or node.may_need_a_person or node.state == Phase.AWAITING_WORD
+        if node.failed
+        or node.may_need_a_person
+        or node.state == ManualRemediationPhase.WAITING_FOR_CONFIRMATION
     ]
     if special := (waiting or view.nodes):
         return f"kubectl mend explain {special[0].node}"

@@ -1,41 +1,149 @@
-"""What `kubectl mend status` shows."""
+"""The view of `kubectl mend status`.
+
+The rows of `kubectl mend status` for Machines and their checks.
+
+The last remediations that ended.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from nodemend.api import keys
-from nodemend.api.conditions import Condition, ConditionStatus, find, find_true
-from nodemend.api.node_health_check import NodeHealthCheck
-from nodemend.api.power_cycle import Metal3Remediation, Phase
-from nodemend.api.remediation_policy import STORM, RemediationPolicy
-from nodemend.cli.leaders import LeaderState, LeaderView, unread_leaders
-from nodemend.cli.listed_machines import MachineListing
-from nodemend.cli.remediations import (
+from nodemend.api import condition_reasons, condition_types, well_known
+from nodemend.api.meta import Condition, ConditionStatus, find, find_true, parse_time
+from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
+from nodemend.api.node_health_check import NodeHealthCheck, PastRemediation
+from nodemend.api.remediation_policy import STORM, MachineRemediation, RemediationPolicy
+from nodemend.cli.cluster import LeaderState, LeaderView, unread_leaders
+from nodemend.cli.listing import (
+    AnyRemediation,
     Listing,
-    Remediation,
+    age_of,
     contradiction_of,
     is_open,
     may_need_a_person,
     node_of,
     unserved,
 )
-from nodemend.cli.status.machine_rows import MachineCheckRow, MachineRow, MachinesShown
-from nodemend.cli.status.past import PastRow, past_rows, seconds_between
-from nodemend.cli.words import first_sentence
-from nodemend.cli.written_ages import age_of
-from nodemend.controllers.checking.overlaps import CONDITION, NOTHING_LEFT
-from nodemend.controllers.fresh_reads import policy_facts
-from nodemend.controllers.pauses import in_force
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
-from nodemend.decide.hold_explanations import explain
-from nodemend.decide.storm_guard import closes_at, most_at_once
+from nodemend.cli.text import first_sentence
+from nodemend.guard.state import CONDITION, NOTHING_LEFT
+from nodemend.records.live_reads import active_pause, policy_facts
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
+from nodemend.safety.guard import closes_at, most_at_once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineRow:
+    """One Machine whose conditions show that it is unhealthy or under remediation."""
+
+    machine: str
+    node: str
+    state: str
+    for_seconds: float | None
+    check: str
+    why: str
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.listing_machines import MachineListing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineCheckRow:
+    """One check that Nodemend serves.
+
+    `remediating` is None if the checker writes no conditions on Machines.
+    """
+
+    name: str
+    targets: int
+    healthy: int
+    remediating: int | None
+    allowed: bool | None
+    why: str
+    overlap: str = ""
+    """Machines that the check selects and another check owns."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachinesShown:
+    checks: tuple[MachineCheckRow, ...] = ()
+    machines: tuple[MachineRow, ...] = ()
+    untold: int = 0
+    """Number of further Machines that are unhealthy by their checks' counts, without conditions on them."""
+
+
+SHOWN_OF_PAST: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastRow:
+    """One remediation that ended, of a node or of machine/NAMESPACE/NAME.
+
+    Times are in seconds, None if the written time is invalid.
+    """
+
+    node: str
+    kind: str
+    outcome: str
+    ended_ago: float | None
+    took: float | None
+    check: str
+    ordered_by: str
+
+
+def past_rows(
+    checks: Sequence[NodeHealthCheck], policy: RemediationPolicy | None, now: datetime
+) -> tuple[PastRow, ...]:
+    """Collect the past remediations of nodes from their checks, and of Machines from the policy."""
+    rows = [
+        (one.ended, _past_row(one, one.node, check.metadata.name, one.ordered_by, now))
+        for check in checks
+        for one in check.status.history
+    ]
+    rows += [
+        (one.ended, _past_row(one, f"machine/{one.machine}", f"mhc/{one.check}", "", now))
+        for one in (policy.status.machine_history if policy is not None else ())
+        if one.ended
+    ]
+    newest = sorted(rows, key=lambda found: found[0], reverse=True)[:SHOWN_OF_PAST]
+    return tuple(row for _, row in newest)
+
+
+def _past_row(
+    one: PastRemediation | MachineRemediation, target: str, check: str, ordered_by: str, now: datetime
+) -> PastRow:
+    return PastRow(
+        node=target,
+        kind=one.kind,
+        outcome=one.outcome,
+        ended_ago=seconds_between(one.ended, now),
+        took=seconds_between(one.began, _moment(one.ended)),
+        check=check,
+        ordered_by=ordered_by,
+    )
+
+
+def _moment(written: str) -> datetime | None:
+    try:
+        return parse_time(written)
+    except ValueError:
+        return None
+
+
+def seconds_between(written: str, end: datetime | None) -> float | None:
+    begin = _moment(written)
+    return None if begin is None or end is None else (end - begin).total_seconds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyView:
-    """`mode` is empty when there is no policy, or when it cannot be read, which `unread` then says."""
+    """The RemediationPolicy.
+
+    `mode` is empty if it is missing, or if `unread` has the reason why it is unreadable.
+    """
 
     mode: str
     max_concurrent: int
@@ -43,19 +151,19 @@ class PolicyView:
     paused_by: str = ""
     pause_reason: str = ""
     pause_until: str = ""
-    """When it ends by itself; empty when somebody must end it."""
+    """Time at which the pause ends by itself; empty if a user must end it."""
     targets: int = 0
     unhealthy: int = 0
     closes_at: int = 0
-    """So many unhealthy close the guard for the whole cluster."""
-    weather: str = "Calm"
-    """Calm, Raging, or Settling after a storm."""
+    """Number of unhealthy nodes at which the guard closes for the whole cluster."""
+    weather: str = condition_reasons.CALM
+    """Storm state: inactive, active, or cooldown after a storm."""
     unread: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRow:
-    """One check by its own status. `allowed` is None until the checker has said so."""
+    """One check by its own status. `allowed` is None until the checker has reported it."""
 
     name: str
     targets: int
@@ -64,18 +172,18 @@ class CheckRow:
     allowed: bool | None
     why: str
     paused: str = ""
-    """Until when, by whom and why; empty where it is not paused."""
+    """End, author and reason of the pause; empty if the check is not paused."""
     overlap: str = ""
-    """Which nodes that it selects are another check's."""
+    """Nodes that the check selects and another check owns."""
     stalled: str = ""
-    """Why it could not act whatever failed."""
+    """Reason that prevents the check from acting on any failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRow:
     """One node that is not simply healthy. `for_seconds` is the age of its remediation.
 
-    A node with a recovery has a row for that.
+    A recovery of the node has a separate row.
     """
 
     node: str
@@ -84,49 +192,50 @@ class NodeRow:
     check: str
     why: str
     host: str = ""
-    """The host that is switched off and on, where that is how the node is healed."""
+    """The host of the node's power cycle; empty for other remediations."""
     failed: bool = False
-    """Its remediation has given up; `why` says what a person should do."""
+    """The remediation has failed permanently; `why` says what an operator must do."""
     recovering: bool = False
-    """The row is about what a remediation left to be undone, and not about the node's health."""
+    """The row describes the recovery after a remediation, not the node's health."""
     may_need_a_person: bool = False
-    """Its remediation may never get on alone; `why` says what a person should do."""
+    """The remediation may never continue by itself; `why` says what an operator must do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusView:
+    kind: ClassVar[str] = "Status"
     policy: PolicyView
     leaders: tuple[LeaderView, ...]
     checks: tuple[CheckRow, ...]
     nodes: tuple[NodeRow, ...]
     unread: tuple[str, ...]
-    """What could not be read, as sentences. Of that nothing is known, and nothing is said to be well."""
+    """Objects that could not be read, as sentences. Nothing about them is reported as healthy."""
     nodes_untold: int = 0
-    """So many more nodes are not healthy, by the counts of the guard or of their checks."""
+    """Number of further unhealthy nodes, by the counts of the guard or of the checks."""
     past: tuple[PastRow, ...] = ()
-    """The last few remediations that have ended, the newest first."""
+    """The last few remediations that ended, the newest first."""
     machine_checks: tuple[MachineCheckRow, ...] = ()
     machines: tuple[MachineRow, ...] = ()
     machines_untold: int = 0
-    """So many more Machines are not healthy, and nothing is written on them."""
+    """Number of further unhealthy Machines without conditions on them."""
 
     @property
     def led(self) -> bool:
-        """Whether every controller lives. Of whom it cannot be told, `unread` says so."""
+        """True if every controller has a live leader or if that is unknown; `unread` then has the reason."""
         return all(leader.state in (LeaderState.ALIVE, LeaderState.UNKNOWN) for leader in self.leaders)
 
     @property
     def healthy(self) -> bool:
-        """Whether every watched node is, as everything says that could tell otherwise."""
+        """True if every source was read and none reports an unhealthy node."""
         return not self.nodes and not self.unread and not self.nodes_untold
 
 
 def status_view(
-    policy: Seen[RemediationPolicy],
+    policy: ReadResult[RemediationPolicy],
     leaders: Iterable[LeaderView],
     checks: Present[list[NodeHealthCheck]] | Unreadable,
     remediations: Listing,
-    machines: MachineListing | Unreadable,
+    machines: "MachineListing | Unreadable",
     now: datetime,
 ) -> StatusView:
     known_checks = checks.value if isinstance(checks, Present) else []
@@ -148,10 +257,10 @@ def status_view(
 
 
 def _unread(
-    policy: Seen[RemediationPolicy],
-    checks: Seen[list[NodeHealthCheck]],
+    policy: ReadResult[RemediationPolicy],
+    checks: ReadResult[list[NodeHealthCheck]],
     remediations: Listing,
-    machines: MachineListing | Unreadable,
+    machines: "MachineListing | Unreadable",
 ) -> Iterator[str]:
     looked_at = (
         ("The RemediationPolicy", policy),
@@ -166,17 +275,17 @@ def _unread(
             yield f"{what} cannot be read: {fact.why}."
 
 
-def _machines(machines: MachineListing | Unreadable, now: datetime) -> MachinesShown:
+def _machines(machines: "MachineListing | Unreadable", now: datetime) -> MachinesShown:
     if isinstance(machines, Unreadable) or not machines.checks:
         return MachinesShown()
-    # Most clusters have none, and what judges them is half of a start.
+    # Imported here because most clusters have no Machines and this import is half of the startup time.
     from nodemend.cli.status.machines import show_machines  # noqa: PLC0415
 
     return show_machines(machines, now)
 
 
 def without_ages(view: StatusView) -> StatusView:
-    """What of it does not change by time alone."""
+    """Return the view without the fields that change with time alone."""
     return replace(
         view,
         leaders=tuple(replace(leader, renewed_ago=None) for leader in view.leaders),
@@ -186,7 +295,7 @@ def without_ages(view: StatusView) -> StatusView:
     )
 
 
-def _policy(policy: Seen[RemediationPolicy], now: datetime) -> PolicyView:
+def _policy(policy: ReadResult[RemediationPolicy], now: datetime) -> PolicyView:
     match policy:
         case Present(found):
             facts, status = policy_facts(found, now), found.status
@@ -201,7 +310,7 @@ def _policy(policy: Seen[RemediationPolicy], now: datetime) -> PolicyView:
                 targets=status.targets,
                 unhealthy=status.unhealthy,
                 closes_at=closes_at(facts, status.targets),
-                weather=storm.reason if storm else "Calm",
+                weather=storm.reason if storm else condition_reasons.CALM,
             )
         case Absent():
             return PolicyView(mode="", max_concurrent=0, paused=False)
@@ -214,9 +323,11 @@ def spell_pause(by: str, reason: str, until: str) -> str:
 
 
 def _check(check: NodeHealthCheck, now: datetime) -> CheckRow:
-    pause = in_force(check.spec.pause, now)
-    said = find(check.status.conditions, "RemediationAllowed")
-    overlap, stalled = (find_true(check.status.conditions, type_) for type_ in (CONDITION, "Stalled"))
+    pause = active_pause(check.spec.pause, now)
+    said = find(check.status.conditions, condition_types.REMEDIATION_ALLOWED)
+    overlap, stalled = (
+        find_true(check.status.conditions, type_) for type_ in (CONDITION, condition_types.STALLED)
+    )
     return CheckRow(
         name=check.metadata.name,
         targets=check.status.targets,
@@ -231,22 +342,28 @@ def _check(check: NodeHealthCheck, now: datetime) -> CheckRow:
 
 
 def _stalled(stalled: Condition | None, overlap: Condition | None) -> str:
-    """Where other checks have all its nodes, what says so says why."""
+    """Return why the check cannot act. If other checks own all its nodes, the overlap's message says why."""
     if stalled is None:
         return ""
     return overlap.message if overlap is not None and stalled.message == NOTHING_LEFT else stalled.message
 
 
 def _why_held(message: str) -> str:
-    """Of a dry run, what it would do: that it is one is said above."""
-    told = re.search(r" (It (?:would|could do nothing)\b.*)", message)
-    return first_sentence(told[1] if told else message)
+    """Return the first sentence.
+
+    In a dry run, that of the planned action: the mode is already shown above.
+    """
+    reported = re.search(r" (It (?:would|could do nothing)\b.*)", message)
+    return first_sentence(reported[1] if reported else message)
 
 
 def _nodes(
-    checks: Sequence[NodeHealthCheck], remediations: Sequence[Remediation], now: datetime
+    checks: Sequence[NodeHealthCheck], remediations: Sequence[AnyRemediation], now: datetime
 ) -> tuple[NodeRow, ...]:
-    """Remediations say more of their node than the check's report does."""
+    """Build the rows.
+
+    A node with an open remediation gets its row from that, which has more details than the report.
+    """
     rows = [_remediating(found, now) for found in remediations if is_open(found)]
     known = {row.node for row in rows}
     rows += [
@@ -277,30 +394,33 @@ def _nodes(
 
 
 def _nodes_untold(policy: PolicyView, checks: Sequence[NodeHealthCheck], nodes: Sequence[NodeRow]) -> int:
-    """The checker writes each status at its own moment, and names the worst nodes only: the counts may say
-    more than the rows."""
+    """Number of unhealthy nodes without a row.
+
+    The checker writes each status at a different time and reports only the worst nodes, so the counts may be
+    higher than the number of rows.
+    """
     sick = max(policy.unhealthy, sum(check.status.targets - check.status.healthy for check in checks))
     return max(0, sick - len({row.node for row in nodes if not row.recovering}))
 
 
-def _remediating(remediation: Remediation, now: datetime) -> NodeRow:
+def _remediating(remediation: AnyRemediation, now: datetime) -> NodeRow:
     metadata, status = remediation.metadata, remediation.status
     host = remediation.status.host if isinstance(remediation, Metal3Remediation) else None
-    failed, stuck = status.phase is Phase.FAILED, may_need_a_person(remediation)
-    nobody, twice = unserved(remediation, now), contradiction_of(remediation)
+    failed, stuck = status.phase is Metal3RemediationPhase.FAILED, may_need_a_person(remediation)
+    unserved_reason, twice = unserved(remediation, now), contradiction_of(remediation)
     state = "Ending" if metadata.deleting else status.phase
     why = status.message if failed or stuck else first_sentence(status.message)
-    if nobody is not None:
-        state, why = type(nobody).__name__, explain(nobody).sentence
+    if unserved_reason is not None:
+        state, why = unserved_reason.reason, unserved_reason.explain().sentence
     elif twice is not None:
-        state, why = Phase.CONTRADICTED.capitalize(), twice.message
+        state, why = Metal3RemediationPhase.CONTRADICTED.capitalize(), twice.message
     return NodeRow(
         node=node_of(remediation),
         state=state,
         for_seconds=age_of(metadata.creation_timestamp, now),
-        check=metadata.labels.get(keys.CHECK, ""),
+        check=metadata.labels.get(well_known.CHECK, ""),
         why=why,
         host=str(host or ""),
         failed=failed,
-        may_need_a_person=stuck or nobody is not None,
+        may_need_a_person=stuck or unserved_reason is not None,
     )

@@ -1,1 +1,1 @@
-"""Tells what happened to one node, when, and on which evidence: in words, and as a picture."""
+"""Shows the events of one node, with times and evidence, as text and as a picture."""

@@ -1,22 +1,210 @@
-"""What objects themselves still tell of the past, as drafts: it outlives the events. Pure."""
+"""Entries from the current objects, as drafts. They are available longer than events. Pure.
+
+Deleted remediations, from the history in the status of checks and of the policy. Pure.
+
+Entries from the status of a remediation, as drafts. Pure.
+"""
 
 from collections.abc import Iterator
+from datetime import datetime
 
-from nodemend.api import keys
-from nodemend.api.timestamps import written_moment
+from nodemend.api import condition_types, well_known
+from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.meta import Condition, written_moment
+from nodemend.api.metal3_remediation import Metal3Remediation
+from nodemend.api.node_health_check import NodeHealthCheck, PastRemediation
+from nodemend.api.remediation_policy import MachineRemediation, RemediationPolicy
 from nodemend.cli.agents import read_agent
-from nodemend.cli.node_case import NodeCase
-from nodemend.cli.timeline import drafts as states
-from nodemend.cli.timeline.drafts import OVER, Draft
-from nodemend.cli.timeline.recorded_history import of_machine, of_node
-from nodemend.cli.timeline.recorded_remediations import last_life, remediation_drafts
-from nodemend.cli.timeline.view import Lane, Mark
-from nodemend.controllers.fresh_reads import value_of
-from nodemend.controllers.remediating.surroundings import DEFAULT_LEASE_SECONDS
-from nodemend.decide.facts import Present
+from nodemend.cli.listing import AnyRemediation, resource_of
+from nodemend.cli.node_report import NodeCase
+from nodemend.cli.timeline import collect as states
+from nodemend.cli.timeline.collect import OVER, Emphasis, Lane, LaneStart, MomentDraft
+from nodemend.records.live_reads import value_of
+from nodemend.remediation.node_state import DEFAULT_LEASE_SECONDS
+from nodemend.safety.facts import Present
 
 
-def recorded(case: NodeCase) -> Iterator[Draft]:
+def of_node(check: NodeHealthCheck, node: str) -> Iterator[MomentDraft]:
+    for past in check.status.history:
+        if past.node == node:
+            by = f", ordered by {past.ordered_by}" if past.ordered_by else ""
+            asked = f"nhc/{check.metadata.name} asked for {_a(past.kind)}{by}."
+            yield from _both_ends(past, asked, "history of the check")
+
+
+def of_machine(policy: RemediationPolicy, node: str) -> Iterator[MomentDraft]:
+    """Yield the remediations of every Machine that had this node."""
+    for past in policy.status.machine_history:
+        if past.node == node:
+            asked = f"mhc/{past.check} asked for {_a(past.kind)} of Machine {past.machine}."
+            yield from _both_ends(past, asked, "history of the policy")
+
+
+def _both_ends(past: PastRemediation | MachineRemediation, asked: str, source: str) -> Iterator[MomentDraft]:
+    began, ended = written_moment(past.began), written_moment(past.ended)
+    if began is not None:
+        yield MomentDraft(
+            at=began,
+            lane=Lane.CHECK,
+            what=asked,
+            source=source,
+            key="started",
+            begins=((Lane.REMEDIATION, states.REMEDIATION),),
+        )
+    if ended is not None:
+        yield MomentDraft(
+            at=ended,
+            lane=Lane.CHECK,
+            what=f"The {past.kind} is over: {past.outcome}.",
+            source=source,
+            key="ended",
+            begins=((Lane.REMEDIATION, OVER), (Lane.CHECK, OVER)),
+        )
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind}"
+
+
+def remediation_drafts(remediation: AnyRemediation) -> Iterator[MomentDraft]:
+    yield from _life(remediation)
+    yield from _signs_of_life(remediation)
+    for condition in remediation.status.conditions:
+        at = written_moment(condition.last_transition_time)
+        draft = _turn(remediation, condition, at) if at is not None else None
+        if draft is not None:
+            yield draft
+
+
+def last_life(at: datetime, source: str) -> MomentDraft:
+    return MomentDraft(
+        at=at,
+        lane=Lane.NODE,
+        what="Its kubelet's last sign of life.",
+        source=source,
+        key="last-life",
+        begins=((Lane.NODE, states.SILENT), (Lane.WORKLOADS, states.HELD)),
+    )
+
+
+def _life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
+    metadata, source = remediation.metadata, _source(remediation)
+    begun, end_requested = (
+        written_moment(metadata.creation_timestamp),
+        written_moment(metadata.deletion_timestamp),
+    )
+    address = f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}"
+    if begun is not None:
+        check = metadata.labels.get(well_known.CHECK, "")
+        by = f" by nhc/{check}" if check else ""
+        begins = ((Lane.REMEDIATION, states.FENCE),)
+        yield MomentDraft(
+            at=begun,
+            lane=Lane.REMEDIATION,
+            what=f"{address} was asked for{by}.",
+            source=source,
+            key="started",
+            begins=begins,
+        )
+    if end_requested is not None:
+        yield MomentDraft(
+            at=end_requested,
+            lane=Lane.REMEDIATION,
+            what=f"{address} is told to end.",
+            source=source,
+            key="deleted",
+            begins=((Lane.REMEDIATION, states.ENDING),),
+        )
+
+
+def _signs_of_life(remediation: AnyRemediation) -> Iterator[MomentDraft]:
+    """Yield the observations recorded in the status: the kubelet's last renewal and the host's power off."""
+    status, source = remediation.status, _source(remediation)
+    spoken = {status.evidence.last_renew_time} if status.evidence is not None else set()
+    if isinstance(remediation, ManualRemediation):
+        spoken.add(remediation.status.last_renew_time)
+    elif isinstance(remediation, Metal3Remediation) and remediation.status.seen_off is not None:
+        sighting, host = remediation.status.seen_off, remediation.status.host
+        spoken.add(sighting.last_renew_time)
+        at = written_moment(sighting.last_updated)
+        if at is not None:
+            yield MomentDraft(
+                at=at,
+                lane=Lane.HOST,
+                what=f"{host or 'Its host'} was off, by what its operator wrote then.",
+                source=f"{source}.seenOff",
+                key="off",
+                begins=((Lane.HOST, states.OFF),),
+            )
+    for text in sorted(spoken):
+        renewed = written_moment(text)
+        if renewed is not None:
+            yield last_life(renewed, source)
+
+
+def _turn(remediation: AnyRemediation, condition: Condition, at: datetime) -> MomentDraft | None:
+    """Return the draft of a condition that became true or failed, otherwise None."""
+    status, source = remediation.status, f"condition {condition.type}"
+    evidence, lane = status.evidence, Lane.REMEDIATION
+    match condition.type, condition.status:
+        case condition_types.FENCED, "True" if evidence is not None:
+            return MomentDraft(
+                at=at,
+                lane=lane,
+                what=f"{evidence.class_}: {evidence.by}: {evidence.reason}.",
+                source=source,
+                key="evidence",
+                mark=Emphasis.EVIDENCE,
+                evidence=evidence.class_,
+                because=f"{evidence.by}: {evidence.reason}.",
+                begins=_after_evidence(remediation),
+            )
+        case condition_types.WORKLOAD_RELEASED, "True":
+            return MomentDraft(
+                at=at,
+                lane=Lane.WORKLOADS,
+                what="Its pods and volumes are gone from it.",
+                source=source,
+                key="gone",
+                evidence=evidence.class_ if evidence is not None else "",
+                because=f"{evidence.by}: {evidence.reason}." if evidence is not None else "",
+                begins=((Lane.WORKLOADS, states.ELSEWHERE), (lane, states.RECOVER)),
+            )
+        case condition_types.SUCCEEDED, "True":
+            what = status.message or "It has succeeded."
+            return MomentDraft(
+                at=at,
+                lane=lane,
+                what=what,
+                source=source,
+                key="succeeded",
+                begins=((lane, OVER), (Lane.HOST, OVER)),
+            )
+        case condition_types.SUCCEEDED, "False":
+            return MomentDraft(
+                at=at,
+                lane=lane,
+                what=status.message or "It has failed.",
+                source=source,
+                key="failed",
+                mark=Emphasis.PROBLEM,
+                begins=((lane, states.FAILED),),
+            )
+        case _:
+            return None
+
+
+def _after_evidence(remediation: AnyRemediation) -> tuple[LaneStart, ...]:
+    release = (Lane.REMEDIATION, states.RELEASE)
+    by_power = isinstance(remediation, Metal3Remediation)
+    return (release, (Lane.HOST, states.OFF)) if by_power else (release,)
+
+
+def _source(remediation: AnyRemediation) -> str:
+    return f"status of {resource_of(remediation).kind}"
+
+
+def recorded(case: NodeCase) -> Iterator[MomentDraft]:
     yield from _node(case)
     yield from _kubelet(case)
     yield from _agent(case)
@@ -31,7 +219,7 @@ def recorded(case: NodeCase) -> Iterator[Draft]:
     yield from _volumes(case)
 
 
-def _node(case: NodeCase) -> Iterator[Draft]:
+def _node(case: NodeCase) -> Iterator[MomentDraft]:
     node = value_of(case.node)
     if node is None:
         return
@@ -39,7 +227,7 @@ def _node(case: NodeCase) -> Iterator[Draft]:
     at = written_moment(ready.last_transition_time) if ready is not None else None
     if ready is not None and at is not None:
         up = ready.status == "True"
-        yield Draft(
+        yield MomentDraft(
             at=at,
             lane=Lane.NODE,
             what=f"Ready={ready.status}" + (f": {ready.reason}." if ready.reason else "."),
@@ -51,21 +239,21 @@ def _node(case: NodeCase) -> Iterator[Draft]:
         )
     for taint in node.spec.taints:
         added = written_moment(taint.time_added)
-        if taint.key == keys.OUT_OF_SERVICE and added is not None:
-            ours = taint.value == keys.OUR_TAINT_VALUE
-            yield Draft(
+        if taint.key == well_known.OUT_OF_SERVICE and added is not None:
+            ours = taint.value == well_known.OUR_TAINT_VALUE
+            yield MomentDraft(
                 at=added,
                 lane=Lane.WORKLOADS,
                 what=f"{case.name} is marked out of service{'' if ours else ', and not by us'}.",
                 source="taint",
                 key="release" if ours else "released-by-others",
-                mark=Mark.RELEASE if ours else Mark.TROUBLE,
+                mark=Emphasis.RELEASE if ours else Emphasis.PROBLEM,
                 begins=((Lane.WORKLOADS, states.LEAVING),),
             )
 
 
-def _kubelet(case: NodeCase) -> Iterator[Draft]:
-    """Only of a silent one: else its last renewal is always just now."""
+def _kubelet(case: NodeCase) -> Iterator[MomentDraft]:
+    """Yield the last renewal of a silent kubelet. A live kubelet's last renewal is always recent."""
     lease = value_of(case.kubelet)
     renewed = written_moment(lease.spec.renew_time) if lease is not None else None
     if lease is not None and renewed is not None:
@@ -74,40 +262,42 @@ def _kubelet(case: NodeCase) -> Iterator[Draft]:
             yield last_life(renewed, "Lease")
 
 
-def _agent(case: NodeCase) -> Iterator[Draft]:
-    """Likewise."""
+def _agent(case: NodeCase) -> Iterator[MomentDraft]:
+    """Yield the last renewal of a silent agent."""
     lease = value_of(case.agent)
     renewed = written_moment(lease.spec.renew_time) if lease is not None else None
     if lease is not None and renewed is not None and read_agent(lease, case.now).silent:
         what = "Its agent's last sign of life."
-        yield Draft(at=renewed, lane=Lane.NODE, what=what, source="Lease of its agent", key="agent-silent")
+        yield MomentDraft(
+            at=renewed, lane=Lane.NODE, what=what, source="Lease of its agent", key="agent-silent"
+        )
 
 
-def _machine(case: NodeCase) -> Iterator[Draft]:
+def _machine(case: NodeCase) -> Iterator[MomentDraft]:
     behind = value_of(case.behind)
     deleted = written_moment(behind.machine.metadata.deletion_timestamp) if behind is not None else None
     if behind is not None and deleted is not None:
         metadata = behind.machine.metadata
-        yield Draft(
+        yield MomentDraft(
             at=deleted,
             lane=Lane.NODE,
             what=f"Its Machine {metadata.namespace}/{metadata.name} is deleted.",
             source="Machine",
-            mark=Mark.TROUBLE,
+            mark=Emphasis.PROBLEM,
         )
 
 
-def _host(case: NodeCase) -> Iterator[Draft]:
-    """What it says of its power, as of when its operator last wrote: the only date that it has."""
+def _host(case: NodeCase) -> Iterator[MomentDraft]:
+    """Yield the host's power state at the time when its operator last wrote, the only time in its status."""
     begun = [written_moment(one.metadata.creation_timestamp) for one in value_of(case.power) or ()]
     if not isinstance(case.host, Present):
         return
     host = case.host.value
     at, on = written_moment(host.status.last_updated), host.status.powered_on
-    # What it wrote before anybody asked for its power is no part of the story.
+    # A power state from before the first power cycle is not part of the timeline.
     if at is not None and on is not None and any(one is not None and one <= at for one in begun):
         said = "on" if on else "off"
-        yield Draft(
+        yield MomentDraft(
             at=at,
             lane=Lane.HOST,
             what=f"The operator of {host.metadata.namespace}/{host.metadata.name} last wrote: {said}.",
@@ -117,9 +307,9 @@ def _host(case: NodeCase) -> Iterator[Draft]:
         )
 
 
-def _volumes(case: NodeCase) -> Iterator[Draft]:
+def _volumes(case: NodeCase) -> Iterator[MomentDraft]:
     for volume in value_of(case.volumes) or ():
         at = written_moment(volume.metadata.deletion_timestamp)
         if at is not None:
             what = f"{volume.metadata.name} is to be detached."
-            yield Draft(at=at, lane=Lane.WORKLOADS, what=what, source="VolumeAttachment")
+            yield MomentDraft(at=at, lane=Lane.WORKLOADS, what=what, source="VolumeAttachment")

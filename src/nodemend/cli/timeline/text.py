@@ -1,22 +1,27 @@
-"""`kubectl mend timeline` for a person, as wide as their terminal."""
+"""Text output of `kubectl mend timeline`, as wide as the terminal."""
 
 from collections.abc import Iterator
 from datetime import tzinfo
 from typing import Final
 
-from nodemend.cli.timeline.view import Mark, Moment, TimelineView
-from nodemend.cli.words import fold, spell_list, spell_seconds
-from nodemend.decide.explanation import spell_count
+from nodemend.cli.text import fold, spell_list, spell_seconds
+from nodemend.cli.timeline.collect import Emphasis, Moment, TimelineView
+from nodemend.safety.holds import spell_count
 
 GAP: Final = 120.0
-"""Seconds without a record that are worth a line."""
+"""Seconds without a record after which a separate line shows the gap."""
 _NARROWEST: Final = 24
 _HEADS: Final = ("TIME", "AFTER", "WHO")
-_LOUD: Final = {Mark.EVIDENCE: "EVIDENCE ", Mark.RELEASE: "RELEASE: ", Mark.TROUBLE: "! ", Mark.PLAIN: ""}
+_LOUD: Final = {
+    Emphasis.EVIDENCE: "EVIDENCE ",
+    Emphasis.RELEASE: "RELEASE: ",
+    Emphasis.PROBLEM: "! ",
+    Emphasis.PLAIN: "",
+}
 
 
 def render(view: TimelineView, width: int, zone: tzinfo | None) -> Iterator[str]:
-    """`zone` None is wherever the reader is."""
+    """Render the timeline. If `zone` is None, times are in the local time zone."""
     yield from fold(_headline(view, zone), width)
     yield ""
     if view.moments:
@@ -77,7 +82,7 @@ def _what(moment: Moment) -> str:
 
 
 def spell_times(moment: Moment) -> str:
-    """How often it was told, where that was more than once."""
+    """Return the number of occurrences, if there was more than one."""
     if moment.times < 2:
         return ""
     lasted = (moment.last - moment.at).total_seconds() if moment.last is not None else 0.0
@@ -95,7 +100,7 @@ def _summary(view: TimelineView, zone: tzinfo | None) -> Iterator[str]:
 
 
 def spell_release(view: TimelineView, zone: tzinfo | None) -> str:
-    """The last, and how many there were."""
+    """Describe the last release, with the number of releases."""
     last = view.releases[-1]
     often = f"{len(view.releases)} times, the last " if len(view.releases) > 1 else ""
     on = f"{last.evidence}: {last.because}" if last.evidence else "evidence that is no longer on record."

@@ -1,1 +1,1 @@
-"""Shows everything that concerns the healing of one node, as a tree."""
+"""Show everything that concerns the remediation of one node, as a tree."""

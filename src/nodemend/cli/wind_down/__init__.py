@@ -1,1 +1,1 @@
-"""Brings everything under way to its safe end, so that Nodemend can be uninstalled."""
+"""Ends all remediations safely, so that Nodemend can be uninstalled."""

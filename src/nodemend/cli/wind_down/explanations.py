@@ -1,63 +1,117 @@
-"""What is left, in words: what it is, why it is there, and what to do about it."""
+"""Text about leftovers: what each is, why it exists, and the next step.
 
+Text about a remediation that must end: its name and its progress.
+
+Progress lines of a wind-down: each is printed once, and again if it changed. Pure.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
-from nodemend.api import keys
+from nodemend.api import manual_remediation, metal3_remediation, self_remediation, well_known
 from nodemend.cli.agents import take_marker_off
-from nodemend.cli.remediations import Remediation, node_of
+from nodemend.cli.listing import AnyRemediation, node_of, resource_of
+from nodemend.cli.text import first_sentence, spell_list
 from nodemend.cli.wind_down.leftovers import (
-    HeldHost,
+    HeldOffHost,
     HostNotBack,
     Leftover,
     MarkerOnLease,
-    NotSeen,
+    NotRead,
+    OpenFacts,
+    RevocationMark,
     StillOpen,
     StrayLock,
     TaintedNode,
-    VoidMark,
+    is_leaderless,
+    may_pass,
 )
-from nodemend.cli.wind_down.remediation_words import title, waits_for
-from nodemend.cli.words import spell_list
+
+_BEGINS: Final = "it has changed nothing yet"
+_LEAVING: Final = "its workloads are being released; that is brought to its end first"
+_ENDED: Final = "it has ended; what is left of it is cleared away"
+_TWICE: Final = "its workloads are released, and its old boot runs: they may run twice"
+_STANDS: Final[dict[str, str]] = {
+    metal3_remediation.Metal3RemediationPhase.PENDING: _BEGINS,
+    metal3_remediation.Metal3RemediationPhase.POWER_OFF: (
+        "its host is to go off, and nothing of the node is released yet"
+    ),
+    metal3_remediation.Metal3RemediationPhase.RELEASE: _LEAVING,
+    metal3_remediation.Metal3RemediationPhase.POWER_ON: (
+        "its workloads are released, and its host is to come back on"
+    ),
+    metal3_remediation.Metal3RemediationPhase.CONTRADICTED: _TWICE,
+    metal3_remediation.Metal3RemediationPhase.BACKING_OFF: "an attempt has failed, and its host is let on",
+    metal3_remediation.Metal3RemediationPhase.DELETING_MACHINE: "its machine's owner is asked to replace it",
+    metal3_remediation.Metal3RemediationPhase.SUCCEEDED: _ENDED,
+    metal3_remediation.Metal3RemediationPhase.FAILED: _ENDED,
+    manual_remediation.ManualRemediationPhase.PENDING: _BEGINS,
+    manual_remediation.ManualRemediationPhase.WAITING_FOR_CONFIRMATION: (
+        "it waits for a person's word, and nothing is released yet"
+    ),
+    manual_remediation.ManualRemediationPhase.RELEASING: _LEAVING,
+    manual_remediation.ManualRemediationPhase.RECOVERING: (
+        "its workloads are released, and the node is to come back"
+    ),
+    manual_remediation.ManualRemediationPhase.CONTRADICTED: _TWICE,
+    manual_remediation.ManualRemediationPhase.SUCCEEDED: _ENDED,
+    self_remediation.SelfRemediationPhase.FENCING: (
+        "the node was asked to reset itself, and nothing is released yet"
+    ),
+}
+"""Progress by phase, for a remediation without a message."""
+
+
+def title(remediation: AnyRemediation) -> str:
+    metadata = remediation.metadata
+    return f"{resource_of(remediation).kind} {metadata.namespace}/{metadata.name}"
+
+
+def waits_for(remediation: AnyRemediation) -> str:
+    """Return the first sentence of its message, or the progress of its phase."""
+    status = remediation.status
+    return first_sentence(status.message) or _STANDS[status.phase]
+
 
 _AGAIN = "then: kubectl mend wind-down"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """Three sentences for a person."""
+class LeftoverExplanation:
+    """Three sentences for the user."""
 
     what: str
     because: str
     next_step: str
 
 
-def explain(leftover: Leftover, system_namespace: str) -> Explanation:
+def explain(leftover: Leftover, system_namespace: str) -> LeftoverExplanation:
     match leftover:
         case StillOpen():
-            return _open(leftover, system_namespace)
-        case HeldHost():
+            return _explain_open(leftover, system_namespace)
+        case HeldOffHost():
             return _held(leftover, system_namespace)
         case TaintedNode(node, holder):
             return _tainted(node, holder)
         case MarkerOnLease():
             return _marked(leftover, system_namespace)
-        case VoidMark(node):
-            return Explanation(
-                what=f"node {node} has the annotation {keys.RELEASE_VOIDED}",
+        case RevocationMark(node):
+            return LeftoverExplanation(
+                what=f"node {node} has the annotation {well_known.RELEASE_REVOKED}",
                 because="a release was called off there; the mark means nothing to anybody else",
-                next_step=f"kubectl annotate node {node} {keys.RELEASE_VOIDED}-",
+                next_step=f"kubectl annotate node {node} {well_known.RELEASE_REVOKED}-",
             )
         case StrayLock(name):
-            return Explanation(
+            return LeftoverExplanation(
                 what=f"lock {name} in {system_namespace}",
                 because="its remediation is gone; it keeps nobody from anything",
                 next_step=f"none; it goes with the namespace {system_namespace}",
             )
         case HostNotBack(host, node, wanted):
             return _not_back(host, node, wanted=wanted)
-        case NotSeen(what, why):
-            return Explanation(
+        case NotRead(what, why):
+            return LeftoverExplanation(
                 what=f"the {what} were not looked at",
                 because=why,
                 next_step="ask somebody who may list them in all namespaces to run this again",
@@ -67,128 +121,163 @@ def explain(leftover: Leftover, system_namespace: str) -> Explanation:
 
 
 def explain_leaderless(system_namespace: str) -> str:
-    """What to do where no remediator leads."""
+    """Return the next step if the remediator has no leader."""
     return (
         f"kubectl get pods -n {system_namespace} -l app.kubernetes.io/component=remediator; "
         "only a running remediator brings remediations to a safe end"
     )
 
 
-def _open(left: StillOpen, system_namespace: str) -> Explanation:
+def _explain_open(left: StillOpen, system_namespace: str) -> LeftoverExplanation:
     found = left.remediation
     node = node_of(found)
     what = f"{title(found)} (node {node}) has not ended"
-    theirs = sorted(set(found.metadata.finalizers) - {keys.SAFE_END})
+    theirs = sorted(set(found.metadata.finalizers) - {well_known.SAFE_END})
     if left.refused:
-        return Explanation(
+        return LeftoverExplanation(
             what=what,
             because=f"it was not told to end: {left.refused}",
             next_step=f"kubectl mend stop {node}, as somebody who may; {_AGAIN}",
         )
-    if left.unattended and keys.SAFE_END in found.metadata.finalizers:
-        return Explanation(
+    if left.unattended and well_known.SAFE_END in found.metadata.finalizers:
+        return LeftoverExplanation(
             what=what, because=left.leader.sentence, next_step=explain_leaderless(system_namespace)
         )
-    if theirs and keys.SAFE_END not in found.metadata.finalizers:
-        return Explanation(
+    if theirs and well_known.SAFE_END not in found.metadata.finalizers:
+        return LeftoverExplanation(
             what=what,
             because=f"our part is done; it waits for {spell_list(theirs)}, which is not ours",
             next_step="ask whoever put that finalizer there",
         )
     if left.anew:
-        return Explanation(
+        return LeftoverExplanation(
             what=what,
             because=f"somebody asked for it after the winding down had begun ({_asked_by(found)})",
             next_step=f"take our templates out of that health check, or delete it; {_AGAIN}",
         )
-    return Explanation(
+    return LeftoverExplanation(
         what=what, because=waits_for(found), next_step=f"kubectl mend explain {node}; {_AGAIN} --wait 1h"
     )
 
 
-def _asked_by(remediation: Remediation) -> str:
-    """As far as it tells: our own checks name themselves, others own what they make through the Machine."""
+def _asked_by(remediation: AnyRemediation) -> str:
+    """Return the requester, if known: Nodemend's checks set a label.
+
+    For others, the owner such as a Machine is returned.
+    """
     metadata = remediation.metadata
-    if check := metadata.labels.get(keys.CHECK):
+    if check := metadata.labels.get(well_known.CHECK):
         return f"nhc/{check}"
     owners = [f"{owner.kind} {owner.name}" for owner in metadata.owner_references]
     return f"it belongs to {spell_list(owners)}" if owners else "it does not say who"
 
 
-def _held(left: HeldHost, system_namespace: str) -> Explanation:
+def _held(left: HeldOffHost, system_namespace: str) -> LeftoverExplanation:
     metadata = left.host.metadata
     power = {True: "on", False: "off", None: "power unknown"}[left.host.status.powered_on]
     host = f"host {metadata.namespace}/{metadata.name} ({power})"
     if left.holder is not None:
-        return Explanation(
+        return LeftoverExplanation(
             what=f"{host} is still held off by {title(left.holder)}",
             because=waits_for(left.holder),
             next_step=f"let it end: kubectl mend explain {node_of(left.holder)}",
         )
-    uid = left.key.removeprefix(keys.OUR_HOLD_PREFIX)
+    uid = left.key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX)
     by_hand = f"kubectl annotate baremetalhost {metadata.name} -n {metadata.namespace} {left.key}-"
     what = f"{host} is still held off by a remediation that is gone ({uid})"
     if left.tainted:
-        return Explanation(
+        return LeftoverExplanation(
             what=what,
             because=f"our taint is on {spell_list(left.tainted)}; power must not come back before it is off",
             next_step=f"see to the taint first; then: {by_hand}",
         )
     restart = f"kubectl rollout restart deployment nodemend-remediator -n {system_namespace}"
-    return Explanation(
+    return LeftoverExplanation(
         what=what,
         because="no remediator gave it back; one that serves power cycles does when it begins to lead",
         next_step=f"{restart}; or by hand: {by_hand}",
     )
 
 
-def _not_back(host: str, node: str, *, wanted: bool) -> Explanation:
+def _not_back(host: str, node: str, *, wanted: bool) -> LeftoverExplanation:
     namespace, _, name = host.partition("/")
     because = "metal3 has not switched it on yet" if wanted else "its owner wants it off (spec.online: false)"
-    return Explanation(
+    return LeftoverExplanation(
         what=f"host {host} of node {node} is off, and nothing of ours holds it",
         because=because,
         next_step=f"see that it comes back: kubectl get baremetalhost {name} -n {namespace}",
     )
 
 
-def _tainted(node: str, holder: Remediation | None) -> Explanation:
-    off = f"kubectl taint node {node} {keys.OUT_OF_SERVICE}={keys.OUR_TAINT_VALUE}:{keys.NO_EXECUTE}-"
+def _tainted(node: str, holder: AnyRemediation | None) -> LeftoverExplanation:
+    off = (
+        f"kubectl taint node {node} "
+        f"{well_known.OUT_OF_SERVICE}={well_known.OUR_TAINT_VALUE}:{well_known.NO_EXECUTE}-"
+    )
     what = f"node {node} has our out-of-service taint"
     if holder is not None:
-        return Explanation(
+        return LeftoverExplanation(
             what=what,
             because=f"{title(holder)} takes it off when the node's workloads are gone: {waits_for(holder)}",
             next_step=f"let it end: kubectl mend explain {node}",
         )
-    return Explanation(
+    return LeftoverExplanation(
         what=what,
         because="no remediation is left that would take it off",
         next_step=f"make sure that the node is down or rebooted, then: {off}",
     )
 
 
-def _marked(left: MarkerOnLease, system_namespace: str) -> Explanation:
-    lease = f"lease {left.node} in {keys.AGENT_NAMESPACE}"
+def _marked(left: MarkerOnLease, system_namespace: str) -> LeftoverExplanation:
+    lease = f"lease {left.node} in {well_known.AGENT_NAMESPACE}"
     what = f"{lease} has the marker that ends the boot of node {left.node} and keeps its next ones waiting"
     by_hand = take_marker_off(left.node, system_namespace)
     if left.holder is not None:
-        return Explanation(
+        return LeftoverExplanation(
             what=what,
             because=f"{title(left.holder)} takes it off when it ends: {waits_for(left.holder)}",
             next_step=f"let it end: kubectl mend explain {left.node}",
         )
     if left.tainted:
-        return Explanation(
+        return LeftoverExplanation(
             what=what,
             because=f"our taint is on {left.node}; its kubelet must not start before that is off",
             next_step=f"see to the taint first; then: {by_hand}",
         )
-    if left.doubt:
-        return Explanation(what=what, because=left.doubt, next_step=by_hand)
+    if left.problem:
+        return LeftoverExplanation(what=what, because=left.problem, next_step=by_hand)
     logs = f"kubectl logs -n {system_namespace} deploy/nodemend-remediator"
-    return Explanation(
+    return LeftoverExplanation(
         what=what,
         because="its remediation is gone, and no remediator took it off; one with --self-fencing on does",
         next_step=f"look why it does not: {logs}; or by hand: {by_hand}",
     )
+
+
+_LEADER = "leader"
+
+
+def lines_of_open(facts: OpenFacts, system_namespace: str) -> dict[str, str]:
+    """Return a line per remediation, by its UID; before them one if no leader could end them."""
+    lines = {}
+    if facts.remediations and is_leaderless(facts.leader):
+        lines[_LEADER] = f"{facts.leader.sentence}. To do: {explain_leaderless(system_namespace)}"
+    return lines | {found.metadata.uid: _line(found) for found in facts.remediations}
+
+
+def lines_of_left(leftovers: tuple[Leftover, ...], system_namespace: str) -> dict[str, str]:
+    """Return a line per leftover that may still end, except remediations."""
+    waited_for = [one for one in leftovers if may_pass(one) and not isinstance(one, StillOpen)]
+    explained = [explain(one, system_namespace) for one in waited_for]
+    return {said.what: f"{said.what}: {said.because}" for said in explained}
+
+
+def news(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    for key, line in now.items():
+        if before.get(key) != line:
+            yield line
+
+
+def _line(remediation: AnyRemediation) -> str:
+    phase = remediation.status.phase
+    return f"{node_of(remediation)}: {title(remediation)} is ending, {phase}: {waits_for(remediation)}"

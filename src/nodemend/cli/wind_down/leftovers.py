@@ -1,32 +1,109 @@
-"""What of ours is left in the cluster. Pure: facts in, findings out; the words are in explanations.py."""
+"""Finds Nodemend's leftovers in the cluster. Pure. The texts are in explanations.py.
 
-from collections.abc import Iterator
+The facts that `kubectl mend wind-down` reads.
+
+Read the facts of `kubectl mend wind-down`. Writes nothing.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from datetime import datetime
+from typing import ClassVar, assert_never
 
-from nodemend.api import keys
-from nodemend.api.bare_metal_host import BareMetalHost
-from nodemend.api.node import Node
-from nodemend.api.timestamps import parse_time
+from nodemend.api import well_known
+from nodemend.api.meta import parse_time
+from nodemend.api.resources import BARE_METAL_HOST, LEASE, NODE
+from nodemend.api.upstream_types import BareMetalHost, Lease, Node
 from nodemend.cli.agents import read_agent
-from nodemend.cli.leaders import LeaderState, LeaderView
-from nodemend.cli.remediations import Remediation
-from nodemend.cli.wind_down.facts import WindDownFacts
-from nodemend.controllers.remediating.locks import LOCK_PREFIX
-from nodemend.decide.facts import Present, Unreadable
+from nodemend.cli.cluster import Cluster, LeaderState, LeaderView, ServedResources, ask_served, read_leaders
+from nodemend.cli.listing import AnyRemediation, Listing, list_remediations
+from nodemend.kube.request import Selection
+from nodemend.remediation.locks import LOCK_PREFIX
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 
-_LEADERLESS = (LeaderState.SILENT, LeaderState.NOBODY, LeaderState.NEVER)
+
+@dataclass(frozen=True, slots=True)
+class OpenFacts:
+    """All of Nodemend's remediations, ended or not: each has a finalizer that only the remediator removes."""
+
+    listed: Listing
+    leader: LeaderView
+    """The remediator's leader. Without one, no remediation ends."""
+
+    @property
+    def remediations(self) -> tuple[AnyRemediation, ...]:
+        """The remediations that could be read."""
+        return tuple(self.listed.visible)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Facts that the wind-down collected while it ran."""
+
+    begun: datetime
+    """Start of the wind-down, by the API server's clock."""
+    refused: Mapping[str, str]
+    """Remediations that could not be deleted: the reason by UID."""
+    switched: Mapping[str, str]
+    """Nodes of the remediations' hosts, by NAMESPACE/NAME of the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindDownFacts:
+    """All facts.
+
+    Hosts, nodes, locks and agent Leases are read before the remediations, so nothing found on them can belong
+    to a remediation that was created after the list of remediations.
+    """
+
+    hosts: ReadResult[list[BareMetalHost]]
+    nodes: ReadResult[list[Node]]
+    locks: ReadResult[list[Lease]]
+    agents: ReadResult[list[Lease]]
+    open: OpenFacts
+    known: Known
+
+
+async def read_open(cluster: Cluster) -> OpenFacts:
+    """Read the facts that are polled. They are few, even in a large cluster."""
+    leaders = await read_leaders(cluster)
+    (remediator,) = (leader for leader in leaders if leader.component == "remediator")
+    return OpenFacts(listed=await list_remediations(cluster), leader=remediator)
+
+
+async def read_everything(cluster: Cluster, known: Known) -> WindDownFacts:
+    return WindDownFacts(
+        hosts=await _read_hosts(cluster),
+        nodes=await cluster.all(NODE, Node),
+        locks=await cluster.all(LEASE, Lease, Selection(namespace=cluster.system_namespace)),
+        agents=await cluster.all(LEASE, Lease, Selection(namespace=well_known.AGENT_NAMESPACE)),
+        open=await read_open(cluster),
+        known=known,
+    )
+
+
+async def _read_hosts(cluster: Cluster) -> ReadResult[list[BareMetalHost]]:
+    """List hosts. Absent if metal3 is not installed, even if the caller may not list hosts."""
+    hosts = await cluster.all(BARE_METAL_HOST, BareMetalHost)
+    if not isinstance(hosts, Unreadable):
+        return hosts
+    served = await cluster.ask(ask_served(BARE_METAL_HOST), ServedResources)
+    return Absent() if isinstance(served, Absent) else hosts
+
+
+_LEADERLESS = (LeaderState.SILENT, LeaderState.NO_HOLDER, LeaderState.NEVER)
 
 
 @dataclass(frozen=True, slots=True)
 class StillOpen:
-    """A remediation that has not come to its end."""
+    """A remediation that has not ended."""
 
-    remediation: Remediation
+    kind: ClassVar[str] = "StillOpen"
+    remediation: AnyRemediation
     refused: str
-    """Why it was not even told to end; empty if it was."""
+    """Reason of a failed deletion; empty if it was deleted."""
     anew: bool
-    """Somebody asked for it after the winding down had begun."""
+    """True if it was created after the wind-down had started."""
     leader: LeaderView
 
     @property
@@ -35,86 +112,95 @@ class StillOpen:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldHost:
-    """A host that our hold keeps off. `holder` is None when its remediation is gone."""
+class HeldOffHost:
+    """A host that Nodemend's power-off request keeps off. `holder` is None if its remediation is gone."""
 
+    kind: ClassVar[str] = "HeldHost"
     host: BareMetalHost
     key: str
-    holder: Remediation | None
+    holder: AnyRemediation | None
     tainted: tuple[str, ...]
-    """Nodes with our taint: none of them may get its power back before that is off."""
+    """Nodes with Nodemend's taint. Power must not return to any of them before the taint is removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaintedNode:
-    """`holder` is None when no remediation is left that would take our taint off."""
+    """A node with Nodemend's taint. `holder` is None if no remediation is left that would remove it."""
 
+    kind: ClassVar[str] = "TaintedNode"
     node: str
-    holder: Remediation | None
+    holder: AnyRemediation | None
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerOnLease:
-    """A marker on the Lease that a node has with us. `holder` is None when its remediation is gone.
+    """A marker on an agent Lease. `holder` is None if its remediation is gone.
 
-    The boot that it names resets itself, and every later one keeps its kubelet from starting.
+    The boot that the marker names resets itself, and in every later boot the kubelet does not start.
     """
 
+    kind: ClassVar[str] = "MarkerOnLease"
     node: str
-    holder: Remediation | None
-    doubt: str
-    """Why it cannot be read; empty where it can."""
+    holder: AnyRemediation | None
+    problem: str
+    """Reason of a parse error; empty if the marker is valid."""
     tainted: bool
-    """Our taint is on the node: its boot gate must not open before that is off."""
+    """True if the node has Nodemend's taint. Its boot gate must not open before the taint is removed."""
 
 
 @dataclass(frozen=True, slots=True)
-class VoidMark:
-    """A release was called off on this node, and the mark of that is still there."""
+class RevocationMark:
+    """The annotation of a revoked release, still on the node."""
 
+    kind: ClassVar[str] = "VoidMark"
     node: str
 
 
 @dataclass(frozen=True, slots=True)
 class StrayLock:
-    """A lock whose remediation is gone. It is in our own namespace, and keeps nobody from anything."""
+    """A lock whose remediation is gone. It is in Nodemend's namespace and blocks nothing."""
 
+    kind: ClassVar[str] = "StrayLock"
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class HostNotBack:
-    """A host that one of the remediations had to do with. Nothing of ours holds it, and it is off."""
+    """A host of one of the remediations that is off although Nodemend does not request it."""
 
+    kind: ClassVar[str] = "HostNotBack"
     host: str
     node: str
     wanted: bool
-    """Its owner wants it on, so that metal3 goes on trying."""
+    """True if its owner wants it on, so metal3 keeps trying."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotSeen:
-    """What could not be read is not nothing."""
+class NotRead:
+    """A kind that could not be read. It may have leftovers."""
 
+    kind: ClassVar[str] = "NotSeen"
     what: str
     why: str
 
 
-Leftover = StillOpen | HeldHost | TaintedNode | MarkerOnLease | VoidMark | StrayLock | HostNotBack | NotSeen
+Leftover = (
+    StillOpen | HeldOffHost | TaintedNode | MarkerOnLease | RevocationMark | StrayLock | HostNotBack | NotRead
+)
 
 
 def is_leaderless(leader: LeaderView) -> bool:
-    """Certainly so: a Lease that cannot be read proves nothing."""
+    """Return whether there is certainly no leader. A Lease that cannot be read proves nothing."""
     return leader.state in _LEADERLESS
 
 
 def find_leftovers(facts: WindDownFacts) -> tuple[Leftover, ...]:
-    """All of it, what keeps a machine off first."""
+    """Return all leftovers, those that keep a machine off first."""
     return (
         *_held_hosts(facts),
         *_marked_nodes(facts),
         *_marked_leases(facts),
-        *_open(facts),
+        *_find_open(facts),
         *_hosts_not_back(facts),
         *_stray_locks(facts),
         *_not_seen(facts),
@@ -122,47 +208,55 @@ def find_leftovers(facts: WindDownFacts) -> tuple[Leftover, ...]:
 
 
 def is_in_the_way(leftover: Leftover) -> bool:
-    """Whether Nodemend must not be uninstalled for it. What is not ours, or hinders nobody, is only told."""
+    """Return whether the leftover forbids an uninstall.
+
+    Leftovers that are not Nodemend's, or that block nothing, are only reported.
+    """
     return not isinstance(leftover, StrayLock | HostNotBack)
 
 
 def may_pass(leftover: Leftover) -> bool:
-    """Whether it makes sense to wait for its end. What we have no right to see stays so."""
+    """Return whether the leftover may end without the user.
+
+    An object that the caller may not read stays unreadable.
+    """
     match leftover:
-        case NotSeen() | StrayLock():
+        case NotRead() | StrayLock():
             return False
         case HostNotBack(wanted=wanted):
             return wanted
-        case MarkerOnLease(doubt=doubt):
-            return doubt == ""
-        case StillOpen() | HeldHost() | TaintedNode() | VoidMark():
+        case MarkerOnLease(problem=problem):
+            return problem == ""
+        case StillOpen() | HeldOffHost() | TaintedNode() | RevocationMark():
             return True
         case _:
             assert_never(leftover)
 
 
-def _held_hosts(facts: WindDownFacts) -> Iterator[HeldHost]:
+def _held_hosts(facts: WindDownFacts) -> Iterator[HeldOffHost]:
     living = {found.metadata.uid: found for found in facts.open.remediations}
     tainted = tuple(node.metadata.name for node in _nodes(facts) if _is_tainted(node))
-    for host in _hosts(facts):
-        for key in _our_holds(host):
-            yield HeldHost(host, key, living.get(key.removeprefix(keys.OUR_HOLD_PREFIX)), tainted)
+    for host in _find_hosts(facts):
+        for key in _power_off_requests(host):
+            yield HeldOffHost(
+                host, key, living.get(key.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX)), tainted
+            )
 
 
 def _hosts_not_back(facts: WindDownFacts) -> Iterator[HostNotBack]:
-    for host in _hosts(facts):
+    for host in _find_hosts(facts):
         name = f"{host.metadata.namespace}/{host.metadata.name}"
-        if name in facts.known.switched and host.status.powered_on is False and not _our_holds(host):
+        if name in facts.known.switched and host.status.powered_on is False and not _power_off_requests(host):
             yield HostNotBack(name, facts.known.switched[name], wanted=host.spec.online)
 
 
-def _marked_nodes(facts: WindDownFacts) -> Iterator[TaintedNode | VoidMark]:
+def _marked_nodes(facts: WindDownFacts) -> Iterator[TaintedNode | RevocationMark]:
     cared_for = {found.status.node_uid: found for found in facts.open.remediations if found.status.node_uid}
     for node in _nodes(facts):
         if _is_tainted(node):
             yield TaintedNode(node.metadata.name, cared_for.get(node.metadata.uid))
-        if keys.RELEASE_VOIDED in node.metadata.annotations:
-            yield VoidMark(node.metadata.name)
+        if well_known.RELEASE_REVOKED in node.metadata.annotations:
+            yield RevocationMark(node.metadata.name)
 
 
 def _marked_leases(facts: WindDownFacts) -> Iterator[MarkerOnLease]:
@@ -172,11 +266,11 @@ def _marked_leases(facts: WindDownFacts) -> Iterator[MarkerOnLease]:
         agent = read_agent(lease, facts.known.begun)
         if agent.marked:
             holder = living.get(agent.marker.remediation_uid) if agent.marker is not None else None
-            doubt = agent.doubt if agent.marker is None else ""
-            yield MarkerOnLease(agent.node, holder, doubt, tainted=agent.node in tainted)
+            problem = agent.problem if agent.marker is None else ""
+            yield MarkerOnLease(agent.node, holder, problem, tainted=agent.node in tainted)
 
 
-def _open(facts: WindDownFacts) -> Iterator[StillOpen]:
+def _find_open(facts: WindDownFacts) -> Iterator[StillOpen]:
     for found in facts.open.remediations:
         yield StillOpen(
             found,
@@ -193,7 +287,7 @@ def _stray_locks(facts: WindDownFacts) -> Iterator[StrayLock]:
             yield StrayLock(lock.metadata.name)
 
 
-def _not_seen(facts: WindDownFacts) -> Iterator[NotSeen]:
+def _not_seen(facts: WindDownFacts) -> Iterator[NotRead]:
     looked_at = {
         "ManualRemediations": facts.open.listed.manual,
         "Metal3Remediations": facts.open.listed.power,
@@ -205,15 +299,15 @@ def _not_seen(facts: WindDownFacts) -> Iterator[NotSeen]:
     }
     for what, seen in looked_at.items():
         if isinstance(seen, Unreadable):
-            yield NotSeen(what, seen.why)
+            yield NotRead(what, seen.why)
 
 
-def _hosts(facts: WindDownFacts) -> list[BareMetalHost]:
+def _find_hosts(facts: WindDownFacts) -> list[BareMetalHost]:
     return facts.hosts.value if isinstance(facts.hosts, Present) else []
 
 
-def _our_holds(host: BareMetalHost) -> list[str]:
-    return [key for key in host.holds if key.startswith(keys.OUR_HOLD_PREFIX)]
+def _power_off_requests(host: BareMetalHost) -> list[str]:
+    return [key for key in host.holds if key.startswith(well_known.POWER_OFF_REQUEST_PREFIX)]
 
 
 def _nodes(facts: WindDownFacts) -> list[Node]:
@@ -222,5 +316,6 @@ def _nodes(facts: WindDownFacts) -> list[Node]:
 
 def _is_tainted(node: Node) -> bool:
     return any(
-        taint.key == keys.OUT_OF_SERVICE and taint.value == keys.OUR_TAINT_VALUE for taint in node.spec.taints
+        taint.key == well_known.OUT_OF_SERVICE and taint.value == well_known.OUR_TAINT_VALUE
+        for taint in node.spec.taints
     )

@@ -1,11 +1,11 @@
-"""A look feeds only where the Lease promises at least what the feeder keeps."""
+"""An API check feeds only if the Lease promises at least as much as the feeder may use."""
 
 import json
 
 import pytest
 
-from nodemend.agent.api_check.lease_report import promises_less
-from nodemend.api.keys import AGENT_REPORT
+from nodemend.agent.api_check.check import promises_less
+from nodemend.api.well_known import AGENT_REPORT
 
 PROMISED = {
     "bootID": "this boot",

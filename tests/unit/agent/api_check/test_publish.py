@@ -1,4 +1,4 @@
-"""How a boot comes to be published before kubelet starts: told request by request, with a played server."""
+"""Publishing a boot before kubelet starts, request by request against a fake server."""
 
 import http.client
 import json
@@ -10,22 +10,20 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from nodemend.agent.api_check import exit_codes
-from nodemend.agent.api_check.lease_report import CONTACT_AGE
-from nodemend.agent.api_check.publish import Publisher, Wanted
-from nodemend.agent.feeder.worth import SECOND, STOOD_DOWN, Worth
-from nodemend.agent.last_words.reset_record import ResetRecord
-from nodemend.agent.memory import Memory, Self
-from nodemend.agent.published import Conduct
-from nodemend.api.agent_lease import AgentReport, LastReset, Marker, WatchdogReport
-from nodemend.api.keys import AGENT_REPORT, MARKER
-from nodemend.decide.renewal_pace import RenewalPace
-from nodemend.kube.agent_lease import Found, understand
-from nodemend.kube.api_reply import Answer
+from nodemend.agent import exit_codes
+from nodemend.agent.api_check.check import CONTACT_AGE, DesiredLease, Publisher
+from nodemend.agent.reset_log import ResetRecord
+from nodemend.agent.state import ActiveTerms, AgentIdentity, AgentState
+from nodemend.agent.watchdog.records import SECOND, STOPPED_GRACEFULLY, WatchdogStatus
+from nodemend.api.agent import AgentReport, LastReset, Marker, WatchdogReport
+from nodemend.api.well_known import AGENT_REPORT, MARKER
+from nodemend.kube.outcome import ApiResponse
+from nodemend.protocol.timing import RenewalPace
+from nodemend.records.agent_lease import LeaseFound, understand
 
-ARMED = Worth("hardware", "i6300ESB timer", 9.0, 9.063, "")
-WAITING = Worth("unsupported", "", 0.0, 0.0, "the feeder is waiting: no lease")
-WANTED = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00")
+ARMED = WatchdogStatus("hardware", "i6300ESB timer", 9.0, 9.063, "")
+WAITING = WatchdogStatus("unsupported", "", 0.0, 0.0, "the feeder is waiting: no lease")
+WANTED = DesiredLease("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00")
 
 
 def token(node: str = "n1") -> str:
@@ -34,7 +32,10 @@ def token(node: str = "n1") -> str:
 
 
 class Server:
-    """Leases by compare-and-swap, the pods of a node, and tokens. Writes are for the agent's token alone."""
+    """Fake server of Leases (compare-and-swap), a node's pods and tokens.
+
+    Only the agent's token may write.
+    """
 
     def __init__(self) -> None:
         self.lease: dict[str, Any] | None = None
@@ -55,7 +56,7 @@ class Server:
         }
 
     def put(self, report: dict[str, Any] | None = None, marker: str = "", epoch: int = 0) -> None:
-        """As others leave it."""
+        """Set the Lease as another writer leaves it."""
         annotations = {AGENT_REPORT: json.dumps(report)} if report else {}
         if marker:
             mark = Marker(node_uid="uid-1", boot_id=marker, remediation_uid="r", epoch=epoch)
@@ -71,24 +72,24 @@ class Server:
         self.asked.append(f"{method} {path.rpartition('/')[2].partition('?')[0]}")
         match method, path.rpartition("/")[2].partition("?")[0]:
             case "GET", "pods":
-                return self._told(200, {"items": self.pods})
+                return self._reported(200, {"items": self.pods})
             case "POST", "token":
-                return self._told(201, {"status": {"token": self.token}})
+                return self._reported(201, {"status": {"token": self.token}})
             case "GET", "readyz":
-                return self._told(self.ready, {})
+                return self._reported(self.ready, {})
             case "GET", "nodemend.io":
-                return self._told(200 if self.installed else 404, {})
+                return self._reported(200 if self.installed else 404, {})
             case "GET", _ if not self.readable and "/leases/" in path:
-                return self._told(403, {"kind": "Status", "reason": "Forbidden"})
+                return self._reported(403, {"kind": "Status", "reason": "Forbidden"})
             case "GET", _ if "/nodes/" in path:
-                return self._told(200 if self.node else 404, {})
+                return self._reported(200 if self.node else 404, {})
             case "GET", _:
                 return self._lease()
             case _:
-                return self._told(403, {"kind": "Status", "message": "NodeRestriction"})
+                return self._reported(403, {"kind": "Status", "message": "NodeRestriction"})
 
     def without_store(self, method: str, path: str, body: object) -> tuple[int, bytes]:
-        return self._told(503, {}) if "/nodes/" in path else self.as_node(method, path, body)
+        return self._reported(503, {}) if "/nodes/" in path else self.as_node(method, path, body)
 
     def as_agent(self, shown: str) -> Callable[[str, str, object], tuple[int, bytes]]:
         assert shown == self.token
@@ -100,7 +101,7 @@ class Server:
             assert isinstance(body, dict)
             if method == "POST":
                 if self.lease is not None:
-                    return self._told(409, {})
+                    return self._reported(409, {})
                 self._store(body)
                 return 201, self._lease()[1]
             return self._patch(body)
@@ -111,31 +112,31 @@ class Server:
         assert self.lease is not None
         about, change_about = self.lease["metadata"], change["metadata"]
         if (about["uid"], about["resourceVersion"]) != (change_about["uid"], change_about["resourceVersion"]):
-            return self._told(409, {})
+            return self._reported(409, {})
         annotations = about["annotations"] | change_about["annotations"]
         self._store({**self.lease, "metadata": {**about, "annotations": annotations}, "spec": change["spec"]})
         return self._lease()
 
     def _lease(self) -> tuple[int, bytes]:
         if self.lease is not None:
-            return self._told(200, self.lease)
+            return self._reported(200, self.lease)
         details = {"kind": "leases", "name": "n1"}
-        return self._told(404, {"kind": "Status", "reason": "NotFound", "details": details})
+        return self._reported(404, {"kind": "Status", "reason": "NotFound", "details": details})
 
     @staticmethod
-    def _told(status: int, body: object) -> tuple[int, bytes]:
+    def _reported(status: int, body: object) -> tuple[int, bytes]:
         return status, json.dumps(body).encode()
 
     @property
     def report(self) -> AgentReport:
-        """As an agent or a manager reads it."""
-        news = understand(Answer(200, self._lease()[1]))
-        assert isinstance(news, Found)
+        """Parse the report as an agent or a manager does."""
+        news = understand(ApiResponse(200, self._lease()[1]))
+        assert isinstance(news, LeaseFound)
         assert isinstance(news.lease.report, AgentReport)
         return news.lease.report
 
 
-def published(server: Server, wanted: Wanted = WANTED) -> tuple[int, str]:
+def published(server: Server, wanted: DesiredLease = WANTED) -> tuple[int, str]:
     return Publisher(wanted, server.as_node, server.as_agent).publish()
 
 
@@ -225,12 +226,14 @@ def test_what_is_published_is_only_looked_at_the_next_time() -> None:
 
 def test_a_watchdog_that_is_armed_later_is_published_then_and_other_reasons_are_no_news() -> None:
     server = Server()
-    waiting = Wanted("n1", "boot-2", WAITING, 35.0, "1.0", "2026-01-01T00:00:00")
+    waiting = DesiredLease("n1", "boot-2", WAITING, 35.0, "1.0", "2026-01-01T00:00:00")
     published(server, waiting)
     assert server.report.watchdog.class_ == "unsupported"
     server.asked.clear()
-    other = Worth("unsupported", "", 0.0, 0.0, "the feeder is waiting: the API server could not be asked")
-    published(server, Wanted("n1", "boot-2", other, 35.0, "1.0", "2026-01-01T00:00:00"))
+    other = WatchdogStatus(
+        "unsupported", "", 0.0, 0.0, "the feeder is waiting: the API server could not be asked"
+    )
+    published(server, DesiredLease("n1", "boot-2", other, 35.0, "1.0", "2026-01-01T00:00:00"))
     assert server.asked == ["GET n1"]
 
     published(server)
@@ -238,10 +241,10 @@ def test_a_watchdog_that_is_armed_later_is_published_then_and_other_reasons_are_
 
 
 def test_that_a_gate_holds_it_back_is_published_and_so_is_that_it_does_no_longer() -> None:
-    """Only by that write the gate opens: a marker that came before is met."""
+    """Only this write opens the gate, so a marker that was set before it is noticed."""
     server = Server()
     reset = ResetRecord("boot-1", "starving", 1000, 10 * SECOND, 20 * SECOND)
-    held = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00", "three resets", reset)
+    held = DesiredLease("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:00", "three resets", reset)
     published(server, held)
     assert server.report.held_back == "three resets"
     assert server.report.last_reset == LastReset(boot_id="boot-1", condemned=False, lived_on=10.0)
@@ -265,8 +268,10 @@ def test_what_the_agent_of_this_boot_says_is_not_written_over() -> None:
 def test_the_agent_goes_on_from_what_the_gate_has_published() -> None:
     server = Server()
     published(server)
-    who = Self(node_uid="uid-1", boot_id="boot-2", watchdog=server.report.watchdog, longest_lease=35.0)
-    memory, renewal = Memory(conduct=Conduct()).take_up(who, server.report).renew(who, 100.0)
+    who = AgentIdentity(
+        node_uid="uid-1", boot_id="boot-2", watchdog=server.report.watchdog, longest_lease=35.0
+    )
+    memory, renewal = AgentState(conduct=ActiveTerms()).take_up(who, server.report).renew(who, 100.0)
 
     assert (renewal.report.sequence, renewal.report.peers, memory.number) == (2, ((),), 2)
     assert renewal.report.feed_lease == server.report.feed_lease == RenewalPace().feed_lease
@@ -324,15 +329,15 @@ def test_who_always_comes_second_gives_up_for_now() -> None:
     assert (code, why) == (exit_codes.FAILED, "somebody else writes the Lease all the time")
 
 
-STOOD_DOWN_REPORT = {**EARLIER, "watchdog": {"class": "unsupported", "why": STOOD_DOWN}}
+STOPPED_REPORT = {**EARLIER, "watchdog": {"class": "unsupported", "why": STOPPED_GRACEFULLY}}
 
 
 @pytest.mark.attack("V10")
 def test_where_the_agent_stood_down_and_none_is_there_any_more_that_is_told() -> None:
     server = Server()
     server.pods = []
-    server.put(STOOD_DOWN_REPORT)
-    assert published(server) == (exit_codes.STOOD_DOWN, "")
+    server.put(STOPPED_REPORT)
+    assert published(server) == (exit_codes.STOPPED_GRACEFULLY, "")
     assert "agent: PATCH" not in server.asked
 
 
@@ -342,7 +347,7 @@ def test_where_the_agent_stood_down_and_none_is_there_any_more_that_is_told() ->
     [
         EARLIER,
         {**EARLIER, "watchdog": {"class": "unsupported", "why": "a virtual machine"}},
-        {**EARLIER, "watchdog": {"class": "hardware", "why": STOOD_DOWN}},
+        {**EARLIER, "watchdog": {"class": "hardware", "why": STOPPED_GRACEFULLY}},
         {**EARLIER, "watchdog": "unsupported"},
     ],
 )
@@ -358,7 +363,7 @@ def test_a_marker_stands_above_that() -> None:
     for boot, code in (("boot-1", exit_codes.MARKED_FOR_ANOTHER_BOOT), ("boot-2", exit_codes.MARKED)):
         server = Server()
         server.pods = []
-        server.put(STOOD_DOWN_REPORT, marker=boot)
+        server.put(STOPPED_REPORT, marker=boot)
         assert published(server)[0] == code
 
 
@@ -367,7 +372,7 @@ def test_a_marker_stands_above_that() -> None:
     "lost", [TimeoutError("no reply"), http.client.RemoteDisconnected("gone"), ValueError()]
 )
 def test_a_marker_that_was_seen_is_told_though_the_answer_to_it_may_be_lost(lost: Exception) -> None:
-    """The write may have been applied: then its reader takes the gate for closed."""
+    """The write may have been applied, and its reader then takes the gate for closed."""
     server = Server()
     server.put(EARLIER, marker="boot-1", epoch=4)
 
@@ -391,14 +396,14 @@ def test_a_refusal_in_a_cluster_without_our_kinds_is_that_of_an_uninstalled_node
     assert published(server)[0] == exit_codes.FAILED
     server.installed = False
     assert published(server) == (exit_codes.UNINSTALLED, "")
-    # A server that starts knows neither roles nor kinds; who may not ask whether it does learns nothing.
+    # A starting server has neither roles nor kinds, and a caller without access to /readyz learns nothing.
     for server.ready in (500, 503, 403, 404):
         code, why = published(server)
         assert (code, f"/readyz: {server.ready}" in why) == (exit_codes.NO_ANSWER, True)
     server.ready = 200
-    # One that cannot read its store knows its kinds from before, or not yet.
+    # A server without its store may have its kinds cached, or not yet.
     assert Publisher(WANTED, server.without_store, server.as_agent).publish()[0] == exit_codes.NO_ANSWER
-    # What can be read counts for more.
+    # A readable Lease takes precedence.
     server.readable = True
     assert published(server)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
 
@@ -418,17 +423,19 @@ def test_a_server_that_cannot_tell_now_has_told_nothing(at: str, status: int) ->
 
 
 def test_a_gate_that_stays_closed_publishes_once_a_minute() -> None:
-    """What was written before the admission policy was in force as it is now is believed by nobody."""
+    """Readers ignore reports that were written before the current admission policy was in force, so the
+    report is written again.
+    """
     server = Server()
     server.put(EARLIER, marker="boot-1", epoch=7)
     assert published(server)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
     first = server.report
 
-    again = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:59")
+    again = DesiredLease("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:00:59")
     assert published(server, again)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
     assert server.report == first
 
-    later = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:01:00")
+    later = DesiredLease("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:01:00")
     assert published(server, later)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
     assert server.report == structs.replace(
         first, sequence=first.sequence + 1, steady_since=first.sequence + 1

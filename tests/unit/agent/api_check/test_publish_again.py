@@ -1,21 +1,21 @@
-"""A gate that has seen a marker stays closed whatever becomes of its answer; one that has not opens."""
+"""A gate that has seen a marker stays closed even if its answer is refused or lost; otherwise it opens."""
 
 import json
 from collections.abc import Callable
 
 import pytest
 
-from nodemend.agent.api_check import exit_codes
-from nodemend.agent.api_check.publish import Publisher, Wanted
-from nodemend.agent.boot_gate.gate import Asked, AskNow, Closed, judge
+from nodemend.agent import exit_codes
+from nodemend.agent.api_check.check import DesiredLease, Publisher
+from nodemend.agent.boot_gate.decide import CheckNow, GateClosed, GateOptions, evaluate_gate
 from tests.unit.agent.api_check.test_publish import ARMED, EARLIER, WANTED, Server, published
 
-LATER = Wanted("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:01:00")
+LATER = DesiredLease("n1", "boot-2", ARMED, 35.0, "1.0", "2026-01-01T00:01:00")
 Ask = Callable[[str, str, object], tuple[int, bytes]]
 
 
 def refusing(server: Server, status: int, *, applied: bool) -> Callable[[str], Ask]:
-    """Who asks with the agent's token is answered with this status, whether or not the write was applied."""
+    """Answer requests with the agent's token with this status; `applied`: the write takes effect."""
 
     def as_agent(shown: str) -> Ask:
         def ask(method: str, path: str, body: object) -> tuple[int, bytes]:
@@ -32,7 +32,7 @@ def refusing(server: Server, status: int, *, applied: bool) -> Callable[[str], A
 def test_a_gate_that_is_started_again_still_tells_of_the_marker_though_its_next_report_is_refused(
     status: int,
 ) -> None:
-    """Its answer stands on the Lease, and the manager may release on it."""
+    """The answer is already on the Lease, so the manager may release on it."""
     server = Server()
     server.put(EARLIER, marker="boot-1", epoch=4)
     assert published(server)[0] == exit_codes.MARKED_FOR_ANOTHER_BOOT
@@ -40,33 +40,36 @@ def test_a_gate_that_is_started_again_still_tells_of_the_marker_though_its_next_
 
     code, _ = Publisher(LATER, server.as_node, refusing(server, status, applied=False)).publish()
 
-    person = Asked(by_person=True)  # It was started again: it does not know what it has answered.
-    assert isinstance(judge(AskNow(), code, asked=person), Closed)
+    person = GateOptions(by_person=True)  # It was restarted, so it does not know what it has answered.
+    assert isinstance(evaluate_gate(CheckNow(), code, asked=person), GateClosed)
     assert code == exit_codes.MARKED_FOR_ANOTHER_BOOT
 
 
 def test_a_marker_is_told_though_the_first_answer_to_it_is_applied_and_refused() -> None:
-    """A 504 whose write has landed."""
+    """A 504 whose write was applied."""
     server = Server()
     server.put(EARLIER, marker="boot-1", epoch=4)
     code, _ = Publisher(WANTED, server.as_node, refusing(server, 504, applied=True)).publish()
     assert server.report.answers == 4
-    assert isinstance(judge(AskNow(), code, asked=Asked(by_person=True)), Closed)
+    assert isinstance(evaluate_gate(CheckNow(), code, asked=GateOptions(by_person=True)), GateClosed)
 
 
 def test_a_marker_is_told_though_somebody_else_writes_all_the_time() -> None:
     server = Server()
     server.put(EARLIER, marker="boot-1", epoch=4)
     code, _ = Publisher(WANTED, server.as_node, refusing(server, 409, applied=False)).publish()
-    assert isinstance(judge(AskNow(), code, asked=Asked(by_person=True)), Closed)
+    assert isinstance(evaluate_gate(CheckNow(), code, asked=GateOptions(by_person=True)), GateClosed)
 
 
 @pytest.mark.parametrize("gone", [True, False], ids=["gone", "being deleted"])
 def test_a_gate_whose_boot_is_published_opens_a_minute_later_though_the_agent_s_pod_is_gone(
     gone: bool,
 ) -> None:
-    """Decision 47: "no marker, and this boot already on it: opens". It waited for its feeder; meanwhile the
-    DaemonSet was rolled, and the deleted pod waits for kubelet, which waits for the gate."""
+    """Decision 47: "no marker, and this boot already on it: opens".
+
+    The gate's feeder was not ready. Meanwhile the DaemonSet was rolled, and the deleted pod waits for
+    kubelet, which waits for the gate.
+    """
     server = Server()
     server.put(EARLIER)
     assert published(server)[0] == exit_codes.CLEAN

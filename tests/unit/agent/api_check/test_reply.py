@@ -1,21 +1,21 @@
-"""What the API server's reply says: only what is plain counts."""
+"""Parsing of the API server's reply: only unambiguous replies count."""
 
 import json
 
 import pytest
 
-from nodemend.agent.api_check import exit_codes
+from nodemend.agent import exit_codes
 from nodemend.agent.api_check.reply import (
-    Answer,
     MarkedBefore,
     MarkedNow,
+    MarkerCheck,
     NoLease,
     NoMarker,
-    Unclear,
+    UnclearReply,
+    evaluate_reply,
     exit_code_of,
-    judge_reply,
 )
-from nodemend.api.keys import MARKER
+from nodemend.api.well_known import MARKER
 
 
 def lease(annotations: dict[str, str] | None = None, name: str = "n1") -> dict[str, object]:
@@ -43,8 +43,8 @@ def not_found(kind: str = "leases", name: str = "n1", reason: str = "NotFound") 
         (404, not_found(), NoLease()),
     ],
 )
-def test_plain_replies(status: int, body: dict[str, object], expected: Answer) -> None:
-    assert judge_reply(status, json.dumps(body).encode(), "n1", "this boot") == expected
+def test_plain_replies(status: int, body: dict[str, object], expected: MarkerCheck) -> None:
+    assert evaluate_reply(status, json.dumps(body).encode(), "n1", "this boot") == expected
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,8 @@ def test_plain_replies(status: int, body: dict[str, object], expected: Answer) -
         (201, lease()),
         (200, not_found()),
         (200, {"kind": "Node", "metadata": {"name": "n1"}}),
-        # The kind is not served, another object is missing, or we may not look: nothing of this Lease.
+        # The kind is not served, another object is missing, or the caller has no access: nothing about this
+        # Lease.
         (404, {"kind": "Status", "reason": "NotFound", "details": {}}),
         (404, not_found(kind="namespaces")),
         (404, not_found(name="n2")),
@@ -68,16 +69,16 @@ def test_plain_replies(status: int, body: dict[str, object], expected: Answer) -
     ],
 )
 def test_anything_else_is_no_answer(status: int, body: object) -> None:
-    assert isinstance(judge_reply(status, json.dumps(body).encode(), "n1", "this boot"), Unclear)
+    assert isinstance(evaluate_reply(status, json.dumps(body).encode(), "n1", "this boot"), UnclearReply)
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", json.dumps(lease()).encode()[:-3], b"\xff\xfe"])
 def test_what_is_cut_or_no_json_is_no_answer(body: bytes) -> None:
-    assert isinstance(judge_reply(200, body, "n1", "this boot"), Unclear)
+    assert isinstance(evaluate_reply(200, body, "n1", "this boot"), UnclearReply)
 
 
 def test_every_answer_has_its_own_code() -> None:
-    answers = (NoMarker(), MarkedNow(), MarkedNow(drill=True), MarkedBefore(), NoLease(), Unclear("why"))
+    answers = (NoMarker(), MarkedNow(), MarkedNow(drill=True), MarkedBefore(), NoLease(), UnclearReply("why"))
     codes = [exit_code_of(answer) for answer in answers]
     assert codes == [
         exit_codes.CLEAN,
@@ -96,7 +97,7 @@ def test_every_answer_has_its_own_code() -> None:
 def test_annotations_that_are_none_do_not_show_that_there_is_no_marker(annotations: object) -> None:
     body = {"kind": "Lease", "metadata": {"name": "n1", "annotations": annotations}}
 
-    assert judge_reply(200, json.dumps(body).encode(), "n1", "this boot") == Unclear(
+    assert evaluate_reply(200, json.dumps(body).encode(), "n1", "this boot") == UnclearReply(
         "annotations that are none"
     )
 
@@ -105,11 +106,11 @@ def test_annotations_that_are_none_do_not_show_that_there_is_no_marker(annotatio
 def test_nor_does_a_marker_that_is_no_text(marker: object) -> None:
     body = {"kind": "Lease", "metadata": {"name": "n1", "annotations": {MARKER: marker}}}
 
-    assert isinstance(judge_reply(200, json.dumps(body).encode(), "n1", "this boot"), Unclear)
+    assert isinstance(evaluate_reply(200, json.dumps(body).encode(), "n1", "this boot"), UnclearReply)
 
 
 def test_what_is_nested_too_deeply_is_no_answer() -> None:
     deep = "[" * 100_000
-    assert isinstance(judge_reply(200, deep.encode(), "n1", "this boot"), Unclear)
+    assert isinstance(evaluate_reply(200, deep.encode(), "n1", "this boot"), UnclearReply)
     marked = json.dumps(lease({MARKER: deep})).encode()
-    assert judge_reply(200, marked, "n1", "this boot") == Unclear("a marker that is not JSON")
+    assert evaluate_reply(200, marked, "n1", "this boot") == UnclearReply("a marker that is not JSON")

@@ -1,26 +1,26 @@
-"""The gate as a program, on files of its own: what it lets pass, and what it tells of earlier resets."""
+"""The gate as a program on its own files: when it opens, and what it reports of earlier resets."""
 
 import time
 from pathlib import Path
 
 import pytest
 
-from nodemend.agent.api_check import exit_codes
-from nodemend.agent.boot_gate.gate_shell import run
-from nodemend.agent.feeder.record_shell import has_opened, read_gate, read_standing, write_record
-from nodemend.agent.feeder.records import CLOSED, PUBLISHED, format_gate
-from nodemend.agent.last_words.folder_shell import ResetFolder, read_reset
-from nodemend.agent.last_words.reset_record import ResetRecord
+from nodemend.agent import exit_codes
+from nodemend.agent.boot_gate.gate_io import run
+from nodemend.agent.reset_log import ResetRecord
+from nodemend.agent.reset_log_io import ResetFolder, read_reset
+from nodemend.agent.watchdog.records import CLOSED, PUBLISHED, format_gate
+from nodemend.agent.watchdog.records_io import has_opened, read_gate, read_gate_status, write_record
 
 HOUR = 3600
 
 
 class StillClosedError(Exception):
-    """After a few looks."""
+    """The gate is still closed after three API checks."""
 
 
 class Host:
-    """A boot whose feeder feeds, and an API check that finds nothing and writes down how it was called."""
+    """A boot whose feeder feeds, with an API check that finds no marker and records its arguments."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -38,26 +38,26 @@ class Host:
             self.resets.keep(ResetRecord(f"boot-{number}", "starving", begun, 10**9, 11 * 10**9))
 
     def sleep(self, _seconds: float) -> None:
-        """A person looks after a while, and removes the records."""
+        """Remove the reset records, as an operator does after a while."""
         self.slept += 1
         for number in range(9):
             self.resets.forget(f"boot-{number}")
 
     def run(self) -> int:
-        """With a check that does what its file says; a gate that is still closed after a few looks raises."""
+        """Run with the check of the file `check`. Raises StillClosedError if the gate stays closed."""
         names = ("status", "record", "resets", "certificate", "opened-before", "open-now", "cmdline")
         words = [f"--{name}={self.folder / name}" for name in names]
-        looks = iter(range(3))
+        checks = iter(range(3))
 
         def sleep(_seconds: float) -> None:
-            if next(looks, None) is None:
+            if next(checks, None) is None:
                 raise StillClosedError
 
         check = ["/bin/sh", str(self.folder / "check")]
         return run([*words, f"--boot-id={self.folder / 'boot'}", "--", *check], sleep)
 
     def starts(self) -> list[str]:
-        """With which words each check was made, until the gate has opened."""
+        """Run until the gate opens, and return the arguments of each API check."""
         files = {name: str(self.folder / name) for name in ("status", "record", "resets", "last-reset")}
         words = [f"--{name}={path}" for name, path in files.items()]
         words += [f"--boot-id={self.folder / 'boot'}", f"--cmdline={self.folder / 'cmdline'}", "--"]
@@ -80,9 +80,9 @@ def test_a_few_or_old_ones_are_no_reason_to_wait_and_the_last_is_told(host: Host
     host.had_resets(2 * HOUR, 90 * 60, 600, 300)
 
     assert host.starts() == ["--last-reset FILE"]
-    told = read_reset(str(host.folder / "last-reset"))
-    assert told is not None
-    assert (told.boot_id, told.lived_on) == ("boot-3", 10 * 10**9)
+    reported = read_reset(str(host.folder / "last-reset"))
+    assert reported is not None
+    assert (reported.boot_id, reported.lived_on) == ("boot-3", 10 * 10**9)
 
 
 def test_after_three_within_an_hour_it_publishes_that_and_waits_until_somebody_has_looked(host: Host) -> None:
@@ -107,7 +107,7 @@ def test_the_kernels_command_line_may_say_that_somebody_has_looked(host: Host) -
 def test_a_gate_that_has_opened_in_this_boot_lets_kubelet_start_whatever_is_the_matter(
     host: Host, published: bool
 ) -> None:
-    """Its unit may be started anew, with the feeder down and the API server away."""
+    """The gate's unit may be restarted while the feeder is down and the API server is unreachable."""
     host.had_resets(900, 600, 300)
     (host.folder / "status").unlink()
     record = format_gate("boot-9", published=published)
@@ -170,7 +170,9 @@ def test_a_person_opens_it_by_the_kernels_command_line_or_by_a_file(
 def test_a_person_does_not_open_what_has_answered_a_marker_while_the_api_server_is_away(
     host: Host, marked: int
 ) -> None:
-    """The first look shows a marker, and answers it; then the network is gone, and somebody wants kubelet."""
+    """The first API check finds a marker and answers it; then the network fails, and an operator wants
+    kubelet started.
+    """
     (host.folder / "certificate").write_text("")
     (host.folder / "open-now").write_text("")
     (host.folder / "check").write_text(
@@ -185,7 +187,7 @@ def test_a_person_does_not_open_what_has_answered_a_marker_while_the_api_server_
 def test_that_nothing_is_installed_is_believed_after_a_while(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half a minute in a row: a server that starts knows no kinds."""
+    """It must last for half a minute without a gap: a starting server does not serve the kinds yet."""
     (host.folder / "certificate").write_text("")
     check = host.folder / "check"
     check.write_text("exit 9")
@@ -205,10 +207,10 @@ def test_that_nothing_is_installed_is_believed_after_a_while(
 
 
 @pytest.mark.parametrize(
-    ("code", "standing"), [(1, CLOSED), (3, CLOSED), (5, CLOSED), (7, CLOSED), (0, PUBLISHED)]
+    ("code", "gate_status"), [(1, CLOSED), (3, CLOSED), (5, CLOSED), (7, CLOSED), (0, PUBLISHED)]
 )
 def test_until_it_opens_it_tells_the_feeder_whether_this_boot_is_published(
-    host: Host, code: int, standing: str
+    host: Host, code: int, gate_status: str
 ) -> None:
     (host.folder / "certificate").write_text("")
     (host.folder / "check").write_text(f"exit {code}")
@@ -216,8 +218,8 @@ def test_until_it_opens_it_tells_the_feeder_whether_this_boot_is_published(
     with pytest.raises(StillClosedError):
         host.run()
 
-    assert read_standing(str(host.folder / "status"), "boot-9") == standing
-    assert read_standing(str(host.folder / "status"), "boot-8") == ""
+    assert read_gate_status(str(host.folder / "status"), "boot-9") == gate_status
+    assert read_gate_status(str(host.folder / "status"), "boot-8") == ""
 
 
 def test_a_gate_that_is_started_anew_takes_nothing_back(host: Host) -> None:
@@ -228,19 +230,19 @@ def test_a_gate_that_is_started_anew_takes_nothing_back(host: Host) -> None:
         with pytest.raises(StillClosedError):
             host.run()
 
-    assert read_standing(str(host.folder / "status"), "boot-9") == PUBLISHED
+    assert read_gate_status(str(host.folder / "status"), "boot-9") == PUBLISHED
 
 
-@pytest.mark.parametrize("code", [exit_codes.ABSENT, exit_codes.STOOD_DOWN, exit_codes.TAKEN_OVER])
+@pytest.mark.parametrize("code", [exit_codes.ABSENT, exit_codes.STOPPED_GRACEFULLY, exit_codes.TAKEN_OVER])
 def test_opened_without_a_publication_of_its_own_it_leaves_nothing_to_the_feeder(
     host: Host, code: int
 ) -> None:
-    """No Lease, an agent that stood down, or one of this boot that has published more."""
+    """No Lease, an agent that stopped gracefully, or one of this boot that has already published more."""
     (host.folder / "certificate").write_text("")
     (host.folder / "check").write_text(f"exit {code}")
     assert host.run() == 0
 
-    assert read_standing(str(host.folder / "status"), "boot-9") == ""
+    assert read_gate_status(str(host.folder / "status"), "boot-9") == ""
 
 
 def test_a_clock_that_was_set_back_hides_no_reset(host: Host) -> None:

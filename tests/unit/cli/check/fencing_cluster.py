@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from nodemend.api.agent_lease import AgentReport, CertificateReport, Marker, WatchdogReport
+from nodemend.api.agent import AgentReport, CertificateReport, Marker, WatchdogReport
 from nodemend.api.node_health_check import NodeHealthCheck, Remedy, TemplateReference
 from nodemend.api.self_remediation import (
     SelfRemediationSpec,
@@ -11,9 +11,9 @@ from nodemend.api.self_remediation import (
     TemplatedSelfSpec,
     Weakness,
 )
-from nodemend.cli.agents import AgentSeen
-from nodemend.cli.check.facts import CheckFacts
-from nodemend.decide.facts import Present
+from nodemend.cli.agents import AgentInfo
+from nodemend.cli.check.facts import CheckCommandFacts
+from nodemend.safety.facts import Present
 from tests.unit.cli.check.sound_facts import CALL, check, facts, node
 
 RESET: Final = TemplateReference(
@@ -38,7 +38,7 @@ def template(*accept: Weakness, safe_time: int = 0) -> SelfRemediationTemplate:
 
 
 def resetting(name: str = "workers", **others: Any) -> NodeHealthCheck:
-    """A check whose first remedy is that the node resets itself, and whose second is a person."""
+    """A check with two remedies: self-fencing, and then a person's help."""
     found = check(name, **others)
     return found.but(
         spec=found.spec.but(remedies=(Remedy(template=RESET, timeout="10m"), Remedy(template=CALL)))
@@ -70,8 +70,8 @@ def agent(
     left: float | None = 72_000.0,
     marker: Marker | None = None,
     **others: Any,
-) -> AgentSeen:
-    return AgentSeen(
+) -> AgentInfo:
+    return AgentInfo(
         node=name,
         report=report(name, **others),
         marker=marker,
@@ -83,8 +83,8 @@ def agent(
 
 
 def fencing_facts(
-    *agents: AgentSeen, accepting: SelfRemediationTemplate | None = None, **others: Any
-) -> CheckFacts:
+    *agents: AgentInfo, accepting: SelfRemediationTemplate | None = None, **others: Any
+) -> CheckCommandFacts:
     """Five nodes; those whose agents are not given have sound ones."""
     given = {one.node for one in agents}
     sound = [agent(name) for name in NODES if name not in given]

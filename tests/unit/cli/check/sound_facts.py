@@ -6,12 +6,11 @@ from typing import Any
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.conditions import ConditionStatus
-from nodemend.api.custom_resources import CUSTOM_RESOURCES
+from nodemend.api import well_known
+from nodemend.api.crds import CUSTOM_RESOURCES
 from nodemend.api.evidence import Evidence
-from nodemend.api.label_selector import LabelSelector
-from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationStatus, Phase
+from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase, ManualRemediationStatus
+from nodemend.api.meta import ConditionStatus, LabelSelector, ObjectMeta
 from nodemend.api.node_health_check import (
     NodeHealthCheck,
     NodeHealthCheckSpec,
@@ -20,16 +19,14 @@ from nodemend.api.node_health_check import (
     TemplateReference,
     Threshold,
 )
-from nodemend.api.object_meta import ObjectMeta
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
-from nodemend.cli.check.facts import CallerFacts, CheckFacts, ClusterFacts
+from nodemend.cli.check.facts import CallerFacts, CheckCommandFacts, ClusterFacts
 from nodemend.cli.check.view import CheckView, Level
-from nodemend.cli.leaders import LeaderState, LeaderView
-from nodemend.cli.reviews import ServerVersion
-from nodemend.decide.admission_policies import PolicySeen
-from nodemend.decide.facts import Present
-from nodemend.decide.shipped_policies import SHIPPED
-from nodemend.kube.node_record import NodeRecord, NodeTaint, NodeWire, node_records
+from nodemend.cli.cluster import LeaderState, LeaderView, ServerVersion
+from nodemend.guard.shipped_policies import SHIPPED
+from nodemend.records.node import NodeRecord, NodeTaintRecord, NodeWire, node_records
+from nodemend.safety.facts import Present
+from nodemend.safety.policies import PolicySeen
 
 CALL = TemplateReference(
     api_version="nodemend.io/v1alpha1", kind="ManualRemediationTemplate", name="call", namespace="default"
@@ -39,7 +36,7 @@ EVIDENCE = Evidence(class_="E5", node_uid="uid-edge-1", boot_id="boot-1")
 
 
 def node(
-    name: str, *, labels: dict[str, str] | None = None, taints: tuple[NodeTaint, ...] = ()
+    name: str, *, labels: dict[str, str] | None = None, taints: tuple[NodeTaintRecord, ...] = ()
 ) -> NodeRecord:
     wire = {
         "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels or {}},
@@ -71,9 +68,11 @@ def remediation(name: str, created: str = "2026-01-31T11:59:00Z", **status: Any)
             namespace="default",
             uid=f"rem-{name}",
             creation_timestamp=created,
-            finalizers=(keys.SAFE_END,),
+            finalizers=(well_known.SAFE_END,),
         ),
-        status=ManualRemediationStatus(**{"phase": Phase.AWAITING_WORD, **status}),
+        status=ManualRemediationStatus(
+            **{"phase": ManualRemediationPhase.WAITING_FOR_CONFIRMATION, **status}
+        ),
     )
 
 
@@ -81,7 +80,7 @@ def leader(component: str, state: LeaderState = LeaderState.ALIVE) -> LeaderView
     return LeaderView(component=component, state=state, holder=f"{component}-0", renewed_ago=1.0)
 
 
-SOUND = CheckFacts(
+SOUND = CheckCommandFacts(
     cluster=ClusterFacts(
         server=ServerVersion(major="1", minor="36", git_version="v1.36.3"),
         served=Present(frozenset(custom.resource.plural for custom in CUSTOM_RESOURCES)),
@@ -103,11 +102,11 @@ SOUND = CheckFacts(
 )
 
 
-def facts(**changes: Any) -> CheckFacts:
+def facts(**changes: Any) -> CheckCommandFacts:
     return replace(SOUND, **changes)
 
 
-def troubles(view: CheckView) -> list[tuple[Level, str]]:
+def problems(view: CheckView) -> list[tuple[Level, str]]:
     """All lines that are not fine."""
     return [
         (finding.level, finding.text)

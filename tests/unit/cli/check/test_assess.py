@@ -1,19 +1,18 @@
-"""What is wrong with a cluster, an installation or a policy is found, and what is sound is not."""
+"""`check` finds faults of a cluster, an installation or a policy, and reports nothing about a sound one."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from nodemend.api.pause import Pause
+from nodemend.api.meta import Pause
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.facts import CallerFacts
 from nodemend.cli.check.view import Level
-from nodemend.cli.leaders import LeaderState, LeaderView
-from nodemend.cli.reviews import ServerVersion
-from nodemend.decide.facts import Absent, Present, Unreadable
-from tests.unit.cli.check.sound_facts import SOUND, facts, leader, troubles
+from nodemend.cli.cluster import LeaderState, LeaderView, ServerVersion
+from nodemend.safety.facts import Absent, Present, Unreadable
+from tests.unit.cli.check.sound_facts import SOUND, facts, leader, problems
 
 FAIL, WARN = Level.FAIL, Level.WARN
 ALLOWED = "what it forbids is allowed"
@@ -75,7 +74,7 @@ def cluster(**changes: Any) -> Any:
     ],
 )
 def test_trouble_with_the_cluster(changes: dict[str, Any], level: Level, text: str) -> None:
-    assert troubles(assess(cluster(**changes))) == [(level, text)]
+    assert problems(assess(cluster(**changes))) == [(level, text)]
 
 
 def test_rights_are_told_and_a_caller_who_sees_nothing_is_warned() -> None:
@@ -83,7 +82,7 @@ def test_rights_are_told_and_a_caller_who_sees_nothing_is_warned() -> None:
         "eve", {"view": False, "pause": False, "stop": False, "confirm": False, "configure": False}
     )
 
-    assert troubles(assess(facts(caller=blind))) == [
+    assert problems(assess(facts(caller=blind))) == [
         (WARN, "eve: you may not view, pause, stop, confirm or configure")
     ]
 
@@ -92,13 +91,13 @@ def test_rights_are_told_and_a_caller_who_sees_nothing_is_warned() -> None:
     ("view", "level"),
     [
         (leader("checker", LeaderState.SILENT), FAIL),
-        (leader("checker", LeaderState.NOBODY), FAIL),
+        (leader("checker", LeaderState.NO_HOLDER), FAIL),
         (leader("checker", LeaderState.NEVER), FAIL),
         (replace(leader("checker"), clock_differs=True), WARN),
     ],
 )
 def test_a_controller_that_does_not_live_is_a_failure(view: LeaderView, level: Level) -> None:
-    found = troubles(assess(facts(leaders=(view, leader("remediator")))))
+    found = problems(assess(facts(leaders=(view, leader("remediator")))))
 
     assert found == [(level, view.sentence)]
 
@@ -107,10 +106,10 @@ def test_a_controller_that_does_not_live_is_a_failure(view: LeaderView, level: L
 def test_what_cannot_be_read_is_a_failure() -> None:
     unknown = replace(leader("checker", LeaderState.UNKNOWN), why="no")
 
-    assert troubles(assess(facts(leaders=(unknown, leader("remediator"))))) == [
+    assert problems(assess(facts(leaders=(unknown, leader("remediator"))))) == [
         (FAIL, "whether the checker lives cannot be read: no")
     ]
-    assert (FAIL, "the RemediationPolicy cannot be read: no") in troubles(
+    assert (FAIL, "the RemediationPolicy cannot be read: no") in problems(
         assess(facts(policy=Unreadable("no")))
     )
 
@@ -131,4 +130,4 @@ def test_what_cannot_be_read_is_a_failure() -> None:
     ],
 )
 def test_a_policy_that_lets_nothing_happen_is_a_warning(policy: Any, text: str) -> None:
-    assert (WARN, text) in troubles(assess(facts(policy=policy)))
+    assert (WARN, text) in problems(assess(facts(policy=policy)))

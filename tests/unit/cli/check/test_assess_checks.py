@@ -1,44 +1,42 @@
 """Health checks that watch too little, too much, or could not act."""
 
-from nodemend.api.label_selector import LabelSelector
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.pause import Pause
+from nodemend.api.meta import LabelSelector, ObjectMeta, Pause
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.view import Level
-from nodemend.controllers.checking.remedies import NotServed
-from nodemend.decide.facts import Absent, Present, Unreadable
-from tests.unit.cli.check.sound_facts import CALL, check, facts, node, troubles
+from nodemend.health.remediation_index import NotServed
+from nodemend.safety.facts import Absent, Present, Unreadable
+from tests.unit.cli.check.sound_facts import CALL, check, facts, node, problems
 
 FAIL, WARN = Level.FAIL, Level.WARN
 
 
 def test_without_a_check_no_node_is_watched() -> None:
-    assert troubles(assess(facts(checks=Present([])))) == [
+    assert problems(assess(facts(checks=Present([])))) == [
         (WARN, "there is no NodeHealthCheck: no node is watched")
     ]
 
 
 def test_nodes_that_nobody_watches_are_named() -> None:
     nodes = [node("edge-1", labels={"rack": "1"}), node("edge-2"), node("edge-3")]
-    found = troubles(assess(facts(nodes=Present(nodes), checks=Present([check(labels={"rack": "1"})]))))
+    found = problems(assess(facts(nodes=Present(nodes), checks=Present([check(labels={"rack": "1"})]))))
 
     assert found == [(WARN, "watched by no check: edge-2, edge-3")]
 
 
 def test_checks_that_overlap_are_named_with_the_nodes_they_share() -> None:
-    found = troubles(assess(facts(checks=Present([check("workers"), check("all")]))))
+    found = problems(assess(facts(checks=Present([check("workers"), check("all")]))))
 
     assert found == [(WARN, "nhc/all and nhc/workers select the same nodes: edge-1, edge-2")]
 
 
 def test_a_check_without_nodes_watches_nothing() -> None:
-    found = troubles(assess(facts(checks=Present([check(), check("gone", labels={"rack": "9"})]))))
+    found = problems(assess(facts(checks=Present([check(), check("gone", labels={"rack": "9"})]))))
 
     assert found == [(WARN, "nhc/gone selects no node")]
 
 
 def test_a_condition_that_no_node_reports_never_counts() -> None:
-    found = troubles(assess(facts(checks=Present([check(types=("Ready", "StorageReady"))]))))
+    found = problems(assess(facts(checks=Present([check(types=("Ready", "StorageReady"))]))))
 
     assert found == [(WARN, "nhc/workers watches StorageReady, which no node of it reports")]
 
@@ -46,22 +44,22 @@ def test_a_condition_that_no_node_reports_never_counts() -> None:
 def test_a_change_that_the_checker_has_not_seen_is_told() -> None:
     changed = check().but(metadata=ObjectMeta(name="workers", generation=2))
 
-    assert troubles(assess(facts(checks=Present([changed])))) == [
+    assert problems(assess(facts(checks=Present([changed])))) == [
         (WARN, "nhc/workers was changed, and the checker has not acted on that yet")
     ]
 
 
 def test_a_template_that_does_not_exist_is_a_failure() -> None:
-    assert troubles(assess(facts(templates={CALL: Absent()}))) == [
+    assert problems(assess(facts(templates={CALL: Absent()}))) == [
         (FAIL, "nhc/workers: its template default/call does not exist, so nothing can be remediated")
     ]
-    assert troubles(assess(facts(templates={CALL: Unreadable("no")}))) == [
+    assert problems(assess(facts(templates={CALL: Unreadable("no")}))) == [
         (FAIL, "nhc/workers: its template default/call cannot be read: no")
     ]
 
 
 def test_a_kind_of_remedy_that_is_not_served_is_a_failure() -> None:
-    assert troubles(assess(facts(templates={CALL: NotServed("nodemend.io/v1 has no kind X")}))) == [
+    assert problems(assess(facts(templates={CALL: NotServed("nodemend.io/v1 has no kind X")}))) == [
         (
             FAIL,
             "nhc/workers: its remedy ManualRemediationTemplate cannot be used: nodemend.io/v1 has no kind X",
@@ -70,24 +68,24 @@ def test_a_kind_of_remedy_that_is_not_served_is_a_failure() -> None:
 
 
 def test_what_cannot_be_read_is_said_to_be_unread() -> None:
-    assert troubles(assess(facts(checks=Unreadable("forbidden")))) == [
+    assert problems(assess(facts(checks=Unreadable("forbidden")))) == [
         (FAIL, "the NodeHealthChecks cannot be read: forbidden")
     ]
-    unread = troubles(assess(facts(nodes=Unreadable("forbidden"))))
+    unread = problems(assess(facts(nodes=Unreadable("forbidden"))))
     assert (FAIL, "the nodes cannot be read: forbidden") in unread
 
 
 def test_the_selectors_are_those_that_the_checker_goes_by() -> None:
     """An empty selector is every node."""
     assert check().spec.selector == LabelSelector()
-    assert not troubles(assess(facts()))
+    assert not problems(assess(facts()))
 
 
 def test_a_limit_that_never_lets_anything_begin_is_a_failure() -> None:
     usual = check()
     strict = usual.but(spec=usual.spec.but(max_unhealthy=1))
 
-    assert troubles(assess(facts(checks=Present([strict])))) == [
+    assert problems(assess(facts(checks=Present([strict])))) == [
         (FAIL, "nhc/workers: maxUnhealthy 1 of 2 nodes allows no remediation at all")
     ]
 
@@ -97,7 +95,7 @@ def test_a_check_that_is_paused_is_told_with_its_end_and_how_to_end_it_now() -> 
 
     def paused(until: str) -> list[tuple[Level, str]]:
         pause = Pause(reason="new kernel", by="anna", until=until)
-        return troubles(assess(facts(checks=Present([usual.but(spec=usual.spec.but(pause=pause))]))))
+        return problems(assess(facts(checks=Present([usual.but(spec=usual.spec.but(pause=pause))]))))
 
     assert paused("2026-01-31T12:30:00Z") == [
         (WARN, "nhc/workers is paused until 2026-01-31T12:30:00Z by anna: new kernel")

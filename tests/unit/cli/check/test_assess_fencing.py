@@ -1,20 +1,19 @@
-"""What would come of it if nodes had to end themselves is told before they have to."""
+"""`check` predicts how self-fencing would work before nodes need it."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from nodemend.api.agent_lease import Marker
+from nodemend.api.agent import Marker
 from nodemend.api.self_remediation import Weakness
-from nodemend.cli.agents import AgentState
+from nodemend.cli.agents import AgentReadiness
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.facts import CheckFacts
-from nodemend.cli.check.fencing_view import FencingRow, fencing_rows, spell_shares, sum_up
-from nodemend.cli.check.view import Finding, Level, only_of
+from nodemend.cli.check.facts import CheckCommandFacts
+from nodemend.cli.check.view import FencingRow, Finding, Level, fencing_rows, only_of, spell_shares, sum_up
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.decide.facts import Absent, Present, Unreadable
-from nodemend.kube.node_record import NodeTaint
+from nodemend.records.node import NodeTaintRecord
+from nodemend.safety.facts import Absent, Present, Unreadable
 from tests.unit.cli.check.fencing_cluster import (
     GUEST,
     NO_DEVICE,
@@ -35,16 +34,16 @@ TAKE_OFF = (
 )
 
 
-def found(facts: CheckFacts) -> tuple[Finding, ...]:
+def found(facts: CheckCommandFacts) -> tuple[Finding, ...]:
     [group] = [one for one in assess(facts).groups if one.name == "self-fencing"]
     return group.findings
 
 
-def wrong(facts: CheckFacts) -> list[tuple[Level, str]]:
+def wrong(facts: CheckCommandFacts) -> list[tuple[Level, str]]:
     return [(one.level, one.text) for one in found(facts) if one.level is not Level.OK]
 
 
-def row(facts: CheckFacts, name: str = "edge-1") -> FencingRow:
+def row(facts: CheckCommandFacts, name: str = "edge-1") -> FencingRow:
     return next(one for one in fencing_rows(facts) if one.node == name)
 
 
@@ -64,7 +63,7 @@ def test_a_sound_cluster_could_release_all_by_time() -> None:
     ]
     assert row(fencing_facts()) == FencingRow(
         node="edge-1",
-        agent=AgentState.SPEAKS,
+        agent=AgentReadiness.SPEAKS,
         renewed_ago=3.0,
         version="0.4.0",
         watchdog="hardware",
@@ -147,7 +146,7 @@ def test_a_longer_time_that_a_template_wants_is_the_time_and_a_shorter_one_is_no
 
 
 def test_peers_whose_agents_are_silent_prove_nothing() -> None:
-    """Of four peers three must be in contact, as one may lie."""
+    """Of four peers three must be in contact, since one may be Byzantine."""
     one = fencing_facts(agent("edge-2", ago=200.0))
     two = fencing_facts(agent("edge-2", ago=200.0), agent("edge-3", ago=100.0))
 
@@ -165,7 +164,7 @@ def test_certificates_that_should_have_been_replaced_are_told_the_worst_first() 
         agent("edge-2", left=20_000.0, peers=((),)),
         agent("edge-3", left=-5.0),
         agent("edge-4", left=None, certificate=None),
-        # What it last said is old.
+        # Its last report is old.
         agent("edge-5", left=-900.0, ago=1000.0),
     )
     said = next(text for level, text in wrong(found) if level == WARN and "certificate" in text)
@@ -201,7 +200,7 @@ def test_nodes_that_no_check_would_reset_may_do_without() -> None:
     )
 
     assert wrong(few) == []
-    assert not row(few, "db-1").concerned
+    assert not row(few, "db-1").affected
     assert found(few)[0].text == "1 of 2 nodes have an agent: version 0.4.0 on 1"
 
 
@@ -232,7 +231,7 @@ def test_a_marker_without_a_remediation_is_a_failure_with_what_to_do() -> None:
 
 
 def test_a_gate_is_not_opened_by_hand_before_the_taint_is_off() -> None:
-    ours = NodeTaint(key="node.kubernetes.io/out-of-service", value="nodemend", effect="NoExecute")
+    ours = NodeTaintRecord(key="node.kubernetes.io/out-of-service", value="nodemend", effect="NoExecute")
     nodes = [node(name, taints=(ours,) if name == "edge-1" else ()) for name in NODES]
     left = fencing_facts(agent("edge-1", marker=LEFT), nodes=Present(nodes))
     [said] = [one for one in found(left) if one.level is FAIL]

@@ -1,11 +1,11 @@
-"""Every admission policy is looked at, with its scope, its demands and its binding."""
+"""`check` compares every admission policy: its scope, its rules and its binding."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from nodemend.api.conditions import Condition, ConditionStatus
+from nodemend.api.meta import Condition, ConditionStatus
 from nodemend.api.remediation_policy import (
     ADMISSION_DOUBTED,
     Mode,
@@ -14,12 +14,12 @@ from nodemend.api.remediation_policy import (
     RemediationPolicyStatus,
 )
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.facts import CheckFacts
+from nodemend.cli.check.facts import CheckCommandFacts
 from nodemend.cli.check.view import Level
-from nodemend.decide.admission_policies import ALWAYS, PolicySeen
-from nodemend.decide.facts import Present
-from nodemend.decide.shipped_policies import SHIPPED
-from tests.unit.cli.check.sound_facts import SOUND, facts, troubles
+from nodemend.guard.shipped_policies import SHIPPED
+from nodemend.safety.facts import Present
+from nodemend.safety.policies import ALWAYS, PolicySeen
+from tests.unit.cli.check.sound_facts import SOUND, facts, problems
 
 pytestmark = pytest.mark.attack("S6")
 
@@ -34,36 +34,36 @@ def bindings() -> dict[str, str]:
     return dict(SOUND.cluster.bindings.value)
 
 
-def cluster(**changes: Any) -> CheckFacts:
+def cluster(**changes: Any) -> CheckCommandFacts:
     wrapped: dict[str, Any] = {name: Present(value) for name, value in changes.items()}
     return facts(cluster=replace(SOUND.cluster, **wrapped))
 
 
-def said(of: CheckFacts) -> list[str]:
-    return [text for level, text in troubles(assess(of)) if level is Level.FAIL]
+def said(of: CheckCommandFacts) -> list[str]:
+    return [text for level, text in problems(assess(of)) if level is Level.FAIL]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_one_that_is_not_bound_as_shipped_is_a_failure(name: str) -> None:
-    not_in_force = f"the admission policy {name} is not in force: "
+    not_active = f"the admission policy {name} is not in force: "
     unbound = {one: binding for one, binding in bindings().items() if one != name}
 
-    assert said(cluster(bindings=unbound)) == [f"{not_in_force}it has no binding of its name"]
+    assert said(cluster(bindings=unbound)) == [f"{not_active}it has no binding of its name"]
     assert said(cluster(bindings=bindings() | {name: "narrowed"})) == [
-        f"{not_in_force}its binding is not as this version ships it"
+        f"{not_active}its binding is not as this version ships it"
     ]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_nor_is_one_whose_scope_or_demands_were_changed(name: str) -> None:
-    not_in_force = f"the admission policy {name} is not in force: "
+    not_active = f"the admission policy {name} is not in force: "
     shipped = policies()[name]
 
     assert said(cluster(policies=policies() | {name: replace(shipped, scope="nobody")})) == [
-        f"{not_in_force}what it is asked about is not as this version ships it"
+        f"{not_active}what it is asked about is not as this version ships it"
     ]
     assert said(cluster(policies=policies() | {name: replace(shipped, demands="nothing")})) == [
-        f"{not_in_force}what it demands is not as this version ships it"
+        f"{not_active}what it demands is not as this version ships it"
     ]
 
 
@@ -82,7 +82,7 @@ def test_either_form_of_a_policy_will_do() -> None:
 
 
 def test_what_the_checker_tried_counts_where_all_looks_well() -> None:
-    """As where the API server has the admission plugin switched off."""
+    """For example, if the API server has the admission plugin switched off."""
     condition = Condition(
         type=ADMISSION_DOUBTED,
         status=ConditionStatus.TRUE,

@@ -1,19 +1,19 @@
-"""What waits for long, and what was left behind."""
+"""Remediations that wait for long, and leftovers."""
 
 import pytest
 
-from nodemend.api.lease import Lease, LeaseSpec
-from nodemend.api.manual_remediation import Phase
-from nodemend.api.object_meta import ObjectMeta
+from nodemend.api.manual_remediation import ManualRemediationPhase
+from nodemend.api.meta import ObjectMeta
+from nodemend.api.upstream_types import Lease, LeaseSpec
 from nodemend.cli.check.assess import assess
 from nodemend.cli.check.view import Level
-from nodemend.decide.facts import Absent, Present, Unreadable
-from nodemend.kube.node_record import NodeTaint
-from tests.unit.cli.check.sound_facts import EVIDENCE, facts, node, remediation, troubles
+from nodemend.records.node import NodeTaintRecord
+from nodemend.safety.facts import Absent, Present, Unreadable
+from tests.unit.cli.check.sound_facts import EVIDENCE, facts, node, problems, remediation
 
 FAIL, WARN = Level.FAIL, Level.WARN
-OURS = NodeTaint("node.kubernetes.io/out-of-service", "NoExecute", "nodemend")
-THEIRS = NodeTaint("node.kubernetes.io/out-of-service", "NoExecute", "nodeshutdown")
+OURS = NodeTaintRecord("node.kubernetes.io/out-of-service", "NoExecute", "nodemend")
+THEIRS = NodeTaintRecord("node.kubernetes.io/out-of-service", "NoExecute", "nodeshutdown")
 
 
 def lock(uid: str, holder: str) -> Lease:
@@ -21,16 +21,16 @@ def lock(uid: str, holder: str) -> Lease:
 
 
 def test_a_remediation_that_has_just_begun_is_fine() -> None:
-    assert not troubles(assess(facts(remediations=Present([remediation("edge-1")]))))
+    assert not problems(assess(facts(remediations=Present([remediation("edge-1")]))))
 
 
 def test_one_that_is_open_for_long_is_told_with_what_it_waits_for() -> None:
     old = remediation(
         "edge-1", created="2026-01-31T11:00:00Z", message="Waiting for a person. Switch it off."
     )
-    over = remediation("edge-2", created="2026-01-30T11:00:00Z", phase=Phase.SUCCEEDED)
+    over = remediation("edge-2", created="2026-01-30T11:00:00Z", phase=ManualRemediationPhase.SUCCEEDED)
 
-    assert troubles(assess(facts(remediations=Present([old, over])))) == [
+    assert problems(assess(facts(remediations=Present([old, over])))) == [
         (WARN, "edge-1 has been under remediation for 1h. Waiting for a person.")
     ]
 
@@ -38,7 +38,7 @@ def test_one_that_is_open_for_long_is_told_with_what_it_waits_for() -> None:
 def test_our_taint_without_a_remediation_is_a_failure() -> None:
     nodes = [node("edge-1", taints=(OURS,)), node("edge-2")]
 
-    assert troubles(assess(facts(nodes=Present(nodes)))) == [
+    assert problems(assess(facts(nodes=Present(nodes)))) == [
         (FAIL, "edge-1 has our out-of-service taint, and no remediation that would take it off")
     ]
 
@@ -47,7 +47,7 @@ def test_our_taint_without_a_remediation_is_a_failure() -> None:
 def test_another_writer_of_the_taint_is_warned_of() -> None:
     nodes = [node("edge-1"), node("edge-2", taints=(THEIRS,))]
 
-    assert troubles(assess(facts(nodes=Present(nodes)))) == [
+    assert problems(assess(facts(nodes=Present(nodes)))) == [
         (
             WARN,
             (
@@ -60,10 +60,12 @@ def test_another_writer_of_the_taint_is_warned_of() -> None:
 
 
 def test_our_taint_with_its_remediation_is_fine() -> None:
-    releasing = remediation("edge-1", phase=Phase.RELEASING, evidence=EVIDENCE, node_uid="uid-edge-1")
+    releasing = remediation(
+        "edge-1", phase=ManualRemediationPhase.RELEASING, evidence=EVIDENCE, node_uid="uid-edge-1"
+    )
     found = facts(nodes=Present([node("edge-1", taints=(OURS,))]), remediations=Present([releasing]))
 
-    assert not troubles(assess(found))
+    assert not problems(assess(found))
 
 
 def test_a_lock_whose_holder_is_gone_is_told() -> None:
@@ -74,16 +76,16 @@ def test_a_lock_whose_holder_is_gone_is_told() -> None:
     ]
     found = facts(remediations=Present([remediation("edge-1")]), locks=Present(leases))
 
-    assert troubles(assess(found)) == [(WARN, "1 lock on nodes whose remediation is gone: node-uid-1")]
+    assert problems(assess(found)) == [(WARN, "1 lock on nodes whose remediation is gone: node-uid-1")]
 
 
 def test_what_cannot_be_read_is_said_to_be_unread() -> None:
-    assert troubles(assess(facts(remediations=Unreadable("no")))) == [
+    assert problems(assess(facts(remediations=Unreadable("no")))) == [
         (FAIL, "the remediations cannot be read: no")
     ]
-    assert troubles(assess(facts(remediations=Absent()))) == [
+    assert problems(assess(facts(remediations=Absent()))) == [
         (FAIL, "the remediations cannot be read: their kind is not served")
     ]
-    assert troubles(assess(facts(locks=Unreadable("no")))) == [
+    assert problems(assess(facts(locks=Unreadable("no")))) == [
         (FAIL, "the locks on nodes cannot be read: no")
     ]

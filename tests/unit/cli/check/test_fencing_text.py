@@ -1,12 +1,11 @@
-"""Self-fencing as a person reads it: summed up, and node by node where that was asked for."""
+"""Self-fencing as text: summed up, and node by node on request."""
 
 from pathlib import Path
 
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.fencing_text import MOST_REASONS, render_reasons
-from nodemend.cli.check.fencing_view import FencingView, ReasonRow
-from nodemend.cli.check.text import render
-from nodemend.decide.facts import Present
+from nodemend.cli.check.text import MOST_REASONS, render, render_reasons
+from nodemend.cli.check.view import FencingView, ReasonRow
+from nodemend.safety.facts import Present
 from tests.unit.cli.check.fencing_cluster import GUEST, NODES, SOFTDOG, agent, fencing_facts
 
 WEAK = fencing_facts(
@@ -30,7 +29,7 @@ def text(*, by_node: bool) -> str:
 
 
 def test_the_text_is_the_one_that_was_read() -> None:
-    """`python -m tests.unit.cli.check.test_fencing_text` writes it anew."""
+    """`python -m tests.unit.cli.check.test_fencing_text` rewrites the text."""
     assert text(by_node=True) == GOLDEN.read_text()
 
 

@@ -1,13 +1,13 @@
 """The check in a simulated cluster that works."""
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, SELF_REMEDIATION_TEMPLATE
+from nodemend.api import well_known
+from nodemend.api.resources import NODE_HEALTH_CHECK, SELF_REMEDIATION_TEMPLATE
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.gather import gather
-from nodemend.testing.cluster.world import Shape, World
-from tests.unit.cli.check.sound_facts import troubles
+from nodemend.cli.check.facts import gather
+from simulation.cluster.world import Shape, World
+from tests.unit.cli.check.sound_facts import problems
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
 
 
 def test_a_cluster_that_works_has_nothing_to_complain_about() -> None:
@@ -16,7 +16,7 @@ def test_a_cluster_that_works_has_nothing_to_complain_about() -> None:
     view = assess(SimulatedCaller(world).run(gather))
     world.close()
 
-    assert not troubles(view)
+    assert not problems(view)
     assert view.fine == 13
 
 
@@ -40,13 +40,13 @@ def test_agents_are_read_and_judged_by_what_the_template_in_use_accepts() -> Non
     world = FencingWorld("check", gated=False)
     template = {"spec": {"template": {"spec": {"accept": ["NoBootGate"]}}}}
     world.api.create(
-        SELF_REMEDIATION_TEMPLATE, {"metadata": {"name": "reset"}, **template}, keys.SYSTEM_NAMESPACE
+        SELF_REMEDIATION_TEMPLATE, {"metadata": {"name": "reset"}, **template}, well_known.SYSTEM_NAMESPACE
     )
     remedy = {
         "apiVersion": SELF_REMEDIATION_TEMPLATE.api_version,
         "kind": SELF_REMEDIATION_TEMPLATE.kind,
         "name": "reset",
-        "namespace": keys.SYSTEM_NAMESPACE,
+        "namespace": well_known.SYSTEM_NAMESPACE,
     }
     [check] = world.api.list(NODE_HEALTH_CHECK)
     change = {"spec": {"selector": {"matchLabels": None}, "remedies": [{"template": remedy}]}}

@@ -1,4 +1,4 @@
-"""`kubectl mend check` as a person reads it."""
+"""The text output of `kubectl mend check`."""
 
 from nodemend.cli.check.text import render
 from nodemend.cli.check.view import Group, check_view, fail, ok, warn

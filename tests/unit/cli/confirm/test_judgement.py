@@ -1,4 +1,4 @@
-"""What the remediator would not believe is refused before it is written."""
+"""`confirm` refuses a confirmation that the remediator would not accept, before it is written."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from nodemend.api.lease import Lease, LeaseSpec
 from nodemend.api.manual_remediation import Confirmation
-from nodemend.api.node import Node, NodeCondition, NodeInfo, NodeStatus
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.cli.confirm.facts import ConfirmFacts
-from nodemend.cli.confirm.judgement import Refusal, weigh_word
-from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.api.meta import ObjectMeta
+from nodemend.api.upstream_types import Lease, LeaseSpec, Node, NodeCondition, NodeInfo, NodeStatus
+from nodemend.cli.confirm import ConfirmFacts, ConfirmRefusal, check_confirmation
+from nodemend.safety.facts import Absent, Present, Unreadable
 from tests.unit.cli.check.sound_facts import remediation
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -51,7 +49,7 @@ DOWN = ConfirmFacts(
 
 
 def test_a_word_repeats_what_the_remediator_shows() -> None:
-    assert weigh_word(DOWN, "pulled the plug") == Confirmation(
+    assert check_confirmation(DOWN, "pulled the plug") == Confirmation(
         by="anna",
         reason="pulled the plug",
         node_uid="uid-1",
@@ -93,16 +91,16 @@ def test_a_word_repeats_what_the_remediator_shows() -> None:
     ],
 )
 def test_what_would_not_be_believed_is_refused_with_its_reason(changes: dict[str, Any], why: str) -> None:
-    weighed = weigh_word(replace(DOWN, **changes), "pulled the plug")
+    evaluation = check_confirmation(replace(DOWN, **changes), "pulled the plug")
 
-    assert isinstance(weighed, Refusal)
-    assert weighed.why == why
-    assert weighed.next_step
+    assert isinstance(evaluation, ConfirmRefusal)
+    assert evaluation.why == why
+    assert evaluation.next_step
 
 
 def test_a_remediation_that_is_ending_takes_no_word() -> None:
     ending = waiting().but(metadata=ObjectMeta(name="edge-07", deletion_timestamp="2026-01-31T12:00:00Z"))
-    weighed = weigh_word(replace(DOWN, remediation=ending), "x")
+    evaluation = check_confirmation(replace(DOWN, remediation=ending), "x")
 
-    assert isinstance(weighed, Refusal)
-    assert weighed.why == "The remediation of edge-07 is ending."
+    assert isinstance(evaluation, ConfirmRefusal)
+    assert evaluation.why == "The remediation of edge-07 is ending."

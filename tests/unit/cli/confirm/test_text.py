@@ -1,12 +1,18 @@
-"""`kubectl mend confirm` as a person reads it."""
+"""The text output of `kubectl mend confirm`."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from nodemend.cli.confirm.text import render_confirmed, render_preview, render_withdrawn
-from nodemend.cli.confirm.view import ConfirmedView, ConfirmView, WithdrawnView
+from nodemend.cli.confirm import (
+    ConfirmedView,
+    ConfirmView,
+    WithdrawnView,
+    render_confirmed,
+    render_preview,
+    render_withdrawn,
+)
 
-WORD = ConfirmView(
+CONFIRMATION = ConfirmView(
     node="edge-07",
     namespace="nodemend-system",
     check="workers",
@@ -27,7 +33,7 @@ WORD = ConfirmView(
 
 
 def test_all_that_a_person_should_know_before_they_vouch() -> None:
-    assert "\n".join(render_preview(WORD, UTC)) == (
+    assert "\n".join(render_preview(CONFIRMATION, UTC)) == (
         "The remediation nodemend-system/edge-07, asked for by nhc/workers, waits for a person's word.\n"
         "\n"
         "  node             edge-07, Ready=Unknown\n"
@@ -50,7 +56,7 @@ def test_all_that_a_person_should_know_before_they_vouch() -> None:
 
 def test_what_is_not_there_or_not_to_be_seen_is_said() -> None:
     bare = replace(
-        WORD,
+        CONFIRMATION,
         check="",
         last_heartbeat=None,
         instructions="",
@@ -68,13 +74,13 @@ def test_what_is_not_there_or_not_to_be_seen_is_said() -> None:
 
 
 def test_a_long_list_of_pods_is_cut() -> None:
-    many = replace(WORD, pods=tuple(f"default/web-{number:03d}" for number in range(45)))
+    many = replace(CONFIRMATION, pods=tuple(f"default/web-{number:03d}" for number in range(45)))
 
     assert "    and 5 more" in list(render_preview(many, UTC))
 
 
 def test_a_word_that_was_written_says_how_to_undo_it() -> None:
-    assert "\n".join(render_confirmed(ConfirmedView(word=WORD, dry_run=False))) == (
+    assert "\n".join(render_confirmed(ConfirmedView(word=CONFIRMATION, dry_run=False))) == (
         "recorded: anna@example.com vouches that edge-07 is down: unplugged it\n"
         "The remediator weighs it against the node's last sign of life, and then releases the workloads.\n"
         "  undo, until the release begins:  kubectl mend confirm edge-07 --withdraw\n"
@@ -83,7 +89,7 @@ def test_a_word_that_was_written_says_how_to_undo_it() -> None:
 
 
 def test_a_dry_run_changes_nothing_and_says_so() -> None:
-    assert list(render_confirmed(ConfirmedView(word=WORD, dry_run=True)))[1] == "Nothing was changed."
+    assert list(render_confirmed(ConfirmedView(word=CONFIRMATION, dry_run=True)))[1] == "Nothing was changed."
     withdrawn = WithdrawnView(node="edge-07", namespace="n", by="anna", reason="x", dry_run=True)
     assert list(render_withdrawn(withdrawn))[1] == "Nothing was changed."
 

@@ -1,12 +1,11 @@
-"""A word is written for what was shown, and for nothing else."""
+"""A confirmation is written only for the state that was shown."""
 
 import pytest
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, POD, REMEDIATION_POLICY
-from nodemend.cli.confirm.view import ConfirmView
-from nodemend.cli.confirm.writing import confirm, prepare, withdraw
+from nodemend.api.resources import MANUAL_REMEDIATION, POD, REMEDIATION_POLICY
+from nodemend.cli.confirm import ConfirmView, confirm, prepare, withdraw
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.testing.cluster.world import World
+from simulation.cluster.world import World
 from tests.unit.cli.sick_world import SICK, sick_world
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
@@ -22,7 +21,7 @@ def refused(caller: SimulatedCaller, node: str = SICK) -> str:
     return failure.value.message
 
 
-def word(world: World) -> dict[str, str] | None:
+def confirmation(world: World) -> dict[str, str] | None:
     remediation = world.admin_api.get(MANUAL_REMEDIATION, SICK, "nodemend-system")
     assert remediation is not None
     found: dict[str, str] | None = remediation["spec"].get("confirmation")
@@ -46,7 +45,7 @@ def test_a_word_that_is_given_moves_the_workloads() -> None:
     with sick_world() as (world, caller):
         shown = shown_to(caller)
         caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
-        given = word(world)
+        given = confirmation(world)
         world.run(330.0)
         homes = {pod["spec"].get("nodeName") for pod in world.admin_api.list(POD)}
 
@@ -74,13 +73,13 @@ def test_a_word_before_the_silence_has_lasted_is_refused() -> None:
 def test_a_word_for_a_boot_that_has_ended_is_refused() -> None:
     with sick_world() as (world, caller):
         world.machines[SICK].power_on()
-        # The node has reported its new boot, and the remediator has not looked again yet.
+        # The node has reported its new boot, and the remediator has not reconciled it yet.
         for replica in world.replicas:
             replica.process.pause(100.0)
         world.run(312.0)
-        told = refused(caller)
+        reported = refused(caller)
 
-    assert told == (
+    assert reported == (
         "This is boot node-1-boot-2 by now, and the remediation still speaks of node-1-boot-1."
         " Nothing was written."
     )
@@ -92,9 +91,9 @@ def test_a_second_word_is_refused_with_who_gave_the_first() -> None:
             replica.process.pause(100.0)
         shown = shown_to(caller)
         caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
-        told = refused(SimulatedCaller(world, "berta"))
+        reported = refused(SimulatedCaller(world, "berta"))
 
-    assert told == "anna has vouched for node-1 already: pulled the plug. Nothing was written."
+    assert reported == "anna has vouched for node-1 already: pulled the plug. Nothing was written."
 
 
 def test_who_may_not_confirm_is_told_what_they_lack() -> None:
@@ -107,7 +106,7 @@ def test_who_may_not_confirm_is_told_what_they_lack() -> None:
 
 
 def test_a_sign_of_life_after_the_look_ends_it() -> None:
-    """The person saw the machine off before. What came later they have not seen."""
+    """The operator observed the machine off before, and has not seen the later changes."""
     with sick_world() as (world, caller):
         shown = shown_to(caller)
         world.machines[SICK].power_on()
@@ -116,7 +115,7 @@ def test_a_sign_of_life_after_the_look_ends_it() -> None:
         world.run(600.0)
         with pytest.raises(CommandFailure) as failure:
             caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
-        given = word(world)
+        given = confirmation(world)
 
     assert failure.value.message == "node-1 has given a sign of life since you looked. Nothing was written."
     assert given is None
@@ -138,7 +137,7 @@ def test_a_word_can_be_taken_back_before_the_release() -> None:
         shown = shown_to(caller)
         caller.run(lambda cluster: confirm(cluster, shown, dry_run=False))
         taken = caller.run(lambda cluster: withdraw(cluster, SICK, "", dry_run=False))
-        left = word(world)
+        left = confirmation(world)
 
     assert (taken.by, taken.reason, left) == ("anna", "pulled the plug", None)
 

@@ -1,15 +1,14 @@
-"""Drills that somebody has read: what is shown before, and what is said after.
+"""Reviewed drills: the text before, and the result after.
 
-`python -m tests.unit.cli.drill.goldens` writes them anew; the reviewer reads the difference.
+`python -m tests.unit.cli.drill.goldens` rewrites them; the reviewer reads the difference.
 """
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from nodemend.api.agent_lease import LastReset
-from nodemend.cli.drill.text import render_drilled, render_preview
-from nodemend.cli.drill.view import DrillView, drilled_view
+from nodemend.api.agent import LastReset
+from nodemend.cli.drill import DrillView, drilled_view, render_drilled, render_preview
 
 FOLDER: Final = Path(__file__).with_name("golden")
 DRAINED: Final = DrillView(
@@ -46,7 +45,7 @@ CASES: Final = {
         }.items()
     },
 }
-"""By the name of the golden file."""
+"""Cases by the name of the golden file."""
 
 
 def text(name: str) -> str:

@@ -1,17 +1,16 @@
-"""A person has a node reset itself in the simulated world, and what they are told."""
+"""A user makes a node reset itself in the simulated world, and reads the output."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE, REMEDIATION_POLICY, SELF_REMEDIATION
+from nodemend.api import well_known
+from nodemend.api.resources import NODE, REMEDIATION_POLICY, SELF_REMEDIATION
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.drill.running import BEGUN_WITHIN, Drill, prepare
-from nodemend.cli.drill.view import DrilledView, DrillView, Outcome
+from nodemend.cli.drill import BEGUN_WITHIN, DrilledView, DrillRun, DrillView, Outcome, prepare
 from nodemend.cli.exit_codes import CommandFailure
 from tests.unit.cli.simulated_caller import EVERYTHING, SimulatedCaller
-from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
 
 
 class Stage(FencingWorld):
@@ -20,23 +19,23 @@ class Stage(FencingWorld):
     def __init__(self, seed: str) -> None:
         super().__init__(seed)
         self.caller = SimulatedCaller(self.world, verbs=(*EVERYTHING, "drill"))
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.cordon()
 
     def cordon(self) -> None:
         self.api.patch(NODE, SICK, {"spec": {"unschedulable": True}})
 
-    def look(self, *, with_workloads: bool = True) -> DrillView:
+    def read(self, *, with_workloads: bool = True) -> DrillView:
         async def act(cluster: Cluster) -> DrillView:
             return await prepare(cluster, SICK, with_workloads=with_workloads)
 
         return self.caller.run(act)
 
     def drill(self, wait: float = 900.0) -> DrilledView:
-        shown = self.look()
+        shown = self.read()
 
         async def act(cluster: Cluster) -> DrilledView:
-            return await Drill(cluster, shown, self.told.append).run(wait, with_workloads=True)
+            return await DrillRun(cluster, shown, self.reported.append).run(wait, with_workloads=True)
 
         return self.caller.run(act, within=wait + 60.0)
 
@@ -62,12 +61,12 @@ def test_its_watchdog_is_timed_and_the_node_is_back_in_service(stage: Stage) -> 
 
 
 def test_nobody_asks_its_kernel_for_a_reboot(stage: Stage) -> None:
-    """It lives for as long as its feed lease and its watchdog let it: that is what is timed."""
+    """The node runs for as long as its feed lease and its watchdog allow; the drill measures that time."""
     drilled = stage.drill()
 
     assert drilled.back_after_seconds >= 35.0
-    assert stage.told[0] == f"{SICK} is marked: it may feed its watchdog for 35 s more"
-    assert stage.told[1].startswith(f"{SICK} reports a new boot after ")
+    assert stage.reported[0] == f"{SICK} is marked: it may feed its watchdog for 35 s more"
+    assert stage.reported[1].startswith(f"{SICK} reports a new boot after ")
 
 
 def test_what_it_asked_for_is_gone_in_the_end(stage: Stage) -> None:
@@ -79,15 +78,17 @@ def test_what_it_asked_for_is_gone_in_the_end(stage: Stage) -> None:
 
 def paused(stage: Stage) -> None:
     pause = {"reason": "a change"}
-    stage.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"pause": pause}})
+    stage.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"pause": pause}})
 
 
 def in_dry_run(stage: Stage) -> None:
-    stage.api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": {"mode": "DryRun"}})
+    stage.api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": {"mode": "DryRun"}})
 
 
-def another_at_work(stage: Stage) -> None:
-    stage.api.create(SELF_REMEDIATION, {"metadata": {"name": "node-2"}, "spec": {}}, keys.SYSTEM_NAMESPACE)
+def another_in_progress(stage: Stage) -> None:
+    stage.api.create(
+        SELF_REMEDIATION, {"metadata": {"name": "node-2"}, "spec": {}}, well_known.SYSTEM_NAMESPACE
+    )
 
 
 def cut_off(stage: Stage) -> None:
@@ -104,7 +105,7 @@ def without_the_right(stage: Stage) -> None:
     [
         (paused, "the guard would hold it."),
         (in_dry_run, "the guard would hold it."),
-        (another_at_work, "1 remediation is under way: node-2."),
+        (another_in_progress, "1 remediation is under way: node-2."),
         (cut_off, "the agent of node-1 does not speak now."),
         (without_the_right, "anna may not have nodes reset themselves."),
     ],
@@ -112,7 +113,7 @@ def without_the_right(stage: Stage) -> None:
 def test_it_is_refused_and_nothing_is_reset(stage: Stage, happens: Callable[[Stage], None], why: str) -> None:
     happens(stage)
     with pytest.raises(CommandFailure) as refused:
-        stage.look()
+        stage.read()
 
     assert refused.value.message.startswith(why)
     assert refused.value.message.endswith("Nothing was reset.")
@@ -121,20 +122,20 @@ def test_it_is_refused_and_nothing_is_reset(stage: Stage, happens: Callable[[Sta
 
 def test_a_node_with_workloads_is_reset_only_where_that_was_said(stage: Stage) -> None:
     with pytest.raises(CommandFailure, match=f"still on {SICK}: "):
-        stage.look(with_workloads=False)
+        stage.read(with_workloads=False)
     stage.api.patch(NODE, SICK, {"spec": {"unschedulable": False}})
     with pytest.raises(CommandFailure, match=f"{SICK} is not cordoned"):
-        stage.look(with_workloads=False)
+        stage.read(with_workloads=False)
 
-    assert stage.look(with_workloads=True).pods
+    assert stage.read(with_workloads=True).pods
 
 
 def test_one_that_does_not_begin_is_taken_back(stage: Stage) -> None:
-    """Between the look and the word somebody has paused everything: the remediator holds it."""
-    shown = stage.look()
+    """Another user pauses Nodemend after the preview, so the remediator holds it."""
+    shown = stage.read()
 
     async def act(cluster: Cluster) -> DrilledView:
-        drill = Drill(cluster, shown, stage.told.append)
+        drill = DrillRun(cluster, shown, stage.reported.append)
         stage.world.scheduler.after(0.5, lambda: paused(stage))
         return await drill.run(900.0, with_workloads=True)
 
@@ -145,10 +146,10 @@ def test_one_that_does_not_begin_is_taken_back(stage: Stage) -> None:
 
 
 def test_a_node_that_does_not_come_back_is_left_to_its_remediation(stage: Stage) -> None:
-    shown = stage.look()
+    shown = stage.read()
 
     async def act(cluster: Cluster) -> DrilledView:
-        return await Drill(cluster, shown, stage.told.append).run(20.0, with_workloads=True)
+        return await DrillRun(cluster, shown, stage.reported.append).run(20.0, with_workloads=True)
 
     with pytest.raises(CommandFailure, match="has not reported a new boot"):
         stage.caller.run(act, within=60.0)

@@ -1,14 +1,14 @@
-"""What is said of a drill is what somebody has read, and the same is there as data."""
+"""The output for a drill equals the reviewed text, and JSON has the same data."""
 
 import json
 
 import pytest
 
-from nodemend.api.agent_lease import LastReset
-from nodemend.cli.drill.view import Outcome, drilled_view
+from nodemend.api.agent import LastReset
+from nodemend.cli.drill import Outcome, drilled_view
 from nodemend.cli.options import Form
-from nodemend.cli.view import as_document
-from nodemend.decide.watchdog_class import SECOND, Drill, effective_time
+from nodemend.cli.output import as_document
+from nodemend.protocol.watchdog_drivers import SECOND, Drill, effective_time
 from tests.unit.cli.drill.goldens import CASES, DRAINED, FOLDER, text
 
 

@@ -1,6 +1,6 @@
-"""Answers of `kubectl mend explain` that somebody has read: a world each, and what is said of edge-07 in it.
+"""Reviewed answers of `kubectl mend explain`: one world each, and its answer about edge-07.
 
-`python -m tests.unit.cli.explain.goldens` writes the answers anew; the reviewer reads the difference.
+`python -m tests.unit.cli.explain.goldens` rewrites the answers; the reviewer reads the difference.
 """
 
 from pathlib import Path
@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from nodemend.api.node_health_check import RecoveryPhase
 from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
-from nodemend.cli.explain.reasoning import explain_node
-from nodemend.cli.explain.text import render
-from nodemend.cli.explain.view import ExplainView
-from nodemend.cli.simulate.invention import SILENT
-from nodemend.cli.simulate.world import World
-from nodemend.decide.recovery import spell_phase
+from nodemend.cli.explain.node import explain_node
+from nodemend.cli.explain.view import ExplainView, render
+from nodemend.cli.simulate.scenario import SILENT
+from nodemend.cli.simulate.world import SimulatedCluster
+from nodemend.rules.request import spell_phase
 from tests.unit.cli.simulate.clusters import CONTROL_PLANE, Object, check, node, policy, remediation
 from tests.unit.cli.simulate.simulated import NOON, a_snapshot
 
@@ -72,7 +71,7 @@ WORLDS: Final[dict[str, list[Object]]] = {
         failureDomains={},
     ),
     "a_failed_recovery": [node(NODE), *_well(), _recovering(RecoveryPhase.FAILED), policy()],
-    "a_recovery_that_gives_way": [_sick(), *_well(), _recovering(RecoveryPhase.OWED), policy()],
+    "a_recovery_that_gives_way": [_sick(), *_well(), _recovering(RecoveryPhase.PENDING), policy()],
     "dry_run": _cluster(_sick(), _well(), mode="DryRun"),
     "paused": _cluster(_sick(), _well(), pause={"by": "anna", "reason": "switch swap, CHG-4411"}),
     "excluded": _cluster(_sick(labels={"nodemend.io/exclude": ""}), _well()),
@@ -83,11 +82,11 @@ WORLDS: Final[dict[str, list[Object]]] = {
         _sick(labels={CONTROL_PLANE: ""}), [*_well(), node("cp-1", labels={CONTROL_PLANE: ""})]
     ),
 }
-"""By the name of the golden file. Everything else is as it should be."""
+"""Worlds by the name of the golden file. All facts that a world does not set are healthy."""
 
 
 def explained(name: str) -> ExplainView:
-    view = World(a_snapshot(WORLDS[name]), SILENT).view
+    view = SimulatedCluster(a_snapshot(WORLDS[name]), SILENT).view
     record = view.nodes.get(NODE)
     assert record is not None
     return explain_node(
@@ -108,7 +107,7 @@ def answer(name: str) -> str:
 
 
 def differences() -> list[str]:
-    """The names of those that say something else now, or that nobody has read."""
+    """The names of answers that changed or were never reviewed."""
     known = {path.stem: path.read_text() for path in FOLDER.glob("*.txt")}
     return sorted(name for name in {*known, *WORLDS} if name not in WORLDS or known.get(name) != answer(name))
 

@@ -1,19 +1,17 @@
-"""Answers of `kubectl mend explain` about Machines that somebody has read: a world each, with the Machine m1.
+"""Reviewed answers of `kubectl mend explain` about Machines: one world each, with the Machine m1.
 
-`python -m tests.unit.cli.explain.machine_goldens` writes the answers anew; the reviewer reads the difference.
+`python -m tests.unit.cli.explain.machine_goldens` rewrites the answers; the reviewer reads the difference.
 """
 
 from pathlib import Path
 from typing import Any, Final
 
 from nodemend.cli.explain.facts import ExplainFacts, conditions_by_writing
+from nodemend.cli.explain.machine import explain_machine, explain_with_machines
 from nodemend.cli.explain.machine_facts import MachineName, find_machine
-from nodemend.cli.explain.machine_reasoning import explain_machine
-from nodemend.cli.explain.nodes_and_machines import explain_with_machines
-from nodemend.cli.explain.text import render
-from nodemend.cli.explain.view import ExplainView
-from nodemend.controllers.node_health_check.gather import View
-from nodemend.kube.object_cache import ObjectCache
+from nodemend.cli.explain.view import ExplainView, render
+from nodemend.health.node.targets import NodeView
+from nodemend.kube.store import Store
 from tests.unit.cli.explain.machine_objects import (
     Machines,
     a_cluster,
@@ -40,7 +38,7 @@ def _node(name: str, **others: Any) -> Object:
 
 
 def _others(number: int = 4, sick: int = 0) -> list[Object]:
-    """Machines m2 and so on, each with its node, the first of them sick."""
+    """Machines m2 and so on, each with its node; the first of them are unhealthy."""
     names = [f"m{place}" for place in range(2, number + 2)]
     nodes = [_node(name, **(_SICK if place < sick else {})) for place, name in enumerate(names)]
     return [*map(a_machine, names), *nodes]
@@ -51,7 +49,7 @@ def _pool(*these: Object, **spec: Any) -> Machines:
 
 
 def _unbound() -> Object:
-    """A check over another cluster, as the checker has reported on it."""
+    """A check of another cluster, as the checker has reported on it."""
     said = "Cannot read the Nodes of its cluster: its API server does not answer."
     said += " It goes on when the API server answers."
     closed = {"type": "RemediationAllowed", "status": "False", "reason": "CannotRead", "message": said}
@@ -172,7 +170,7 @@ WORLDS: Final[dict[str, Machines]] = {
         a_machine("m1", cluster="edge", conditions=[_UNHEALTHY]), _unbound(), a_cluster("edge")
     ),
 }
-"""By the name of the golden file. Everything else is as it should be."""
+"""Worlds by the name of the golden file. All facts that a world does not set are healthy."""
 
 NODES: Final[dict[str, Machines]] = {
     "a_node_under_a_machine_check": WORLDS["a_storm"],
@@ -180,7 +178,7 @@ NODES: Final[dict[str, Machines]] = {
     "a_node_whose_machine_is_to_be_replaced": Machines([*WORLDS["its_owner_is_asked"].objects, check("all")]),
     "a_node_whose_machine_another_serves": WORLDS["served_by_another"],
 }
-"""The same of a node that is asked about by its own name."""
+"""Worlds for a question about a node by its own name."""
 
 NAMES: Final = (*WORLDS, *NODES)
 
@@ -188,21 +186,21 @@ NAMES: Final = (*WORLDS, *NODES)
 def explained(name: str) -> ExplainView:
     if name in NODES:
         return _explained_node(NODES[name])
-    sight = see(WORLDS[name])
-    return explain_machine(sight, find_machine(sight, MachineName(MACHINE)))
+    snapshot = see(WORLDS[name])
+    return explain_machine(snapshot, find_machine(snapshot, MachineName(MACHINE)))
 
 
 def _explained_node(world: Machines) -> ExplainView:
-    sight = see(world)
-    record = sight.around.nodes.get(MACHINE)
+    snapshot = see(world)
+    record = snapshot.around.nodes.get(MACHINE)
     assert record is not None
-    orders: ObjectCache[Any] = ObjectCache(lambda order: "")
+    orders: Store[Any] = Store(lambda order: "")
     orders.synced_at = orders.last_contact = 0.0
-    view = View(
-        nodes=sight.around.nodes,
+    view = NodeView(
+        nodes=snapshot.around.nodes,
         checks=node_checks(world),
-        remedies=sight.view.remedies,
-        policies=sight.around.policies,
+        remedies=snapshot.view.remedies,
+        policies=snapshot.around.policies,
         orders=orders,
     )
     facts = ExplainFacts(
@@ -214,7 +212,7 @@ def _explained_node(world: Machines) -> ExplainView:
         leaders=(),
         now=NOON,
     )
-    return explain_with_machines(facts, sight)
+    return explain_with_machines(facts, snapshot)
 
 
 def answer(name: str) -> str:
@@ -223,7 +221,7 @@ def answer(name: str) -> str:
 
 
 def differences() -> list[str]:
-    """The names of those that say something else now, or that nobody has read."""
+    """The names of answers that changed or were never reviewed."""
     known = {path.stem: path.read_text() for path in FOLDER.glob("*.txt")}
     return sorted(name for name in {*known, *NAMES} if name not in NAMES or known.get(name) != answer(name))
 

@@ -1,4 +1,4 @@
-"""Machines of Cluster API's and what is around them, as `kubectl get -o json` would print them."""
+"""Machines of Cluster API and related objects, as `kubectl get -o json` would print them."""
 
 import json
 from collections.abc import Iterable
@@ -7,26 +7,28 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from nodemend.api import keys
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.api import well_known
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import RemediationPolicy
-from nodemend.cli.etcd_hosts import EtcdHosts
-from nodemend.cli.explain.machine_facts import Around, MachineSight, sight_of
-from nodemend.cli.listed_fleet import fleet_of
-from nodemend.cli.listed_machines import MachineListing
-from nodemend.cli.listed_objects import NOW_IN_VIEW, as_cache
-from nodemend.cli.listed_remedies import ListedRemedies
-from nodemend.controllers.checking.remedies import Asked, NotServed, Remedies, RemedyKind
-from nodemend.controllers.machine_health_check.served_kinds import ServedChecks, ServedKinds, ServedMachines
-from nodemend.kube.machine_check_record import CLAIM, MachineCheckWire
-from nodemend.kube.machine_dialect import CLUSTER_API, CLUSTER_API_V1BETA2
-from nodemend.kube.machine_record import MachineWire
-from nodemend.kube.node_record import NodeWire, node_records
-from nodemend.kube.object_cache import ObjectCache
-from nodemend.kube.projection import whole
-from nodemend.kube.remediation_record import RemediationWire
-from nodemend.kube.workload_cluster_record import WorkloadClusterWire
+from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY, Resource
+from nodemend.cli.cluster import EtcdHosts
+from nodemend.cli.explain.machine_facts import ClusterContext, MachineSnapshot, machine_snapshot
+from nodemend.cli.listing import NOW_IN_VIEW, ListedRemedies, as_cache
+from nodemend.cli.listing_machines import MachineListing
+from nodemend.cli.machine_index import machine_index_of
+from nodemend.health.remediation_index import NotServed, RemediationIndex, RemedyKind, TemplateKind
+from nodemend.kube.store import Store, whole
+from nodemend.records.machine import (
+    CLAIM,
+    CLUSTER_API,
+    CLUSTER_API_V1BETA2,
+    MachineCheckWire,
+    MachineWire,
+    WorkloadClusterWire,
+)
+from nodemend.records.node import NodeWire, node_records
+from nodemend.records.remediation import RemediationWire
+from nodemend.records.served_kinds import ServedChecks, ServedKinds, ServedMachines
 from tests.unit.cli.simulate.clusters import BEGUN, Object
 from tests.unit.cli.simulate.simulated import NOON
 
@@ -40,7 +42,7 @@ FIX: Final = RemedyKind(
     Resource(_GROUP, "v1beta1", "Metal3RemediationTemplate", "metal3remediationtemplates"),
     Resource(_GROUP, "v1beta1", "Metal3Remediation", "metal3remediations"),
 )
-FIXES: Final = Asked(METAL3, "Metal3RemediationTemplate")
+FIXES: Final = TemplateKind(METAL3, "Metal3RemediationTemplate")
 SERVED: Final = ServedKinds(
     {CLUSTER_API: ServedMachines(CLUSTER_API_V1BETA2, MACHINES, CLUSTERS)},
     {CLUSTER_API: ServedChecks(CHECKS, only_claimed=True)},
@@ -51,7 +53,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """A world of Machines. `unseen` is why the caller may not see remediations."""
+    """A world of Machines. `unseen` is the reason why the caller cannot read remediations."""
 
     objects: list[Object] = field(default_factory=list)
     unseen: str = ""
@@ -63,7 +65,7 @@ class Machines:
 def a_machine(
     name: str, *, node: str | None = "", conditions: Iterable[Object] = (), cluster: str = "prod", **meta: Any
 ) -> Object:
-    """With a node of its own name; `node=None` for none yet."""
+    """A Machine whose node has its own name; `node=None` for a Machine without a node yet."""
     node = name if node == "" else node
     owner = {"apiVersion": VERSION, "kind": "MachineSet", "name": "workers", "uid": "s", "controller": True}
     metadata = {
@@ -100,7 +102,7 @@ def a_machine_check(
     limit: object = None,
     **others: Any,
 ) -> Object:
-    """A node that is Unknown for five minutes is unhealthy; a node must come within ten."""
+    """A check: a node that is Unknown for five minutes is unhealthy, and a node must appear within ten."""
     conditions = [{"type": "Ready", "status": "Unknown", "timeoutSeconds": 300}]
     remediation: Object = {}
     if template:
@@ -124,24 +126,24 @@ def a_machine_check(
 
 
 def a_fix(machine: str, **meta: Any) -> Object:
-    """A Metal3Remediation that its check asked for."""
+    """A Metal3Remediation that its check created."""
     metadata = {
         "name": machine,
         "namespace": "default",
         "uid": f"uid-fix-{machine}",
         "creationTimestamp": "2026-01-31T11:54:00Z",
-        "annotations": {keys.CHECK_UID: "uid-workers"},
+        "annotations": {well_known.CHECK_UID: "uid-workers"},
         "ownerReferences": [{"uid": f"uid-machine-{machine}"}],
         **meta,
     }
     return {"kind": "Metal3Remediation", "metadata": metadata}
 
 
-def see(world: Machines) -> MachineSight:
-    """As a command would, if it had listed all that."""
-    nodes = as_cache(node_records(annotations=(keys.EXCLUDE,)), _decoded(world.of("Node"), NodeWire))
+def see(world: Machines) -> MachineSnapshot:
+    """Build the facts as a command would after listing these objects."""
+    nodes = as_cache(node_records(annotations=(well_known.EXCLUDE,)), _decoded(world.of("Node"), NodeWire))
     policies = _decoded(world.of("RemediationPolicy"), RemediationPolicy)
-    around = Around(
+    around = ClusterContext(
         nodes=nodes,
         policies=as_cache(whole(REMEDIATION_POLICY, RemediationPolicy), policies),
         etcd_hosts=EtcdHosts(),
@@ -154,16 +156,16 @@ def see(world: Machines) -> MachineSight:
         {CLUSTER_API: _decoded(world.of("MachineHealthCheck"), MachineCheckWire)},
         {CLUSTER_API: _decoded(world.of("Cluster"), WorkloadClusterWire)},
     )
-    return sight_of(listing, fleet_of(listing), _remedies(world), around)
+    return machine_snapshot(listing, machine_index_of(listing), _remedies(world), around)
 
 
-def node_checks(world: Machines) -> ObjectCache[NodeHealthCheck]:
+def node_checks(world: Machines) -> Store[NodeHealthCheck]:
     projection = whole(NODE_HEALTH_CHECK, NodeHealthCheck)
     return as_cache(projection, _decoded(world.of("NodeHealthCheck"), NodeHealthCheck))
 
 
 def _remedies(world: Machines) -> ListedRemedies:
-    remedies = Remedies()
+    remedies = RemediationIndex()
     remedies.kinds[FIXES] = FIX
     for one in remedies.kinds.values():
         if isinstance(one, RemedyKind):

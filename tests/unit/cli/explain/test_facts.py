@@ -1,15 +1,14 @@
-"""Ages by the times that are written, for whoever has not watched."""
+"""Ages from written timestamps, for commands that did not watch the objects."""
 
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from nodemend.api.conditions import ConditionStatus
-from nodemend.api.timestamps import print_time
+from nodemend.api.meta import ConditionStatus, print_time
 from nodemend.cli.explain.facts import conditions_by_writing, lease_by_writing
-from nodemend.decide.facts import LeaseFacts
-from nodemend.decide.node_health import ConditionSeen
-from nodemend.kube.node_record import NodeCondition
+from nodemend.records.node import NodeConditionRecord
+from nodemend.rules.node import ConditionSeen
+from nodemend.safety.facts import LeaseFacts
 from tests.unit.cli.check.sound_facts import node
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -17,10 +16,10 @@ NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 
 def test_a_condition_is_as_old_as_it_says() -> None:
     conditions = (
-        NodeCondition("Ready", "Unknown", print_time(NOW.replace(hour=11))),
-        NodeCondition("Later", "True", print_time(NOW.replace(hour=13))),
-        NodeCondition("Undated", "False"),
-        NodeCondition("Strange", "Perhaps", print_time(NOW)),
+        NodeConditionRecord("Ready", "Unknown", print_time(NOW.replace(hour=11))),
+        NodeConditionRecord("Later", "True", print_time(NOW.replace(hour=13))),
+        NodeConditionRecord("Undated", "False"),
+        NodeConditionRecord("Strange", "Perhaps", print_time(NOW)),
     )
     record = replace(node("edge-1"), conditions=conditions)
 

@@ -1,4 +1,4 @@
-"""A colleague's answer to "why not". `goldens` tells how to write them anew."""
+"""Answers to "why not" equal the reviewed text. The docstring of `goldens` says how to rewrite them."""
 
 import pytest
 

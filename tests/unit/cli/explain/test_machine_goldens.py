@@ -1,4 +1,7 @@
-"""A colleague's answer about a Machine. `machine_goldens` tells how to write them anew."""
+"""Answers about a Machine equal the reviewed text.
+
+The docstring of `machine_goldens` says how to rewrite them.
+"""
 
 import pytest
 

@@ -1,41 +1,40 @@
-"""What is said of a Machine is what the checker does with it."""
+"""The answer about a Machine agrees with what the checker does with it."""
 
 import pytest
 
-from nodemend.api.group_versions import NODE_HEALTH_CHECK
+from nodemend.api.resources import NODE_HEALTH_CHECK
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.cli.explain.facts import gather
+from nodemend.cli.explain.facts import gather_node
+from nodemend.cli.explain.machine import explain_machine, explain_with_machines
 from nodemend.cli.explain.machine_facts import MachineName, gather_behind, gather_machine, parse_machine
-from nodemend.cli.explain.machine_reasoning import explain_machine
-from nodemend.cli.explain.nodes_and_machines import explain_with_machines
-from nodemend.cli.explain.view import Answer, ExplainView
-from nodemend.kube.machine_dialect import OPENSHIFT
-from nodemend.testing.cluster.world import check_spec
+from nodemend.cli.explain.view import ExplainAnswer, ExplainView
+from nodemend.records.machine import OPENSHIFT
+from simulation.cluster.world import check_spec
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.machine_health_check.conftest import NewWorld
-from tests.unit.controllers.machine_health_check.machine_world import SPACE, MachineWorld
-from tests.unit.controllers.machine_health_check.workload_world import WorkloadWorld
+from tests.unit.health.machine.conftest import NewWorld
+from tests.unit.health.machine.machine_world import SPACE, MachineWorld
+from tests.unit.health.machine.workload_world import WorkloadWorld
 
 
 def explained(
     world: MachineWorld, name: str = "m1", namespace: str = "", hidden: tuple[str, ...] = ()
 ) -> ExplainView:
-    async def look(cluster: Cluster) -> ExplainView:
+    async def read(cluster: Cluster) -> ExplainView:
         return explain_machine(*await gather_machine(cluster, MachineName(name, namespace)))
 
-    return SimulatedCaller(world, hidden=hidden).run(look)
+    return SimulatedCaller(world, hidden=hidden).run(read)
 
 
 def explained_node(world: MachineWorld, name: str = "m1", hidden: tuple[str, ...] = ()) -> ExplainView:
-    async def look(cluster: Cluster) -> ExplainView:
-        facts = await gather(cluster, name)
+    async def read(cluster: Cluster) -> ExplainView:
+        facts = await gather_node(cluster, name)
         return explain_with_machines(facts, await gather_behind(cluster, facts))
 
-    return SimulatedCaller(world, hidden=hidden).run(look)
+    return SimulatedCaller(world, hidden=hidden).run(read)
 
 
-def answers(view: ExplainView) -> dict[str, Answer]:
+def answers(view: ExplainView) -> dict[str, ExplainAnswer]:
     return {question.key: question.answer for question in view.questions}
 
 
@@ -56,11 +55,11 @@ def test_the_way_of_a_failure_is_told_as_the_checker_goes_it(new_world: NewWorld
     assert world.marks("m1")["OwnerRemediated"] == ("False", "WaitingForRemediation")
     assert asked.headline == "Machine default/m1 is unhealthy. It is under remediation."
     assert answers(asked) == {
-        "watched": Answer.YES,
-        "unhealthy": Answer.YES,
-        "told": Answer.YES,
-        "allowed": Answer.YES,
-        "remediating": Answer.YES,
+        "watched": ExplainAnswer.YES,
+        "unhealthy": ExplainAnswer.YES,
+        "told": ExplainAnswer.YES,
+        "allowed": ExplainAnswer.YES,
+        "remediating": ExplainAnswer.YES,
     }
 
 
@@ -78,7 +77,7 @@ def test_what_holds_it_is_what_the_checker_wrote_on_the_check(new_world: NewWorl
     assert view.held is not None
     assert world.said("RemediationAllowed") == ("False", view.held.reason)
     assert world.allowed_message("workers") == f"{view.held.sentence} {view.held.next_step}"
-    assert answers(view)["allowed"] is Answer.HOLD
+    assert answers(view)["allowed"] is ExplainAnswer.HOLD
 
 
 def test_its_remediation_is_told_with_its_age(new_world: NewWorld) -> None:
@@ -92,7 +91,7 @@ def test_its_remediation_is_told_with_its_age(new_world: NewWorld) -> None:
 
     assert world.fixes() == ["m1"]
     row = next(question for question in view.questions if question.key == "remediating")
-    assert row.answer is Answer.YES
+    assert row.answer is ExplainAnswer.YES
     assert row.because == "Metal3Remediation default/m1, open, for 40s"
 
 
@@ -104,7 +103,7 @@ def test_without_the_right_to_see_remediations_the_rest_is_told(new_world: NewWo
     view = explained(world, hidden=("metal3remediations",))
 
     assert view.health == "Healthy"
-    assert answers(view)["remediating"] is Answer.OPEN
+    assert answers(view)["remediating"] is ExplainAnswer.OPEN
     assert any("Metal3Remediation objects cannot be read" in one for one in view.unread)
 
 
@@ -160,13 +159,13 @@ def test_of_another_cluster_the_answer_is_what_the_checker_wrote() -> None:
         "Machine default/a1 is unhealthy, as the checker wrote. It is under remediation."
     )
     assert answers(sick) == {
-        "watched": Answer.YES,
-        "unhealthy": Answer.YES,
-        "told": Answer.YES,
-        "allowed": Answer.YES,
-        "remediating": Answer.YES,
+        "watched": ExplainAnswer.YES,
+        "unhealthy": ExplainAnswer.YES,
+        "told": ExplainAnswer.YES,
+        "allowed": ExplainAnswer.YES,
+        "remediating": ExplainAnswer.YES,
     }
-    assert answers(held)["allowed"] is Answer.NO
+    assert answers(held)["allowed"] is ExplainAnswer.NO
     guard = next(row for row in held.questions if row.key == "allowed")
     assert "its API server does not answer" in guard.because
 
@@ -198,7 +197,7 @@ def test_an_openshift_machine_that_nobody_may_delete_is_held_for_that(new_world:
 
     assert view.held is not None
     assert view.held.reason == "NobodyActs"
-    assert answers(view)["remediating"] is Answer.HOLD
+    assert answers(view)["remediating"] is ExplainAnswer.HOLD
     assert "told" not in answers(view)
 
 

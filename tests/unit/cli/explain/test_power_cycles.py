@@ -1,19 +1,19 @@
-"""A node whose host is switched off and on is told to be under remediation, and how far that is."""
+"""A node whose host is power cycled is reported as under remediation, with its progress."""
 
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.explain.facts import gather
-from nodemend.cli.explain.reasoning import explain_node
-from nodemend.cli.explain.view import Answer, ExplainView
-from nodemend.testing.cluster.world import World
-from nodemend.testing.metal3.furnishing import furnish, shaped
+from nodemend.cli.explain.facts import gather_node
+from nodemend.cli.explain.node import explain_node
+from nodemend.cli.explain.view import ExplainAnswer, ExplainView
+from simulation.cluster.world import World
+from simulation.metal3.furnishing import furnish, shaped
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SICK = "node-1"
 LENIENT = {"maxUnhealthy": "100%", "settleTime": "5s", "minInterval": "1s"}
 
 
-async def look(cluster: Cluster) -> ExplainView:
-    return explain_node(await gather(cluster, SICK))
+async def read(cluster: Cluster) -> ExplainView:
+    return explain_node(await gather_node(cluster, SICK))
 
 
 def test_what_the_power_cycle_waits_for_is_the_headline() -> None:
@@ -23,7 +23,7 @@ def test_what_the_power_cycle_waits_for_is_the_headline() -> None:
     rack.bmcs[SICK].faults.off_never_done = True
     world.machines[SICK].connected = False
     world.run(270.0)
-    view = SimulatedCaller(world).run(look)
+    view = SimulatedCaller(world).run(read)
     rack.close()
     world.close()
 
@@ -32,5 +32,5 @@ def test_what_the_power_cycle_waits_for_is_the_headline() -> None:
         f"{SICK} is under remediation: default/{SICK} is switched off and on (power-off). "
         f"Waiting for default/{SICK} to be seen off; there are 300 s for that."
     )
-    assert remediating.answer is Answer.YES
+    assert remediating.answer is ExplainAnswer.YES
     assert remediating.because.startswith(f"power cycle nodemend-system/{SICK}, power-off, for ")

@@ -2,23 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import get_args
 
 import pytest
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
+from nodemend.api.resources import MANUAL_REMEDIATION, NODE, NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.confirm.writing import confirm, prepare
+from nodemend.cli.confirm import confirm, prepare
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.cli.explain.facts import gather
+from nodemend.cli.explain.facts import gather_node
+from nodemend.cli.explain.node import explain_node
 from nodemend.cli.explain.questions import QUESTION_OF
-from nodemend.cli.explain.reasoning import explain_node
-from nodemend.cli.explain.view import Answer, ExplainView
-from nodemend.cli.run.writing import order
-from nodemend.cli.run.writing import prepare as prepare_order
-from nodemend.decide.holds import HoldReason
-from nodemend.testing.cluster.world import CHECK, Shape, World
+from nodemend.cli.explain.view import ExplainAnswer, ExplainView
+from nodemend.cli.run import order
+from nodemend.cli.run import prepare as prepare_order
+from simulation.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
+from tests.unit.safety.hold_reasons import all_hold_reasons
 
 SICK = "node-1"
 WOULD = (
@@ -36,18 +35,18 @@ def world_of(replicas: int = 2) -> Iterator[tuple[World, SimulatedCaller]]:
 
 
 def explained(caller: SimulatedCaller, node: str = SICK) -> ExplainView:
-    async def look(cluster: Cluster) -> ExplainView:
-        return explain_node(await gather(cluster, node))
+    async def read(cluster: Cluster) -> ExplainView:
+        return explain_node(await gather_node(cluster, node))
 
-    return caller.run(look)
+    return caller.run(read)
 
 
-def answers(view: ExplainView) -> dict[str, Answer]:
+def answers(view: ExplainView) -> dict[str, ExplainAnswer]:
     return {question.key: question.answer for question in view.questions}
 
 
 def test_every_hold_has_its_place_among_the_questions() -> None:
-    assert set(QUESTION_OF) == set(get_args(HoldReason))
+    assert set(QUESTION_OF) == set(all_hold_reasons())
 
 
 def test_a_healthy_node_needs_nothing() -> None:
@@ -57,10 +56,10 @@ def test_a_healthy_node_needs_nothing() -> None:
 
     assert (view.health, view.headline, view.next_step) == ("Healthy", "node-1 is healthy.", "nothing")
     assert answers(view) == {
-        "watched": Answer.YES,
-        "unhealthy": Answer.NO,
-        "allowed": Answer.YES,
-        "remediating": Answer.NO,
+        "watched": ExplainAnswer.YES,
+        "unhealthy": ExplainAnswer.NO,
+        "allowed": ExplainAnswer.YES,
+        "remediating": ExplainAnswer.NO,
     }
 
 
@@ -94,12 +93,12 @@ def test_the_whole_way_of_a_failure_is_explained_step_by_step() -> None:
 
     assert suspect.headline.startswith("node-1 is suspect. It counts as unhealthy in ")
     assert waiting.held is not None
-    assert (waiting.held.reason, answers(waiting)["vouched"]) == ("NoWord", Answer.HOLD)
+    assert (waiting.held.reason, answers(waiting)["vouched"]) == ("NoWord", ExplainAnswer.HOLD)
     assert "kubectl mend confirm node-1" in waiting.next_step
     assert leaving.held is not None
-    assert (leaving.held.reason, answers(leaving)["released"]) == ("WorkloadsLeaving", Answer.HOLD)
+    assert (leaving.held.reason, answers(leaving)["released"]) == ("WorkloadsLeaving", ExplainAnswer.HOLD)
     assert away.held is not None
-    assert (away.held.reason, answers(away)["back"]) == ("NotBackYet", Answer.HOLD)
+    assert (away.held.reason, answers(away)["back"]) == ("NotBackYet", ExplainAnswer.HOLD)
     assert back.headline == "node-1 is healthy."
 
 
@@ -127,7 +126,7 @@ def test_a_closed_guard_holds_and_says_how_to_open_it(
     assert view.health == "Unhealthy"
     assert view.headline == f"node-1 is unhealthy, and its remediation is held. {sentence}"
     assert view.held is not None
-    assert (view.held.reason, answers(view)["allowed"]) == (reason, Answer.HOLD)
+    assert (view.held.reason, answers(view)["allowed"]) == (reason, ExplainAnswer.HOLD)
 
 
 def test_checks_that_overlap_are_named() -> None:
@@ -178,19 +177,19 @@ def test_a_storm_is_explained_with_its_numbers_and_settles_before_anything_begin
         for name in (SICK, "node-2"):
             world.machines[name].connected = False
         world.run(300.0)
-        raging = explained(caller)
+        storming = explained(caller)
         world.machines["node-2"].connected = True
         world.run(340.0)
-        settling = explained(caller)
+        cooldown = explained(caller)
 
-    assert raging.headline == (
+    assert storming.headline == (
         "node-1 is unhealthy, and its remediation is held."
         " Too many are unhealthy in the cluster: 2 of 3, and the limit is 40%."
     )
-    assert raging.advice == "It goes on when at most 1 are, or when maxUnhealthy is raised."
-    assert answers(raging)["allowed"] is Answer.HOLD
-    assert settling.held is not None
-    assert settling.held.reason == "Settling"
+    assert storming.advice == "It goes on when at most 1 are, or when maxUnhealthy is raised."
+    assert answers(storming)["allowed"] is ExplainAnswer.HOLD
+    assert cooldown.held is not None
+    assert cooldown.held.reason == "Settling"
 
 
 def test_a_node_that_is_to_be_left_alone_says_by_what() -> None:
@@ -226,7 +225,7 @@ def test_an_order_is_explained_while_it_is_held_and_once_it_is_followed() -> Non
 
     limit = "Too many are unhealthy in the cluster: 1 of 3, and the limit is 1."
     assert held.headline == f"node-1 is suspect, and the remediation that anna ordered is held. {limit}"
-    assert (answers(held)["ordered"], answers(held)["allowed"]) == (Answer.YES, Answer.HOLD)
+    assert (answers(held)["ordered"], answers(held)["allowed"]) == (ExplainAnswer.YES, ExplainAnswer.HOLD)
     assert "Who may override lets it past this: kubectl mend override node-1 --reason ..." in held.notes
     assert let_past.headline.endswith("Next, the checker asks for its remediation.")
     rows = {question.key: question.because for question in let_past.questions}

@@ -1,28 +1,28 @@
-"""A node that is to reset itself is told to be under remediation, how far that is, and what it waits for."""
+"""A node that must reset itself is reported as under remediation, with its progress and what it waits for."""
 
 from typing import Any
 
-from nodemend.api.agent_lease import WatchdogReport
-from nodemend.api.self_remediation import MarkedLease, Phase, SelfRemediation
+from nodemend.api.agent import WatchdogReport
+from nodemend.api.self_remediation import MarkedLease, SelfRemediation, SelfRemediationPhase
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.explain.facts import gather
-from nodemend.cli.explain.reasoning import explain_node
-from nodemend.cli.explain.self_fencing_questions import ask_of_self_fencing
-from nodemend.cli.explain.view import Answer, ExplainView
+from nodemend.cli.explain.facts import gather_node
+from nodemend.cli.explain.node import explain_node
+from nodemend.cli.explain.questions import ask_of_self_fencing
+from nodemend.cli.explain.view import ExplainAnswer, ExplainView
 from tests.unit.cli.node_cases import by_itself, evidence
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
 
-YES, NO, OPEN = Answer.YES, Answer.NO, Answer.OPEN
+YES, NO, OPEN = ExplainAnswer.YES, ExplainAnswer.NO, ExplainAnswer.OPEN
 MARKED: dict[str, Any] = {"marked": MarkedLease(uid="lease", version="7")}
 BY_TIME = evidence(0.0, 0.0).but(class_="E4", by="its watchdog", reason="it was marked", host=None)
 
 
-async def look(cluster: Cluster) -> ExplainView:
-    return explain_node(await gather(cluster, SICK))
+async def read(cluster: Cluster) -> ExplainView:
+    return explain_node(await gather_node(cluster, SICK))
 
 
-def answers(remediation: SelfRemediation) -> list[tuple[Answer, str]]:
+def answers(remediation: SelfRemediation) -> list[tuple[ExplainAnswer, str]]:
     return [(one.answer, one.because) for one in ask_of_self_fencing(remediation)]
 
 
@@ -31,7 +31,7 @@ def test_how_much_is_proven_is_the_headline() -> None:
     world.cut_off()
     world.ask()
     world.run(30.0)
-    view = SimulatedCaller(world.world).run(look)
+    view = SimulatedCaller(world.world).run(read)
     world.close()
     asked = {row.key: row for row in view.questions}
 
@@ -50,7 +50,7 @@ def test_where_only_a_new_boot_can_show_it_a_person_is_told_where_to_look() -> N
     world.cut_off()
     world.ask()
     world.run(30.0)
-    view = SimulatedCaller(world.world).run(look)
+    view = SimulatedCaller(world.world).run(read)
     world.close()
 
     assert view.headline.endswith(
@@ -65,30 +65,36 @@ def test_who_may_not_see_them_is_told_of_the_others_all_the_same() -> None:
     world = FencingWorld("explain", machines=3)
     world.ask()
     world.run(5.0)
-    view = SimulatedCaller(world.world, hidden=("selfremediations",)).run(look)
+    view = SimulatedCaller(world.world, hidden=("selfremediations",)).run(read)
     world.close()
 
     assert [row.key for row in view.questions][-1] == "remediating"
 
 
 def test_the_questions_follow_its_life() -> None:
-    assert answers(by_itself(Phase.PENDING)) == [(OPEN, "")] * 4
-    assert answers(by_itself(Phase.FENCING))[:2] == [(NO, ""), (OPEN, "")]
-    assert answers(by_itself(Phase.FENCING, **MARKED))[:2] == [
+    assert answers(by_itself(SelfRemediationPhase.PENDING)) == [(OPEN, "")] * 4
+    assert answers(by_itself(SelfRemediationPhase.FENCING))[:2] == [(NO, ""), (OPEN, "")]
+    assert answers(by_itself(SelfRemediationPhase.FENCING, **MARKED))[:2] == [
         (YES, "boot boot-1, by the marker on its Lease in nodemend-agents"),
         (NO, "it has not reported a new boot"),
     ]
-    assert answers(by_itself(Phase.FENCING, contradicted=True, **MARKED))[1] == (
+    assert answers(by_itself(SelfRemediationPhase.FENCING, contradicted=True, **MARKED))[1] == (
         NO,
         "that boot spoke after it was proven to be over",
     )
-    assert answers(by_itself(Phase.RELEASING, evidence=BY_TIME, pods_left=2, **MARKED))[1:] == [
+    assert answers(by_itself(SelfRemediationPhase.RELEASING, evidence=BY_TIME, pods_left=2, **MARKED))[
+        1:
+    ] == [
         (YES, "E4, its watchdog: it was marked"),
         (NO, "2 pods and 0 volumes still on it"),
         (OPEN, ""),
     ]
-    assert answers(by_itself(Phase.RECOVERING, evidence=BY_TIME, released=True, **MARKED))[2:] == [
+    assert answers(by_itself(SelfRemediationPhase.RECOVERING, evidence=BY_TIME, released=True, **MARKED))[
+        2:
+    ] == [
         (YES, ""),
         (NO, ""),
     ]
-    assert answers(by_itself(Phase.SUCCEEDED, evidence=BY_TIME, released=True, **MARKED))[3] == (YES, "")
+    assert answers(by_itself(SelfRemediationPhase.SUCCEEDED, evidence=BY_TIME, released=True, **MARKED))[
+        3
+    ] == (YES, "")

@@ -1,16 +1,16 @@
-"""Every step has its words."""
+"""Every step has a text."""
 
 from typing import get_args
 
 import pytest
 
-from nodemend.api.conditions import ConditionStatus
 from nodemend.api.evidence import Evidence
-from nodemend.cli.explain.step_words import spell_step
-from nodemend.decide import remediation_steps as steps
-from nodemend.decide.facts import NodeFacts
-from nodemend.decide.holds import Hold, NoWord
-from nodemend.decide.manual_remediation_steps import ReportSilence, Step
+from nodemend.api.meta import ConditionStatus
+from nodemend.cli.explain.view import spell_step
+from nodemend.remediation.manual.decide import ReportSilence, Step
+from nodemend.safety import lifecycle as steps
+from nodemend.safety.facts import NodeFacts
+from nodemend.safety.holds import Hold, NoConfirmation
 
 NODE = NodeFacts("n1", "uid-1", "1", "boot-1", ConditionStatus.UNKNOWN)
 EVIDENCE = Evidence(class_="E5", node_uid="uid-1", boot_id="boot-1", by="anna")
@@ -19,13 +19,13 @@ FILLED: dict[type, tuple[object, ...]] = {
     ReportSilence: ("12:00",),
     steps.RecordEvidence: (EVIDENCE,),
     steps.Release: (None,),
-    steps.ReportLeft: (steps.Left(1, 2),),
+    steps.ReportRemaining: (steps.RemainingWorkloads(1, 2),),
     steps.Untaint: (NODE,),
-    steps.VoidOnNode: (NODE, "mark"),
+    steps.RevokeRelease: (NODE, "mark"),
     steps.ForgetEvidence: (None,),
-    steps.ClearVoidMark: (NODE,),
+    steps.ClearRevocation: (NODE,),
     steps.Close: (False,),
-    Hold: (NoWord("n1"),),
+    Hold: (NoConfirmation("n1"),),
 }
 
 
@@ -39,4 +39,4 @@ def test_a_step_completes_the_sentence_that_begins_with_the_remediator(kind: typ
 
 
 def test_numbers_agree_with_their_nouns() -> None:
-    assert "1 pod and 2 volumes" in spell_step(steps.ReportLeft(steps.Left(1, 2)))
+    assert "1 pod and 2 volumes" in spell_step(steps.ReportRemaining(steps.RemainingWorkloads(1, 2)))

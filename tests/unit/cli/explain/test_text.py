@@ -1,18 +1,21 @@
-"""`kubectl mend explain` as a person reads it."""
+"""The text output of `kubectl mend explain`."""
 
-from nodemend.cli.explain.text import render
-from nodemend.cli.explain.view import Answer, ExplainView, HeldView, Question
+from nodemend.cli.explain.view import ExplainAnswer, ExplainQuestion, ExplainView, HoldView, render
 
 VIEW = ExplainView(
     node="edge-07",
     health="Unhealthy",
     headline="edge-07 is under remediation, and held. Waiting for a person.",
     questions=(
-        Question(key="watched", asked="watched by a check", answer=Answer.YES, because="nhc/workers"),
-        Question(key="vouched", asked="vouched to be down", answer=Answer.HOLD, because="Waiting."),
-        Question(key="back", asked="back on a new boot", answer=Answer.OPEN),
+        ExplainQuestion(
+            key="watched", asked="watched by a check", answer=ExplainAnswer.YES, because="nhc/workers"
+        ),
+        ExplainQuestion(
+            key="vouched", asked="vouched to be down", answer=ExplainAnswer.HOLD, because="Waiting."
+        ),
+        ExplainQuestion(key="back", asked="back on a new boot", answer=ExplainAnswer.OPEN),
     ),
-    held=HeldView(reason="NoWord", sentence="Waiting.", next_step="Switch it off."),
+    held=HoldView(reason="NoWord", sentence="Waiting.", next_step="Switch it off."),
     notes=("A note that is long enough to be wrapped, " + "word " * 20,),
     next_step="Switch it off.",
 )

@@ -1,20 +1,17 @@
-"""`kubectl mend pause` and `resume` as a person reads them."""
+"""The text output of `kubectl mend pause` and `resume`."""
 
-from nodemend.api.manual_remediation import Phase
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.pause import Pause
-from nodemend.api.self_remediation import Phase as SelfPhase
-from nodemend.cli.pause.text import render_paused, render_resumed
-from nodemend.cli.pause.view import paused_view, resumed_view
-from nodemend.cli.pause.writing import Change
+from nodemend.api.manual_remediation import ManualRemediationPhase
+from nodemend.api.meta import ObjectMeta, Pause
+from nodemend.api.self_remediation import SelfRemediationPhase as SelfPhase
+from nodemend.cli.pause import PauseChange, paused_view, render_paused, render_resumed, resumed_view
 from tests.unit.cli.check.sound_facts import EVIDENCE, remediation
 from tests.unit.cli.node_cases import by_itself
 
 SWAP = Pause(reason="switch swap", by="anna")
 OPEN = [
     remediation("edge-07"),
-    remediation("edge-08", phase=Phase.RELEASING, evidence=EVIDENCE),
-    remediation("edge-09", phase=Phase.RECOVERING, evidence=EVIDENCE, released=True),
+    remediation("edge-08", phase=ManualRemediationPhase.RELEASING, evidence=EVIDENCE),
+    remediation("edge-09", phase=ManualRemediationPhase.RECOVERING, evidence=EVIDENCE, released=True),
     remediation("edge-10").but(
         metadata=ObjectMeta(name="edge-10", deletion_timestamp="2026-01-31T12:00:00Z")
     ),
@@ -22,7 +19,7 @@ OPEN = [
 
 
 def test_a_pause_says_what_goes_on_meanwhile_and_how_to_end_it() -> None:
-    assert "\n".join(render_paused(paused_view(SWAP, Change(None), OPEN, dry_run=False))) == (
+    assert "\n".join(render_paused(paused_view(SWAP, PauseChange(None), OPEN, dry_run=False))) == (
         "paused by anna: switch swap\n"
         "No new action begins anywhere in the cluster. Nodes are still judged.\n"
         "4 remediations are open:\n"
@@ -38,12 +35,12 @@ def test_a_pause_says_what_goes_on_meanwhile_and_how_to_end_it() -> None:
 
 def test_a_pause_that_ends_by_itself_says_when() -> None:
     ending = SWAP.but(until="2026-01-31T14:00:00Z")
-    shown = next(iter(render_paused(paused_view(ending, Change(None), [], dry_run=False))))
+    shown = next(iter(render_paused(paused_view(ending, PauseChange(None), [], dry_run=False))))
     assert shown == "paused until 2026-01-31T14:00:00Z by anna: switch swap"
 
 
 def test_what_stood_before_is_told() -> None:
-    before = Change(Pause(reason="power test", by=""), created=False)
+    before = PauseChange(Pause(reason="power test", by=""), created=False)
     shown = list(render_paused(paused_view(SWAP, before, [], dry_run=True)))
 
     assert shown[:2] == [
@@ -51,24 +48,24 @@ def test_what_stood_before_is_told() -> None:
         "It was paused already, without an end, by somebody: power test",
     ]
     assert "That is what would be. Nothing was changed." in shown
-    made = list(render_paused(paused_view(SWAP, Change(None, created=True), [], dry_run=False)))
+    made = list(render_paused(paused_view(SWAP, PauseChange(None, created=True), [], dry_run=False)))
     assert "There was no RemediationPolicy; this one is in mode DryRun, as without one." in made
 
 
 def test_resuming() -> None:
-    assert "\n".join(render_resumed(resumed_view(Change(SWAP), dry_run=False))) == (
+    assert "\n".join(render_resumed(resumed_view(PauseChange(SWAP), dry_run=False))) == (
         "resumed; it was paused by anna: switch swap\n"
         "Remediations begin and go on again, as far as the mode allows.\n"
         '  undo:  kubectl mend pause --reason "switch swap"\n'
         "Next: kubectl mend status"
     )
-    assert next(iter(render_resumed(resumed_view(Change(None), dry_run=False)))) == (
+    assert next(iter(render_resumed(resumed_view(PauseChange(None), dry_run=False)))) == (
         "It is not paused. Nothing was changed."
     )
 
 
 def test_a_pause_of_one_check_says_that_what_has_begun_goes_on() -> None:
-    paused = paused_view(SWAP, Change(None), OPEN[:1], check="workers", dry_run=False)
+    paused = paused_view(SWAP, PauseChange(None), OPEN[:1], check="workers", dry_run=False)
     assert "\n".join(render_paused(paused)) == (
         "paused nhc/workers by anna: switch swap\n"
         "Nothing new begins for the nodes of this check. They are still judged.\n"
@@ -78,10 +75,10 @@ def test_a_pause_of_one_check_says_that_what_has_begun_goes_on() -> None:
         "  undo:  kubectl mend resume --check workers\n"
         "Next: kubectl mend status"
     )
-    resumed = list(render_resumed(resumed_view(Change(SWAP), check="workers", dry_run=False)))
+    resumed = list(render_resumed(resumed_view(PauseChange(SWAP), check="workers", dry_run=False)))
     assert resumed[0] == "resumed nhc/workers; it was paused by anna: switch swap"
     assert resumed[-2] == '  undo:  kubectl mend pause --check workers --reason "switch swap"'
-    never = list(render_resumed(resumed_view(Change(None), check="workers", dry_run=False)))
+    never = list(render_resumed(resumed_view(PauseChange(None), check="workers", dry_run=False)))
     assert never[0] == "nhc/workers is not paused. Nothing was changed."
 
 
@@ -91,7 +88,7 @@ def test_nodes_that_fence_themselves_are_asked_nothing_new_meanwhile() -> None:
         by_itself(SelfPhase.RELEASING, evidence=EVIDENCE),
         by_itself(SelfPhase.RECOVERING, evidence=EVIDENCE, released=True),
     ]
-    going_on = paused_view(SWAP, Change(None), open_, dry_run=False).going_on
+    going_on = paused_view(SWAP, PauseChange(None), open_, dry_run=False).going_on
 
     assert [one.meanwhile for one in going_on] == [
         "asks no node to reset itself and releases nothing; one that was asked already may reset",

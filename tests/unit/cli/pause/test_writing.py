@@ -2,11 +2,11 @@
 
 import pytest
 
-from nodemend.api.group_versions import NODE_HEALTH_CHECK, REMEDIATION_POLICY
-from nodemend.api.pause import Pause
+from nodemend.api.meta import Pause
+from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_POLICY
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.cli.pause.writing import Change, clear_pause, merged_pause, set_pause
-from nodemend.testing.cluster.world import CHECK, Shape, World
+from nodemend.cli.pause import PauseChange, clear_pause, merged_pause, set_pause
+from simulation.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SWAP = Pause(reason="switch swap", by="anna")
@@ -29,7 +29,7 @@ def test_pausing_and_resuming_leave_the_rest_of_the_policy_alone() -> None:
     during = spec(world)
     resumed = caller.run(lambda cluster: clear_pause(cluster, dry_run=False))
 
-    assert (paused, resumed) == (Change(None, SWAP), Change(SWAP, None))
+    assert (paused, resumed) == (PauseChange(None, SWAP), PauseChange(SWAP, None))
     assert during == {**(before or {}), "pause": {"reason": "switch swap", "by": "anna"}}
     assert spec(world) == before
 
@@ -40,7 +40,7 @@ def test_where_there_is_no_policy_one_is_made_that_acts_no_more_than_before() ->
     change = caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
     made = spec(world)
 
-    assert change == Change(None, SWAP, created=True)
+    assert change == PauseChange(None, SWAP, created=True)
     assert made is not None
     assert (made["mode"], made["pause"]) == ("DryRun", {"reason": "switch swap", "by": "anna"})
 
@@ -58,14 +58,14 @@ def test_a_second_pause_keeps_the_later_end_and_both_reasons(
     first: str | None, second: str | None, until: str | None
 ) -> None:
     world, caller = quiet_world()
-    stood = SWAP.but(until=first)
-    caller.run(lambda cluster: set_pause(cluster, stood, dry_run=False))
+    previous = SWAP.but(until=first)
+    caller.run(lambda cluster: set_pause(cluster, previous, dry_run=False))
     change = caller.run(lambda cluster: set_pause(cluster, OTHER.but(until=second), dry_run=False))
     both = Pause(reason="power test; before that anna: switch swap", by="anna", until=until)
     again = caller.run(lambda cluster: set_pause(cluster, OTHER.but(until=second), dry_run=False))
     ended = caller.run(lambda cluster: clear_pause(cluster, dry_run=False))
 
-    assert change == Change(stood, both)
+    assert change == PauseChange(previous, both)
     assert again.after == both
     assert ended.before == both
     assert "pause" not in (spec(world) or {})
@@ -80,7 +80,7 @@ def test_a_pause_is_replaced_when_that_is_asked_for_or_its_end_is_over() -> None
 
     over = SWAP.but(until="2020-01-01T00:00:00Z")
     caller.run(lambda cluster: set_pause(cluster, over, replace=True, dry_run=False))
-    assert caller.run(lambda cluster: set_pause(cluster, OTHER, dry_run=False)) == Change(None, OTHER)
+    assert caller.run(lambda cluster: set_pause(cluster, OTHER, dry_run=False)) == PauseChange(None, OTHER)
 
 
 def test_a_reason_stays_within_what_the_api_takes() -> None:
@@ -94,7 +94,7 @@ def test_a_pause_that_is_to_be_kept_is_kept() -> None:
     other = Pause(reason="power test", by="anna")
     caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
 
-    assert caller.run(lambda cluster: set_pause(cluster, other, keep=True, dry_run=False)) == Change(
+    assert caller.run(lambda cluster: set_pause(cluster, other, keep=True, dry_run=False)) == PauseChange(
         SWAP, SWAP
     )
     assert (spec(world) or {})["pause"] == {"reason": "switch swap", "by": "anna"}
@@ -104,7 +104,7 @@ def test_resuming_what_is_not_paused_writes_nothing() -> None:
     world, caller = quiet_world()
     revision = world.server.revision
 
-    assert caller.run(lambda cluster: clear_pause(cluster, dry_run=False)) == Change(None, None)
+    assert caller.run(lambda cluster: clear_pause(cluster, dry_run=False)) == PauseChange(None, None)
     assert world.server.revision == revision
 
 
@@ -120,7 +120,7 @@ def test_the_red_handle_keeps_a_pause_but_not_one_that_ends_by_itself() -> None:
     world, caller = quiet_world()
     caller.run(lambda cluster: set_pause(cluster, SWAP, dry_run=False))
     stop = Pause(reason="stop --all", by="anna")
-    assert caller.run(lambda cluster: set_pause(cluster, stop, keep=True, dry_run=False)) == Change(
+    assert caller.run(lambda cluster: set_pause(cluster, stop, keep=True, dry_run=False)) == PauseChange(
         SWAP, SWAP
     )
     ending = SWAP.but(until="2026-01-01T02:00:00Z")
@@ -141,11 +141,13 @@ def test_one_check_is_paused_and_resumed_and_the_policy_stays_as_it_is() -> None
     during = pause_of_check(world)
     resumed = caller.run(lambda cluster: clear_pause(cluster, check=CHECK, dry_run=False))
 
-    assert (paused, resumed) == (Change(None, SWAP), Change(SWAP, None))
+    assert (paused, resumed) == (PauseChange(None, SWAP), PauseChange(SWAP, None))
     assert during == {"reason": "switch swap", "by": "anna"}
     assert pause_of_check(world) is None
     assert spec(world) == policy
-    assert caller.run(lambda cluster: clear_pause(cluster, check=CHECK, dry_run=False)) == Change(None, None)
+    assert caller.run(lambda cluster: clear_pause(cluster, check=CHECK, dry_run=False)) == PauseChange(
+        None, None
+    )
 
 
 def test_a_check_that_is_not_there_cannot_be_paused() -> None:

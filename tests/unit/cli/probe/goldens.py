@@ -1,20 +1,17 @@
-"""Probes that somebody has read: what is known of edge-07, and what is said of it.
+"""Reviewed probes: the facts about edge-07, and the output.
 
-`python -m tests.unit.cli.probe.goldens` writes them anew; the reviewer reads the difference.
+`python -m tests.unit.cli.probe.goldens` rewrites them; the reviewer reads the difference.
 """
 
 from pathlib import Path
 from typing import Any, Final
 
-from nodemend.api.agent_lease import AgentReport, CertificateReport, WatchdogReport
+from nodemend.api.agent import AgentReport, CertificateReport, WatchdogReport
 from nodemend.api.node_health_check import Remedy, TemplateReference
-from nodemend.api.self_remediation import Phase, SelfRemediationTemplate, Weakness
-from nodemend.cli.agents import AgentSeen, read_agent
-from nodemend.cli.probe.facts import ProbeFacts
-from nodemend.cli.probe.judging import probe_view
-from nodemend.cli.probe.text import render
-from nodemend.cli.probe.view import ProbeView
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
+from nodemend.api.self_remediation import SelfRemediationPhase, SelfRemediationTemplate, Weakness
+from nodemend.cli.agents import AgentInfo, read_agent
+from nodemend.cli.probe import ProbeFacts, ProbeView, probe_view, render
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
 from tests.unit.cli.check.fencing_cluster import RESET, SOFTDOG, template
 from tests.unit.cli.check.sound_facts import CALL
 from tests.unit.cli.node_cases import (
@@ -48,18 +45,18 @@ THEIRS: Final = TemplateReference(
 )
 
 
-def agent(report: AgentReport = A_REPORT, renewed: float = 97.0, name: str = NODE) -> AgentSeen:
+def agent(report: AgentReport = A_REPORT, renewed: float = 97.0, name: str = NODE) -> AgentInfo:
     return read_agent(an_agent_lease(renewed, report, name=name), at(NOW))
 
 
 def facts_of(
     *remedies: TemplateReference,
-    agent_: Seen[AgentSeen] | None = None,
-    accepting: Seen[SelfRemediationTemplate] | None = None,
+    agent_: ReadResult[AgentInfo] | None = None,
+    accepting: ReadResult[SelfRemediationTemplate] | None = None,
     silent: tuple[str, ...] = (),
     **known: Any,
 ) -> ProbeFacts:
-    """A node that is well, with these remedies in its check, and with peers of which some are silent."""
+    """A healthy node with these remedies in its check and with peers of which some are silent."""
     found = agent_ if agent_ is not None else Present(agent())
     check = a_check()
     named = tuple(Remedy(template=one) for one in remedies)
@@ -123,9 +120,9 @@ CASES: Final[dict[str, ProbeFacts]] = {
     "leases_unseen": facts_of(
         RESET, agent_=Unreadable("you may not get them"), accepting=Unreadable("you may not get them")
     ),
-    "under_way": facts_of(RESET, by_itself=[by_itself(Phase.FENCING, 60.0)]),
+    "under_way": facts_of(RESET, by_itself=[by_itself(SelfRemediationPhase.FENCING, 60.0)]),
 }
-"""By the name of the golden file."""
+"""Facts by the name of the golden file."""
 
 
 def view_of(name: str) -> ProbeView:

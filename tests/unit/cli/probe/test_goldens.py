@@ -1,10 +1,10 @@
-"""What was read is what is said. `goldens` tells how to make them anew."""
+"""The output equals the reviewed text. The docstring of `goldens` says how to rewrite it."""
 
 import pytest
 
 from nodemend.cli.options import Form
-from nodemend.cli.probe.view import Possible
-from nodemend.cli.view import as_document
+from nodemend.cli.output import as_document
+from nodemend.cli.probe import Possible
 from tests.unit.cli.probe.goldens import CASES, FOLDER, text, view_of
 
 

@@ -5,21 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from nodemend.api import keys
-from nodemend.api.group_versions import MANUAL_REMEDIATION_TEMPLATE, NODE_HEALTH_CHECK
+from nodemend.api import well_known
+from nodemend.api.resources import MANUAL_REMEDIATION_TEMPLATE, NODE_HEALTH_CHECK
+from nodemend.cli.agents import fewest_peers
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.cli.probe.facts import gather
-from nodemend.cli.probe.judging import probe_view
-from nodemend.cli.probe.view import Possible, ProbeView
-from nodemend.cli.self_fencing import fewest_peers
-from nodemend.decide.facts import Present, Unreadable
+from nodemend.cli.probe import Possible, ProbeView, gather, probe_view
+from nodemend.safety.facts import Present, Unreadable
 from tests.unit.cli.check.fencing_cluster import RESET
 from tests.unit.cli.check.sound_facts import CALL
 from tests.unit.cli.node_cases import A_REPORT, a_host
 from tests.unit.cli.probe.goldens import CASES, POWER, agent, facts_of
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ def world() -> Iterator[FencingWorld]:
     found.close()
 
 
-async def look(cluster: Cluster) -> ProbeView:
+async def read(cluster: Cluster) -> ProbeView:
     return probe_view(await gather(cluster, SICK))
 
 
@@ -39,7 +37,7 @@ def chances(view: ProbeView) -> dict[str, Possible]:
 
 
 def test_the_time_that_it_names_is_the_time_that_it_takes(world: FencingWorld) -> None:
-    view = SimulatedCaller(world.world).run(look)
+    view = SimulatedCaller(world.world).run(read)
     [by_time] = [way for way in view.ways if way.evidence == "E4"]
     world.cut_off()
     world.ask()
@@ -56,7 +54,7 @@ def test_where_it_says_that_too_few_peers_are_left_time_proves_nothing(world: Fe
     for name in ("node-2", "node-3"):
         world.rack.members[name].machine.connected = False
     world.run(150.0)
-    view = SimulatedCaller(world.world).run(look)
+    view = SimulatedCaller(world.world).run(read)
     world.cut_off()
     world.ask()
     world.run(120.0)
@@ -66,7 +64,7 @@ def test_where_it_says_that_too_few_peers_are_left_time_proves_nothing(world: Fe
 
 
 def test_leases_that_may_not_be_seen_leave_it_open(world: FencingWorld) -> None:
-    view = SimulatedCaller(world.world, hidden=("leases",)).run(look)
+    view = SimulatedCaller(world.world, hidden=("leases",)).run(read)
 
     assert chances(view) == {"E2": Possible.UNKNOWN, "E4": Possible.UNKNOWN, "E5": Possible.YES}
     assert any("cannot be read" in one for one in view.unread)
@@ -114,9 +112,9 @@ def test_what_a_ride_through_costs_is_told_in_seconds() -> None:
     riding = A_REPORT.but(feed_lease=A_REPORT.feed_lease + 60.0, ride_through=60.0)
     view = probe_view(facts_of(RESET, agent_=Present(agent(riding))))
 
-    told = [step for step in view.steps if "ride-through" in step]
-    assert len(told) == 1
-    assert told[0].startswith("60 s of that are its ride-through")
+    reported = [step for step in view.steps if "ride-through" in step]
+    assert len(reported) == 1
+    assert reported[0].startswith("60 s of that are its ride-through")
     after = [way.after_seconds for shown in (plain, view) for way in shown.ways if way.evidence == "E4"]
     assert after[1] is not None
     assert after[0] is not None
@@ -141,13 +139,13 @@ def test_templates_are_looked_for(world: FencingWorld) -> None:
         "apiVersion": MANUAL_REMEDIATION_TEMPLATE.api_version,
         "kind": MANUAL_REMEDIATION_TEMPLATE.kind,
         "name": "call",
-        "namespace": keys.SYSTEM_NAMESPACE,
+        "namespace": well_known.SYSTEM_NAMESPACE,
     }
     silence = {"type": "Ready", "status": "Unknown", "period": "300s"}
     spec = {"selector": {}, "thresholds": [silence], "remedies": [{"template": reference}]}
     world.api.create(NODE_HEALTH_CHECK, {"metadata": {"name": "all"}, "spec": spec})
-    assert not SimulatedCaller(world.world).run(look).releasable
+    assert not SimulatedCaller(world.world).run(read).releasable
 
     there = {"metadata": {"name": "call"}, "spec": {"template": {"spec": {}}}}
-    world.api.create(MANUAL_REMEDIATION_TEMPLATE, there, keys.SYSTEM_NAMESPACE)
-    assert SimulatedCaller(world.world).run(look).releasable
+    world.api.create(MANUAL_REMEDIATION_TEMPLATE, there, well_known.SYSTEM_NAMESPACE)
+    assert SimulatedCaller(world.world).run(read).releasable

@@ -1,9 +1,15 @@
-"""`kubectl mend run` and `override` as a person reads them."""
+"""The text output of `kubectl mend run` and `override`."""
 
 from dataclasses import replace
 
-from nodemend.cli.run.text import render_ordered, render_preview, render_taken_back
-from nodemend.cli.run.view import OrderedView, OrderView, TakenBackView
+from nodemend.cli.run import (
+    OrderedView,
+    OrderView,
+    TakenBackView,
+    render_ordered,
+    render_preview,
+    render_taken_back,
+)
 
 SUSPECT = OrderView(
     node="edge-07",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from nodemend.api import keys
-from nodemend.api.group_versions import (
+from nodemend.api import well_known
+from nodemend.api.resources import (
     MANUAL_REMEDIATION,
     NODE,
     NODE_HEALTH_CHECK,
@@ -14,9 +14,8 @@ from nodemend.api.group_versions import (
     REMEDIATION_POLICY,
 )
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.cli.run.view import OrderView, TakenBackView
-from nodemend.cli.run.writing import order, prepare, take_back
-from nodemend.testing.cluster.world import CHECK, Shape, World
+from nodemend.cli.run import OrderView, TakenBackView, order, prepare, take_back
+from simulation.cluster.world import CHECK, Shape, World
 from tests.unit.cli.simulated_caller import EVERYTHING, SimulatedCaller
 
 SICK = "node-1"
@@ -55,7 +54,7 @@ class Story:
         return self.world.admin_api.list(REMEDIATION_ORDER)
 
     def set_policy(self, **spec: object) -> None:
-        self.world.admin_api.patch(REMEDIATION_POLICY, keys.POLICY_NAME, {"spec": spec})
+        self.world.admin_api.patch(REMEDIATION_POLICY, well_known.POLICY_NAME, {"spec": spec})
 
 
 @pytest.fixture
@@ -131,22 +130,24 @@ def test_a_node_that_nobody_watches_is_refused(story: Story) -> None:
 
 def test_a_node_under_remediation_is_refused(story: Story) -> None:
     story.world.admin_api.create(
-        MANUAL_REMEDIATION, {"metadata": {"name": SICK}, "spec": {}}, keys.SYSTEM_NAMESPACE
+        MANUAL_REMEDIATION, {"metadata": {"name": SICK}, "spec": {}}, well_known.SYSTEM_NAMESPACE
     )
     with pytest.raises(CommandFailure, match="node-1 is under remediation already"):
         story.prepare()
 
 
 @pytest.mark.parametrize(
-    ("lacks", "past_guard", "told"),
+    ("lacks", "past_guard", "reported"),
     [
         ("create", False, "anna may not order remediations"),
         ("override", True, "anna may not override the guard"),
     ],
 )
-def test_who_may_not_is_told_which_role_may(story: Story, lacks: str, told: str, *, past_guard: bool) -> None:
+def test_who_may_not_is_told_which_role_may(
+    story: Story, lacks: str, reported: str, *, past_guard: bool
+) -> None:
     anna = SimulatedCaller(story.world, "anna", [verb for verb in EVERYTHING if verb != lacks])
-    with pytest.raises(CommandFailure, match=told) as refused:
+    with pytest.raises(CommandFailure, match=reported) as refused:
         story.prepare(past_guard=past_guard, by=anna)
     assert "ClusterRole nodemend-" in refused.value.next_step
 

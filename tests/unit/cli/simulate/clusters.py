@@ -96,7 +96,7 @@ def selects(*, control_plane: bool) -> Object:
 
 
 def edge_cluster() -> list[Object]:
-    """With failure domains, and a control plane under a check of its own."""
+    """A cluster with failure domains, and a control plane with its own check."""
     return [
         *workers(),
         *control_plane(),

@@ -1,6 +1,6 @@
-"""Answers of `kubectl mend simulate` that somebody has read: a command each, and what it says.
+"""Reviewed answers of `kubectl mend simulate`: a command each, and its output.
 
-`python -m tests.unit.cli.simulate.goldens` writes the answers anew; the reviewer reads the difference.
+`python -m tests.unit.cli.simulate.goldens` rewrites the answers; the reviewer reads the difference.
 """
 
 import io
@@ -18,12 +18,14 @@ from nodemend.cli.main import main
 from tests.unit.cli.simulate.clusters import as_list, edge_cluster
 
 FOLDER: Final = Path(__file__).with_name("golden")
+EXAMPLE: Final = Path(__file__).parents[4] / "deploy" / "examples" / "edge-cluster.json"
+"""The cluster of the goldens, for README.md and the how-to: a simulation that needs no cluster."""
 GOLDENS: Final = sorted(FOLDER.glob("*.txt"))
 _PROMPT: Final = "$ kubectl mend "
 
 
 def answer(golden: Path) -> str:
-    """The command of a golden file, and what it says now."""
+    """The command of a golden file, and its output now."""
     command = golden.read_text().splitlines()[0]
     with (
         patch.dict(os.environ),
@@ -31,7 +33,7 @@ def answer(golden: Path) -> str:
         chdir(folder),
         redirect_stdout(io.StringIO()) as said,
     ):
-        os.environ.pop("COLUMNS", None)  # The answers are those of a pipe: no line is folded.
+        os.environ.pop("COLUMNS", None)  # The answers are for a pipe: no line is folded.
         Path("cluster.json").write_bytes(as_list(edge_cluster()))
         for file in FOLDER.glob("*.yaml"):
             shutil.copy(file, folder)
@@ -41,10 +43,11 @@ def answer(golden: Path) -> str:
 
 
 def differences() -> list[str]:
-    """The names of those that say something else now."""
+    """The names of answers that changed."""
     return [golden.stem for golden in GOLDENS if answer(golden) != golden.read_text()]
 
 
 if __name__ == "__main__":
+    EXAMPLE.write_bytes(as_list(edge_cluster()) + b"\n")
     for path in GOLDENS:
         path.write_text(answer(path))

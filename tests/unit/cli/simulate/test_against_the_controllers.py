@@ -1,6 +1,6 @@
-"""What is simulated is what the shipped checker does, in a simulated world with an API server and a network.
+"""`simulate` predicts what the shipped checker does in a simulated world with an API server and a network.
 
-It looks at held nodes in turns, so it may be later by some seconds.
+The checker evaluates held nodes in turns, so it may be later by some seconds.
 """
 
 from collections.abc import Mapping
@@ -10,23 +10,23 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from nodemend.api.group_versions import NODE
+from nodemend.api.resources import NODE
 from nodemend.cli.simulate.engine import simulate
-from nodemend.cli.simulate.snapshot_cluster import take_snapshot
-from nodemend.kube.api_reply import Answer
-from nodemend.kube.api_request import Method, Request
-from nodemend.testing.cluster.world import Shape, World
+from nodemend.cli.simulate.input import take_snapshot
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Method, Request
+from simulation.cluster.world import Shape, World
 from tests.unit.cli.simulate.simulated import a_plan, begun
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 BEGINS: Final = 30
 LATE: Final = 15.0
-"""Seconds: held nodes are looked at every ten, and what is written must be seen."""
+"""Seconds: the checker evaluates held nodes every ten, and its writes must be observed."""
 
 
 @dataclass(frozen=True)
 class Incident:
-    """When each node is cut off and connected again, in seconds after the beginning."""
+    """Times at which each node is cut off and connected again, in seconds after the start."""
 
     machines: int
     cut: Mapping[str, int]
@@ -37,7 +37,7 @@ class Incident:
 
 @dataclass
 class Lived:
-    """When nodes turned Unknown and True, and when which remediation was asked for."""
+    """Times at which nodes turned Unknown and True, and at which each remediation was created."""
 
     unknown: list[tuple[str, int]] = field(default_factory=list)
     well: list[tuple[str, int]] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Lived:
 def live(world: World, incident: Incident) -> Lived:
     lived, was = Lived(), dict.fromkeys(world.machines, "True")
 
-    def heard(_user: str, request: Request, answer: Answer) -> None:
+    def heard(_user: str, request: Request, answer: ApiResponse) -> None:
         if request.method is Method.POST and "manualremediations" in request.path:
             name = msgspec.json.decode(answer.body)["metadata"]["name"]
             lived.asked.append((world.scheduler.now - BEGINS, name))

@@ -1,10 +1,10 @@
-"""What one policy remediates and the other holds."""
+"""Failures that one policy remediates and the other holds."""
 
 from typing import Any
 
 from nodemend.cli.simulate.diff import DiffView, OnlyView, PartingView, Side, compare
 from nodemend.cli.simulate.engine import simulate
-from nodemend.cli.simulate.telling import tell
+from nodemend.cli.simulate.output import build_view
 from tests.unit.cli.simulate.clusters import check, policy, workers
 from tests.unit.cli.simulate.simulated import a_plan, a_snapshot
 
@@ -15,11 +15,11 @@ def a_side(name: str, *fails: str, heals: tuple[str, ...] = (), **spec: Any) -> 
     snapshot = a_snapshot([*workers(), check("workers", maxUnhealthy="100%"), policy(**spec)])
     plan = a_plan(*fails, heals=heals)
     story = simulate(snapshot, plan)
-    return Side(name, story, tell(snapshot, plan, story))
+    return Side(name, story, build_view(snapshot, plan, story))
 
 
 def compared(*fails: str, heals: tuple[str, ...] = (), **spec: Any) -> DiffView:
-    """The defaults against these."""
+    """Compare the default policy with one that has this spec."""
     return compare(a_side("old", *fails, heals=heals), a_side("new", *fails, heals=heals, **spec))
 
 

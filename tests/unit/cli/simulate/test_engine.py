@@ -1,4 +1,4 @@
-"""What would happen: the order, the holds, the ends. Remediations take ten minutes."""
+"""The simulated order, holds and ends. Remediations take ten minutes."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from nodemend.cli.simulate.engine import simulate
-from nodemend.cli.simulate.spells import Spell
-from nodemend.cli.simulate.story import Ending, Story, What
-from nodemend.controllers.checking.remedies import NotServed
+from nodemend.cli.simulate.log import HoldPeriod, RemediationOutcome, RunLog, StepKind
+from nodemend.health.remediation_index import NotServed
 from tests.unit.cli.simulate.clusters import (
     Object,
     check,
@@ -29,34 +28,34 @@ def plain(spec: dict[str, Any] | None = None, **of_check: Any) -> list[Object]:
     return [*workers(), check("workers", **of_check), policy(**spec or {})]
 
 
-def ended(story: Story) -> list[tuple[str, Ending, float | None]]:
+def ended(story: RunLog) -> list[tuple[str, RemediationOutcome, float | None]]:
     return [(attempt.node, attempt.ending, attempt.over_at) for attempt in story.attempts]
 
 
 def test_without_a_failure_nothing_happens() -> None:
     story = simulated(edge_cluster())
-    assert (story.steps, story.attempts, list(story.spells.all())) == ([], [], [])
+    assert (story.steps, story.attempts, list(story.hold_periods.all())) == ([], [], [])
     assert story.watched == 27
 
 
 def test_the_life_of_one_failure() -> None:
     assert steps(simulated(PLAIN, "edge-a1@2m")) == [
-        (120, What.FAIL, ["edge-a1"]),
-        (420, What.UNHEALTHY, ["edge-a1"]),
-        (420, What.BEGIN, ["edge-a1"]),
-        (1020, What.BACK, ["edge-a1"]),
-        (1050, What.CLOSE, ["edge-a1"]),
+        (120, StepKind.FAIL, ["edge-a1"]),
+        (420, StepKind.UNHEALTHY, ["edge-a1"]),
+        (420, StepKind.BEGIN, ["edge-a1"]),
+        (1020, StepKind.BACK, ["edge-a1"]),
+        (1050, StepKind.CLOSE, ["edge-a1"]),
     ]
 
 
 def test_a_node_that_heals_in_time_is_left_alone() -> None:
     story = simulated(PLAIN, "edge-a1@2m", heals=("edge-a1@6m59s",))
-    assert steps(story) == [(120, What.FAIL, ["edge-a1"]), (419, What.HEAL, ["edge-a1"])]
+    assert steps(story) == [(120, StepKind.FAIL, ["edge-a1"]), (419, StepKind.HEAL, ["edge-a1"])]
 
 
 def test_a_node_that_heals_meanwhile_has_its_remediation_withdrawn() -> None:
     story = simulated(PLAIN, "edge-a1@0s", heals=("*@8m",))
-    assert ended(story) == [("edge-a1", Ending.WITHDRAWN, 510)]
+    assert ended(story) == [("edge-a1", RemediationOutcome.WITHDRAWN, 510)]
 
 
 def test_whoever_was_unhealthy_first_goes_first_then_by_name() -> None:
@@ -77,7 +76,7 @@ def test_without_a_pace_as_many_begin_at_once_as_may() -> None:
 
 
 def test_a_pace_is_kept_also_when_places_fall_free_one_by_one() -> None:
-    """Two end three seconds apart: the second place is given away when the interval is over."""
+    """Two end three seconds apart; the second free slot is used when the interval is over."""
     fails = ("edge-a1@0s", "edge-a2@3s", "edge-b1@4s", "edge-b2@5s")
     story = simulated(plain({"minInterval": "0s"}), *fails)
     assert [at for at, _ in begun(story)] == [300, 303, 900, 903]
@@ -97,8 +96,13 @@ def test_a_place_that_falls_free_in_another_zone_is_given_away_when_the_interval
 def test_a_storm_of_sixty_percent_remediates_nobody() -> None:
     story = simulated(PLAIN, "*:60%@2m")
     assert begun(story) == []
-    assert [step.what for step in story.steps] == [What.FAIL, What.STORM, What.UNHEALTHY, What.HOLD]
-    assert {spell.until for spell in story.spells.all()} == {None}
+    assert [step.what for step in story.steps] == [
+        StepKind.FAIL,
+        StepKind.STORM,
+        StepKind.UNHEALTHY,
+        StepKind.HOLD,
+    ]
+    assert {spell.until for spell in story.hold_periods.all()} == {None}
 
 
 def test_after_a_storm_it_settles_and_who_is_still_sick_is_helped() -> None:
@@ -114,7 +118,7 @@ def test_a_storm_in_one_zone_holds_that_zone_alone() -> None:
     zoned = plain({"failureDomains": {}}, maxUnhealthy="100%")
     story = simulated(zoned, "zone=b:4@0s", "edge-a1@0s")
     assert begun(story) == [(300, "edge-a1")]
-    assert {spell.sort for spell in story.spells.all()} == {("TooManyUnhealthy", "b")}
+    assert {spell.sort for spell in story.hold_periods.all()} == {("TooManyUnhealthy", "b")}
 
 
 def test_a_zone_settles_by_itself() -> None:
@@ -164,17 +168,20 @@ def test_a_remedy_that_does_not_heal_in_its_time_is_given_up_for_the_next() -> N
         (300, "NodeFence", 1),
         (600, "ManualRemediation", 2),
     ]
-    assert ended(story) == [("edge-a1", Ending.GIVEN_UP, 600), ("edge-a1", Ending.HEALED, 1530)]
+    assert ended(story) == [
+        ("edge-a1", RemediationOutcome.GIVEN_UP, 600),
+        ("edge-a1", RemediationOutcome.HEALED, 1530),
+    ]
 
 
 def test_who_stays_sick_climbs_to_the_last_remedy_and_stays_there() -> None:
     ladder = plain(remedies=[remedy("NodeFence"), remedy()])
     story = simulated(ladder, "edge-a1@0s", stays_sick=("edge-a1",))
     assert [(one.begun_at, one.number) for one in story.attempts] == [(300, 1), (900, 2)]
-    assert list(story.spells.all()) == [Spell("edge-a1", ("RemediesExhausted", ""), 1500, None)]
-    assert steps(story, What.STILL_SICK) == [
-        (900, What.STILL_SICK, ["edge-a1"]),
-        (1500, What.STILL_SICK, ["edge-a1"]),
+    assert list(story.hold_periods.all()) == [HoldPeriod("edge-a1", ("RemediesExhausted", ""), 1500, None)]
+    assert steps(story, StepKind.STILL_SICK) == [
+        (900, StepKind.STILL_SICK, ["edge-a1"]),
+        (1500, StepKind.STILL_SICK, ["edge-a1"]),
     ]
 
 
@@ -186,7 +193,10 @@ def test_who_was_sick_before_is_judged_by_the_time_that_is_written() -> None:
 def test_a_remediation_that_is_under_way_takes_a_place() -> None:
     sick = node("edge-x", "a", ready="Unknown", since="2026-01-31T11:00:00Z")
     story = simulated([sick, remediation("edge-x"), *plain({"maxConcurrent": 1})], "edge-a1@0s")
-    assert steps(story, What.BACK) == [(600, What.BACK, ["edge-x"]), (1200, What.BACK, ["edge-a1"])]
+    assert steps(story, StepKind.BACK) == [
+        (600, StepKind.BACK, ["edge-x"]),
+        (1200, StepKind.BACK, ["edge-a1"]),
+    ]
     assert begun(story) == [(600, "edge-a1")]
 
 
@@ -195,7 +205,7 @@ def test_somebody_else_s_remediation_is_waited_for() -> None:
     theirs = remediation("edge-x", "another")
     story = simulated([sick, theirs, *PLAIN, check("another", selector={"matchLabels": {"a": "b"}})])
     assert holds(story) == [(0, "OtherRemediation", ["edge-x"])]
-    assert steps(story, What.BACK) == [(600, What.BACK, ["edge-x"])]
+    assert steps(story, StepKind.BACK) == [(600, StepKind.BACK, ["edge-x"])]
     assert begun(story) == []
 
 
@@ -237,7 +247,7 @@ def test_a_node_that_no_check_watches_fails_unseen() -> None:
     story = simulated(
         [*PLAIN[:-2], check("few", selector={"matchLabels": {"a": "b"}}), policy()], "edge-a1@0s"
     )
-    assert steps(story) == [(0, What.FAIL, ["edge-a1"])]
+    assert steps(story) == [(0, StepKind.FAIL, ["edge-a1"])]
     assert story.watched == 0
 
 
@@ -245,14 +255,14 @@ def test_other_symptoms() -> None:
     deadlock = plain(thresholds=[{"type": "KernelDeadlock", "status": "True", "period": "1m"}])
     story = simulated(deadlock, "edge-a1@0s", symptom="KernelDeadlock=True")
     assert begun(story) == [(60, "edge-a1")]
-    assert ended(story) == [("edge-a1", Ending.HEALED, 690)]
+    assert ended(story) == [("edge-a1", RemediationOutcome.HEALED, 690)]
 
 
 def test_a_second_failure_finds_others() -> None:
     story = simulated(plain(maxUnhealthy="100%"), "edge-a*:2@0s", "edge-a*:2@1m")
-    assert steps(story, What.FAIL) == [
-        (0, What.FAIL, ["edge-a1", "edge-a5"]),
-        (60, What.FAIL, ["edge-a2", "edge-a6"]),
+    assert steps(story, StepKind.FAIL) == [
+        (0, StepKind.FAIL, ["edge-a1", "edge-a5"]),
+        (60, StepKind.FAIL, ["edge-a2", "edge-a6"]),
     ]
 
 
@@ -270,5 +280,5 @@ def test_a_remedy_that_the_cluster_does_not_serve_is_a_hold() -> None:
 
 def test_it_ends_when_it_is_told_to() -> None:
     story = simulated(PLAIN, "edge-a1@0s", lasts=600)
-    assert ended(story) == [("edge-a1", Ending.UNDER_WAY, None)]
+    assert ended(story) == [("edge-a1", RemediationOutcome.UNDER_WAY, None)]
     assert all(step.at <= 600 for step in story.steps)

@@ -1,4 +1,7 @@
-"""A colleague's answer to "what would happen if". `goldens` tells how to write them anew."""
+"""Answers to "what would happen if" equal the reviewed text.
+
+The docstring of `goldens` says how to rewrite them.
+"""
 
 import re
 from pathlib import Path
@@ -6,7 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from tests.unit.cli.simulate.goldens import GOLDENS, answer
+from tests.unit.cli.simulate.clusters import as_list, edge_cluster
+from tests.unit.cli.simulate.goldens import EXAMPLE, GOLDENS, answer
 
 
 @pytest.mark.parametrize("golden", GOLDENS, ids=lambda golden: golden.stem)
@@ -25,3 +29,7 @@ def test_the_answers_on_the_page_are_among_them() -> None:
 
     assert len(quoted) == 2
     assert {dedent(block).strip() for block in quoted} <= read
+
+
+def test_the_example_is_the_cluster_of_these_answers() -> None:
+    assert EXAMPLE.read_bytes() == as_list(edge_cluster()) + b"\n"

@@ -1,21 +1,21 @@
-"""What people write after --fail, --heal, --stays-sick and --symptom."""
+"""Parsing of the values of --fail, --heal, --stays-sick and --symptom."""
 
 import pytest
 
-from nodemend.api.conditions import ConditionStatus
-from nodemend.cli.simulate.invention import (
+from nodemend.api.meta import ConditionStatus
+from nodemend.cli.simulate.scenario import (
     SILENT,
     ByLabels,
     ByName,
     Choice,
-    Invention,
+    FailureSpec,
     Span,
     Symptom,
     parse_choice,
-    parse_invention,
+    parse_failure_spec,
     parse_symptom,
 )
-from nodemend.decide.limits import Count, Percent
+from nodemend.safety.limits import Count, Percent
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from nodemend.decide.limits import Count, Percent
     ],
 )
 def test_which_nodes_how_many_and_when(written: str, choice: Choice, when: Span) -> None:
-    assert parse_invention(written) == Invention(choice, when)
+    assert parse_failure_spec(written) == FailureSpec(choice, when)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_which_nodes_how_many_and_when(written: str, choice: Choice, when: Span)
 )
 def test_what_means_nothing_is_refused_with_a_reason(written: str, wrong: str) -> None:
     with pytest.raises(ValueError, match=wrong):
-        parse_invention(written)
+        parse_failure_spec(written)
 
 
 def test_a_choice_has_no_time() -> None:

@@ -1,12 +1,11 @@
-"""Which nodes are meant."""
+"""Selection of nodes by name, pattern and label."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodemend.cli.simulate.invention import Span, parse_choice
-from nodemend.cli.simulate.picking import members, moments, share, spread
-from nodemend.decide.limits import Count, Percent
+from nodemend.cli.simulate.scenario import Span, members, moments, parse_choice, share, spread
+from nodemend.safety.limits import Count, Percent
 from tests.unit.cli.simulate.clusters import Object, node, workers
 from tests.unit.cli.simulate.simulated import a_snapshot
 

@@ -1,4 +1,4 @@
-"""What holds in every simulation, whatever fails and whatever the policy says."""
+"""Properties of every simulation, for any failures and any policy."""
 
 from itertools import pairwise
 from typing import Any
@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodemend.cli.simulate.engine import simulate
-from nodemend.cli.simulate.plan import Plan
-from nodemend.cli.simulate.snapshot import Snapshot
-from nodemend.cli.simulate.story import Attempt, Story, What
-from nodemend.controllers.fresh_reads import policy_facts
-from nodemend.decide.storm_guard import most_at_once
+from nodemend.cli.simulate.input import Snapshot
+from nodemend.cli.simulate.log import RemediationAttempt, RunLog, StepKind
+from nodemend.cli.simulate.scenario import Plan
+from nodemend.records.live_reads import policy_facts
+from nodemend.safety.guard import most_at_once
 from tests.unit.cli.simulate.clusters import (
     check,
     control_plane,
@@ -90,18 +90,21 @@ def plans(draw: st.DrawFn) -> Plan:
     )
 
 
-def at_work(story: Story, plan: Plan, at: float) -> set[str]:
-    """Under remediation at a moment. One that has done its work is not, though it is not yet withdrawn."""
+def in_progress(story: RunLog, plan: Plan, at: float) -> set[str]:
+    """Nodes under remediation at this time.
+
+    A remediation that has finished but is not yet deleted does not count.
+    """
     return {one.node for one in story.attempts if one.begun_at <= at < _ends(one, plan)}
 
 
-def _ends(attempt: Attempt, plan: Plan) -> float:
+def _ends(attempt: RemediationAttempt, plan: Plan) -> float:
     takes = attempt.begun_at + plan.remediation_takes
     return takes if attempt.over_at is None else min(takes, attempt.over_at)
 
 
-def told(story: Story) -> object:
-    return story.steps, story.attempts, sorted(story.spells.all(), key=str)
+def reported(story: RunLog) -> object:
+    return story.steps, story.attempts, sorted(story.hold_periods.all(), key=str)
 
 
 @given(clusters(), plans())
@@ -109,9 +112,9 @@ def told(story: Story) -> object:
 def test_the_same_simulation_is_the_same_story_also_when_everybody_is_asked_every_time(
     snapshot: Snapshot, plan: Plan
 ) -> None:
-    story = told(simulate(snapshot, plan))
-    assert told(simulate(snapshot, plan)) == story
-    assert told(simulate(snapshot, plan, thorough=True)) == story
+    story = reported(simulate(snapshot, plan))
+    assert reported(simulate(snapshot, plan)) == story
+    assert reported(simulate(snapshot, plan, thorough=True)) == story
 
 
 @given(clusters(), plans())
@@ -126,10 +129,10 @@ def test_the_limits_are_kept(snapshot: Snapshot, plan: Plan) -> None:
     assert begins == sorted(begins)
     assert all(later - earlier >= facts.min_interval for earlier, later in pairwise(begins))
     assert story.most_at_once <= most
-    assert all(len(at_work(story, plan, at)) <= most for at in begins)
+    assert all(len(in_progress(story, plan, at)) <= most for at in begins)
     assert "edge-y" not in {attempt.node for attempt in story.attempts}
     for at in begins:
-        assert len({name for name in at_work(story, plan, at) if name.startswith("cp-")}) <= 1
+        assert len({name for name in in_progress(story, plan, at) if name.startswith("cp-")}) <= 1
 
 
 @given(clusters(), plans())
@@ -137,12 +140,12 @@ def test_the_limits_are_kept(snapshot: Snapshot, plan: Plan) -> None:
 def test_nobody_is_remediated_who_has_not_been_unhealthy_first(snapshot: Snapshot, plan: Plan) -> None:
     story = simulate(snapshot, plan)
     unhealthy = {
-        (node_, step.at) for step in story.steps if step.what is What.UNHEALTHY for node_ in step.nodes
+        (node_, step.at) for step in story.steps if step.what is StepKind.UNHEALTHY for node_ in step.nodes
     }
     for attempt in story.attempts:
         assert (attempt.node, attempt.unhealthy_at) in unhealthy
         assert attempt.unhealthy_at <= attempt.begun_at
-    for spell in story.spells.all():
+    for spell in story.hold_periods.all():
         assert any(node_ == spell.node and at <= spell.since for node_, at in unhealthy)
 
 

@@ -1,4 +1,4 @@
-"""Snapshots as kubectl prints them, and as people write them."""
+"""Snapshots as kubectl prints them, and as users write them."""
 
 import json
 from datetime import UTC, datetime
@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 import pytest
 import yaml
 
-from nodemend.api.group_versions import MANUAL_REMEDIATION
-from nodemend.cli.simulate.documents import DocumentsError, read_documents
+from nodemend.api.resources import MANUAL_REMEDIATION
 from nodemend.cli.simulate.engine import simulate
-from nodemend.cli.simulate.snapshot_file import read_snapshot
-from nodemend.cli.simulate.telling import tell
+from nodemend.cli.simulate.input import DocumentsError, read_documents, read_snapshot
+from nodemend.cli.simulate.output import build_view
 from tests.unit.cli.simulate.clusters import as_list, check, edge_cluster, node, policy, remediation
 from tests.unit.cli.simulate.simulated import NOON, a_plan
 
@@ -36,11 +35,11 @@ def test_machine_health_checks_are_counted_to_be_named_as_left_out() -> None:
     ]
     snapshot = read_snapshot(as_list([*edge_cluster(), *others]), "x", NOON)
     plan = a_plan("edge-a1@0s")
-    view = tell(snapshot, plan, simulate(snapshot, plan))
+    view = build_view(snapshot, plan, simulate(snapshot, plan))
 
     assert "2 MachineHealthChecks are left out: only NodeHealthChecks act here." in view.assumed
     alone = read_snapshot(as_list(edge_cluster()), "x", NOON)
-    assert not [one for one in tell(alone, plan, simulate(alone, plan)).assumed if "Machine" in one]
+    assert not [one for one in build_view(alone, plan, simulate(alone, plan)).assumed if "Machine" in one]
 
 
 def test_a_list_in_json_and_in_yaml_is_the_same() -> None:

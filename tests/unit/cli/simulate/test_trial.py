@@ -7,13 +7,17 @@ import pytest
 import yaml
 
 from nodemend.api.crd_schema import schema_of_kind
+from nodemend.api.meta import Wire
 from nodemend.api.node_health_check import NodeHealthCheck
 from nodemend.api.remediation_policy import Mode, RemediationPolicy
-from nodemend.api.wire import Wire
-from nodemend.cli.simulate.documents import DocumentsError
-from nodemend.cli.simulate.file_rules import predicate_of
-from nodemend.cli.simulate.snapshot import Snapshot
-from nodemend.cli.simulate.trial import as_if_acting, refuse_bad_limits, with_file
+from nodemend.cli.simulate.input import (
+    DocumentsError,
+    Snapshot,
+    as_if_acting,
+    predicate_of,
+    refuse_bad_limits,
+    with_file,
+)
 from tests.unit.cli.simulate.clusters import Object, check, edge_cluster, node, policy, remedy
 from tests.unit.cli.simulate.simulated import a_snapshot
 

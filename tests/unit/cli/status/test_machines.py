@@ -1,12 +1,12 @@
-"""MachineHealthChecks on the screen beside NodeHealthChecks, as the checker reported on them."""
+"""MachineHealthChecks in `status` beside NodeHealthChecks, as the checker reported on them."""
 
-from nodemend.cli.status.command import gather
+from nodemend.cli.read_commands import gather
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import StatusView, without_ages
-from nodemend.kube.machine_dialect import OPENSHIFT
+from nodemend.records.machine import OPENSHIFT
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.machine_health_check.conftest import NewWorld
-from tests.unit.controllers.machine_health_check.machine_world import MachineWorld
+from tests.unit.health.machine.conftest import NewWorld
+from tests.unit.health.machine.machine_world import MachineWorld
 
 
 def shown(world: MachineWorld) -> StatusView:
@@ -14,7 +14,7 @@ def shown(world: MachineWorld) -> StatusView:
 
 
 def screen(view: StatusView) -> list[str]:
-    """What stands below the leaders."""
+    """The lines below the leaders."""
     lines = list(render(view))
     return lines[lines.index("") + 1 :]
 

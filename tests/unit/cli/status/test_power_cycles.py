@@ -1,22 +1,25 @@
-"""A host that is switched off and on is shown beside the nodes that wait for a person."""
+"""Hosts in a power cycle are shown beside the nodes that wait for a person."""
 
 from dataclasses import replace
 
-from nodemend.api.manual_remediation import Phase as ManualPhase
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.power_cycle import Metal3Remediation, Phase
-from nodemend.cli.listed_machines import MachineListing
-from nodemend.cli.remediations import Listing
+from nodemend.api.manual_remediation import ManualRemediationPhase as ManualPhase
+from nodemend.api.meta import ObjectMeta
+from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
+from nodemend.cli.listing import Listing
+from nodemend.cli.listing_machines import MachineListing
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import NodeRow, StatusView, status_view
-from nodemend.decide.facts import Absent, Present, Unreadable
-from nodemend.decide.hold_explanations import explain
-from nodemend.decide.host_holds import AwaitingOff, NobodyReplaces
+from nodemend.safety.facts import Absent, Present, Unreadable
+from nodemend.safety.host_holds import AwaitingOff, NoReplacement
 from tests.unit.cli.check.sound_facts import leader
 from tests.unit.cli.node_cases import HOST, NODE, a_power_cycle, at, by_hand
 
-WAITING = a_power_cycle(Phase.POWER_OFF, message=str(explain(AwaitingOff(str(HOST), 300.0))))
-FAILED = a_power_cycle(Phase.FAILED, message=str(explain(NobodyReplaces("nobody owns it"))), retry_count=4)
+WAITING = a_power_cycle(
+    Metal3RemediationPhase.POWER_OFF, message=str(AwaitingOff(str(HOST), 300.0).explain())
+)
+FAILED = a_power_cycle(
+    Metal3RemediationPhase.FAILED, message=str(NoReplacement("nobody owns it").explain()), retry_count=4
+)
 
 
 def view_of(listing: Listing) -> StatusView:
@@ -55,7 +58,7 @@ def test_it_is_shown_under_its_node_also_where_it_is_named_like_a_machine() -> N
 
 
 def test_one_that_failed_says_what_a_person_should_do_and_comes_first() -> None:
-    other = a_power_cycle(Phase.POWER_ON).but(metadata=ObjectMeta(name="a"))
+    other = a_power_cycle(Metal3RemediationPhase.POWER_ON).but(metadata=ObjectMeta(name="a"))
     view = shown(other.but(status=other.status.but(node_name="a-healthier-one")), FAILED)
     [row] = [line for line in render(view) if line.startswith(NODE)]
 
@@ -64,7 +67,7 @@ def test_one_that_failed_says_what_a_person_should_do_and_comes_first() -> None:
 
 
 def test_one_that_is_over_is_gone_from_the_screen_and_one_that_ends_is_not() -> None:
-    over = a_power_cycle(Phase.SUCCEEDED)
+    over = a_power_cycle(Metal3RemediationPhase.SUCCEEDED)
     ending = over.but(metadata=over.metadata.but(deletion_timestamp="2026-01-31T12:06:00Z"))
 
     assert shown(over).nodes == ()
@@ -72,7 +75,7 @@ def test_one_that_is_over_is_gone_from_the_screen_and_one_that_ends_is_not() -> 
 
 
 def test_manual_ones_are_shown_also_where_power_cycles_cannot_be_seen_or_are_not_installed() -> None:
-    waits = Present([by_hand(ManualPhase.AWAITING_WORD)])
+    waits = Present([by_hand(ManualPhase.WAITING_FOR_CONFIRMATION)])
     hidden = view_of(Listing(waits, Unreadable("forbidden")))
     absent = view_of(Listing(waits))
 

@@ -1,14 +1,14 @@
 """A node that is to reset itself is shown beside the others; one that never gets on alone comes first."""
 
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.self_remediation import Phase, SelfRemediation
-from nodemend.cli.listed_machines import MachineListing
-from nodemend.cli.remediations import Listing
+from nodemend.api.meta import ObjectMeta
+from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
+from nodemend.cli.listing import Listing
+from nodemend.cli.listing_machines import MachineListing
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import NodeRow, StatusView, status_view
-from nodemend.decide.facts import Absent, Present, Unreadable
-from nodemend.decide.fencing_holds import FencingHold, NoTimeProof, Proving
-from nodemend.decide.hold_explanations import explain
+from nodemend.safety.facts import Absent, Present, Unreadable
+from nodemend.safety.holds import HoldReason
+from nodemend.safety.self_fencing_holds import AccumulatingProof, NoTimeProof
 from tests.unit.cli.check.sound_facts import leader
 from tests.unit.cli.node_cases import NODE, at, by_itself, condition
 
@@ -18,17 +18,17 @@ def view_of(listing: Listing) -> StatusView:
     return status_view(Absent(), leaders, Present([]), listing, MachineListing(), at(391.0))
 
 
-def held(reason: FencingHold) -> SelfRemediation:
-    said = condition("Processing", "True", 352.0, type(reason).__name__)
-    return by_itself(Phase.FENCING, message=str(explain(reason)), conditions=(said,))
+def held(reason: HoldReason) -> SelfRemediation:
+    said = condition("Processing", "True", 352.0, reason.reason)
+    return by_itself(SelfRemediationPhase.FENCING, message=str(reason.explain()), conditions=(said,))
 
 
-PROVING = held(Proving(31, 72, 3, 4))
+ACCUMULATING_PROOF = held(AccumulatingProof(31, 72, 3, 4))
 STUCK = held(NoTimeProof("no boot gate holds its kubelet back when it returns", "Install one."))
 
 
 def test_it_has_its_phase_its_age_and_how_much_is_proven() -> None:
-    assert view_of(Listing(by_itself=Present([PROVING]))).nodes == (
+    assert view_of(Listing(by_itself=Present([ACCUMULATING_PROOF]))).nodes == (
         NodeRow(
             node=NODE,
             state="Fencing",
@@ -41,7 +41,7 @@ def test_it_has_its_phase_its_age_and_how_much_is_proven() -> None:
 
 
 def test_one_that_only_a_new_boot_can_release_says_all_and_comes_first() -> None:
-    other = PROVING.but(metadata=ObjectMeta(name="a-healthier-one"))
+    other = ACCUMULATING_PROOF.but(metadata=ObjectMeta(name="a-healthier-one"))
     view = view_of(Listing(by_itself=Present([other, STUCK])))
     [row] = [line for line in render(view) if line.startswith(NODE)]
 

@@ -1,13 +1,12 @@
-"""`kubectl mend status` as a person reads it."""
+"""The text output of `kubectl mend status`."""
 
 from dataclasses import replace
 
 import pytest
 
-from nodemend.cli.leaders import LeaderState
-from nodemend.cli.status.past import PastRow
+from nodemend.cli.cluster import LeaderState
 from nodemend.cli.status.text import render
-from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, spell_pause
+from nodemend.cli.status.view import CheckRow, NodeRow, PastRow, PolicyView, StatusView, spell_pause
 from tests.unit.cli.check.sound_facts import leader
 
 BUSY = StatusView(
@@ -99,13 +98,13 @@ def test_what_does_not_act_says_so() -> None:
 
 
 def test_a_storm_and_what_follows_it() -> None:
-    raging = replace(BUSY, policy=replace(BUSY.policy, weather="Raging", unhealthy=12))
-    settling = replace(BUSY, policy=replace(BUSY.policy, weather="Settling"))
+    storming = replace(BUSY, policy=replace(BUSY.policy, weather="Raging", unhealthy=12))
+    cooldown = replace(BUSY, policy=replace(BUSY.policy, weather="Settling"))
 
-    assert list(render(raging))[2] == (
+    assert list(render(storming))[2] == (
         "Guard     closed: 12 of 27 nodes not healthy; nothing begins while it is so"
     )
-    assert list(render(settling))[2] == (
+    assert list(render(cooldown))[2] == (
         "Guard     settling after a storm: 2 of 27 nodes not healthy; nothing begins yet"
     )
 
@@ -133,10 +132,12 @@ def test_what_ended_last_stands_below_the_nodes() -> None:
 @pytest.mark.attack("G6")
 def test_a_check_whose_nodes_another_has_is_told_below_the_checks() -> None:
     control_plane, workers = BUSY.checks
-    told = "Of the 30 nodes that it selects, 6 are watched by checks whose name comes first: 6 by nhc/gpu."
-    lines = list(render(replace(BUSY, checks=(control_plane, replace(workers, overlap=told)))))
+    reported = (
+        "Of the 30 nodes that it selects, 6 are watched by checks whose name comes first: 6 by nhc/gpu."
+    )
+    lines = list(render(replace(BUSY, checks=(control_plane, replace(workers, overlap=reported)))))
     at = next(number for number, line in enumerate(lines) if line.startswith("workers"))
-    assert lines[at + 1] == f"Warning: nhc/workers: {told}"
+    assert lines[at + 1] == f"Warning: nhc/workers: {reported}"
 
 
 @pytest.mark.attack("U9")

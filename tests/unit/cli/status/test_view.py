@@ -1,9 +1,9 @@
-"""What the status of objects says, put side by side."""
+"""The view that `status` builds from the status of objects."""
 
 from dataclasses import replace
 
-from nodemend.api.conditions import Condition, ConditionStatus
-from nodemend.api.manual_remediation import Phase
+from nodemend.api.manual_remediation import ManualRemediationPhase
+from nodemend.api.meta import Condition, ConditionStatus, ObjectMeta, Pause
 from nodemend.api.node_health_check import (
     NodeHealthCheck,
     NodeHealthCheckStatus,
@@ -12,17 +12,15 @@ from nodemend.api.node_health_check import (
     RecoveryReport,
     TargetReport,
 )
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.pause import Pause
 from nodemend.api.remediation_policy import Mode, RemediationPolicy, RemediationPolicySpec
-from nodemend.cli.leaders import LeaderState
-from nodemend.cli.listed_machines import MachineListing
-from nodemend.cli.remediations import Listing
-from nodemend.cli.status.command import gather
+from nodemend.cli.cluster import LeaderState
+from nodemend.cli.listing import Listing
+from nodemend.cli.listing_machines import MachineListing
+from nodemend.cli.read_commands import gather
 from nodemend.cli.status.text import render
 from nodemend.cli.status.view import CheckRow, NodeRow, PolicyView, StatusView, status_view, without_ages
-from nodemend.decide.facts import Absent, Present, Seen, Unreadable
-from nodemend.testing.cluster.world import Shape, World
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
+from simulation.cluster.world import Shape, World
 from tests.unit.cli.check.sound_facts import NOW, check, leader, remediation
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
@@ -42,7 +40,7 @@ def reporting(*reports: TargetReport, allowed: ConditionStatus = ConditionStatus
     return check().but(status=status)
 
 
-def view_of(policy: Seen[RemediationPolicy], *checks: NodeHealthCheck) -> StatusView:
+def view_of(policy: ReadResult[RemediationPolicy], *checks: NodeHealthCheck) -> StatusView:
     remediations = [
         remediation("edge-07", message="Waiting for a person. Switch it off.").but(
             metadata=ObjectMeta(
@@ -53,7 +51,7 @@ def view_of(policy: Seen[RemediationPolicy], *checks: NodeHealthCheck) -> Status
                 finalizers=("nodemend.io/safe-end",),
             )
         ),
-        remediation("edge-09", phase=Phase.SUCCEEDED),
+        remediation("edge-09", phase=ManualRemediationPhase.SUCCEEDED),
     ]
     return status_view(
         policy, LEADERS, Present(list(checks)), Listing(Present(remediations)), MachineListing(), NOW

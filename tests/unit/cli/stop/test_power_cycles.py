@@ -1,19 +1,18 @@
-"""A power cycle is found by its node, whatever its name, and stopped at a safe point."""
+"""`stop` finds a power cycle by its node, regardless of its name, and stops it at a safe point."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from nodemend.api.group_versions import NODE
+from nodemend.api.resources import NODE
 from nodemend.cli.check.assess import assess
-from nodemend.cli.check.gather import gather
+from nodemend.cli.check.facts import gather
 from nodemend.cli.check.view import Level
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.remediations import find_open
-from nodemend.cli.stop.view import stopped_view
-from nodemend.cli.stop.writing import Gone, NotStopped, Told, stop
+from nodemend.cli.listing import find_open
+from nodemend.cli.stop import AlreadyEnded, EndRequested, NotStopped, stop, stopped_view
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.power_cycle.power_world import SICK, PowerWorld
+from tests.unit.remediation.metal3.power_world import SICK, PowerWorld
 
 
 @pytest.fixture
@@ -26,11 +25,11 @@ def world() -> Iterator[PowerWorld]:
 
 
 def stop_it(world: PowerWorld) -> str:
-    async def act(cluster: Cluster) -> Told | Gone | NotStopped:
+    async def act(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:
         return await stop(cluster, await find_open(cluster, SICK), dry_run=False)
 
     outcome = SimulatedCaller(world.world).run(act)
-    assert isinstance(outcome, Told)
+    assert isinstance(outcome, EndRequested)
     return stopped_view(outcome.remediation).ends
 
 

@@ -1,23 +1,22 @@
-"""A node that was asked to reset itself is let be, and what cannot be undone is said."""
+"""`stop` cancels a self-fencing, and reports what cannot be undone."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from nodemend.api.self_remediation import Phase, SelfRemediation
+from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.remediations import find_open
-from nodemend.cli.stop.view import stopped_view
-from nodemend.cli.stop.writing import Gone, NotStopped, Told, stop
+from nodemend.cli.listing import find_open
+from nodemend.cli.stop import AlreadyEnded, EndRequested, NotStopped, stop, stopped_view
 from tests.unit.cli.node_cases import by_itself, evidence
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.self_remediation.fencing_world import SICK, FencingWorld
+from tests.unit.remediation.self_fencing.fencing_world import SICK, FencingWorld
 
 BY_TIME = evidence(0.0, 0.0).but(class_="E4", host=None)
-PENDING = by_itself(Phase.PENDING)
-FENCING = by_itself(Phase.FENCING)
-RELEASING = by_itself(Phase.RELEASING, evidence=BY_TIME)
-RECOVERING = by_itself(Phase.RECOVERING, evidence=BY_TIME, released=True)
+PENDING = by_itself(SelfRemediationPhase.PENDING)
+FENCING = by_itself(SelfRemediationPhase.FENCING)
+RELEASING = by_itself(SelfRemediationPhase.RELEASING, evidence=BY_TIME)
+RECOVERING = by_itself(SelfRemediationPhase.RECOVERING, evidence=BY_TIME, released=True)
 
 
 @pytest.fixture
@@ -55,10 +54,10 @@ def test_how_each_ends(remediation: SelfRemediation, ends: str) -> None:
 def test_one_whose_marker_is_on_takes_it_off_and_releases_nothing(world: FencingWorld) -> None:
     world.run_until(lambda: world.marker is not None, 10.0)
 
-    async def act(cluster: Cluster) -> Told | Gone | NotStopped:
+    async def act(cluster: Cluster) -> EndRequested | AlreadyEnded | NotStopped:
         return await stop(cluster, await find_open(cluster, SICK), dry_run=False)
 
-    assert isinstance(SimulatedCaller(world.world).run(act), Told)
+    assert isinstance(SimulatedCaller(world.world).run(act), EndRequested)
     world.run_until(lambda: world.remediation is None, 60.0)
 
     assert world.marker is None

@@ -1,18 +1,17 @@
-"""`kubectl mend stop` as a person reads it."""
+"""The text output of `kubectl mend stop`."""
 
 from dataclasses import replace
 
-from nodemend.api.manual_remediation import Phase
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.cli.stop.text import render
-from nodemend.cli.stop.view import Failed, StopView, stopped_view
+from nodemend.api.manual_remediation import ManualRemediationPhase
+from nodemend.api.meta import ObjectMeta
+from nodemend.cli.stop import NotStoppedView, StopView, render, stopped_view
 from tests.unit.cli.check.sound_facts import EVIDENCE, remediation
 
 LABELS = ObjectMeta(name="edge-07", namespace="default", labels={"nodemend.io/check": "workers"})
 OPEN = (
     remediation("edge-07").but(metadata=LABELS),
-    remediation("edge-08", phase=Phase.RELEASING, evidence=EVIDENCE),
-    remediation("edge-09", phase=Phase.RECOVERING, evidence=EVIDENCE, released=True),
+    remediation("edge-08", phase=ManualRemediationPhase.RELEASING, evidence=EVIDENCE),
+    remediation("edge-09", phase=ManualRemediationPhase.RECOVERING, evidence=EVIDENCE, released=True),
 )
 ALL = StopView(
     stopped=tuple(stopped_view(one) for one in OPEN),
@@ -50,7 +49,7 @@ def test_one_of_them_will_be_asked_for_again_and_that_is_said() -> None:
 
 
 def test_what_could_not_be_stopped_is_not_hidden() -> None:
-    mixed = replace(ALL, failed=(Failed(node="edge-11", why="forbidden"),))
+    mixed = replace(ALL, failed=(NotStoppedView(node="edge-11", why="forbidden"),))
     lines = list(render(mixed))
 
     assert "NOT stopped: edge-11: forbidden" in lines

@@ -1,7 +1,7 @@
-"""Timelines that somebody has read and looked at: what is known of edge-07, and what is told and drawn of it.
+"""Reviewed timelines: the facts about edge-07, and the text and the picture of them.
 
-`python -m tests.unit.cli.timeline.goldens` writes them anew; the reviewer reads the difference, and looks at
-the pictures.
+`python -m tests.unit.cli.timeline.goldens` rewrites them; the reviewer reads the difference and checks the
+pictures.
 """
 
 from collections.abc import Iterator
@@ -9,18 +9,16 @@ from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Final
 
-from nodemend.api.manual_remediation import Phase as ManualPhase
+from nodemend.api.manual_remediation import ManualRemediationPhase as ManualPhase
+from nodemend.api.metal3_remediation import Metal3RemediationPhase
 from nodemend.api.node_health_check import PastRemediation
-from nodemend.api.power_cycle import Phase
-from nodemend.api.self_remediation import Phase as SelfPhase
-from nodemend.cli.timeline.facts import TimelineFacts
-from nodemend.cli.timeline.picture import draw
-from nodemend.cli.timeline.telling import timeline_view
+from nodemend.api.self_remediation import SelfRemediationPhase as SelfPhase
+from nodemend.cli.timeline.build import timeline_view
+from nodemend.cli.timeline.collect import TimelineFacts, TimelineView
+from nodemend.cli.timeline.svg import draw
 from nodemend.cli.timeline.text import render
-from nodemend.cli.timeline.view import TimelineView
-from nodemend.decide.hold_explanations import explain
-from nodemend.decide.host_holds import AwaitingOff, NobodyReplaces, SpokeAfterOff
-from nodemend.kube.event_record import EventWire
+from nodemend.kube.events import EventWire
+from nodemend.safety.host_holds import AwaitingOff, KubeletActiveAfterOff, NoReplacement
 from tests.unit.cli.node_cases import (
     CHECKER,
     HOST,
@@ -48,12 +46,14 @@ from tests.unit.cli.node_cases import (
 )
 
 FOLDER: Final = Path(__file__).with_name("golden")
+IN_DOCS: Final = Path(__file__).parents[4] / "docs" / "images" / "timeline.svg"
+"""The picture in README.md: that of `healed`."""
 DAY: Final = timedelta(hours=24)
 OFF: Final = f"BareMetalHost {HOST} is off: its power went off while we held it off."
 
 
 def _asked(begun: float = 350.0, kind: str = "Metal3Remediation") -> Iterator[EventWire]:
-    """Silent at noon, and judged until its remediation begins."""
+    """Silent at noon, and unhealthy until its remediation starts."""
     yield event(
         50.4,
         "NodeNotReady",
@@ -111,7 +111,7 @@ def _healed() -> TimelineFacts:
 
 def _releasing() -> TimelineFacts:
     cycle = a_power_cycle(
-        Phase.RELEASE,
+        Metal3RemediationPhase.RELEASE,
         evidence=evidence(0.0, 392.0),
         seen_off=a_sighting(0.0, 392.0),
         tainted=True,
@@ -138,10 +138,10 @@ def _releasing() -> TimelineFacts:
 
 
 def _never_off() -> TimelineFacts:
-    """Each attempt times out, and at last it has failed."""
-    message = str(explain(NobodyReplaces("nobody owns it")))
+    """Each attempt times out, and then the remediation fails."""
+    message = str(NoReplacement("nobody owns it").explain())
     cycle = a_power_cycle(
-        Phase.FAILED,
+        Metal3RemediationPhase.FAILED,
         retry_count=2,
         message=message,
         conditions=(
@@ -149,7 +149,7 @@ def _never_off() -> TimelineFacts:
             condition("Succeeded", "False", 1062.0, "NobodyReplaces"),
         ),
     )
-    said = str(explain(AwaitingOff(str(HOST), 300.0)))
+    said = str(AwaitingOff(str(HOST), 300.0).explain())
     case = a_case(
         1100.0,
         kubelet=a_lease(0.0),
@@ -169,7 +169,7 @@ def _never_off() -> TimelineFacts:
     return TimelineFacts(case, (*_asked(), *events))
 
 
-def _word() -> TimelineFacts:
+def _confirmation() -> TimelineFacts:
     spoken = evidence(0.0, 0.0).but(
         class_="E5", by="anna@example.com", reason="I pulled both plugs", host=None
     )
@@ -210,9 +210,9 @@ def _word() -> TimelineFacts:
 
 
 def _forgotten() -> TimelineFacts:
-    """Two hours later no event is left; what the objects say is."""
+    """Two hours later all events have expired; the objects still have their status."""
     cycle = a_power_cycle(
-        Phase.POWER_ON,
+        Metal3RemediationPhase.POWER_ON,
         evidence=evidence(0.0, 392.0),
         seen_off=a_sighting(0.0, 392.0),
         released=True,
@@ -231,10 +231,10 @@ def _forgotten() -> TimelineFacts:
     return TimelineFacts(case)
 
 
-def _voided() -> TimelineFacts:
-    """The node spoke after its host was seen off: what had been concluded is taken back."""
+def _revoked() -> TimelineFacts:
+    """The kubelet renewed its Lease after the host was observed off, so the release is revoked."""
     cycle = a_power_cycle(
-        Phase.POWER_OFF,
+        Metal3RemediationPhase.POWER_OFF,
         message="Nothing is released.",
         conditions=(condition("Fenced", "False", 401.0, "WaitingForEvidence"),),
     )
@@ -248,13 +248,13 @@ def _voided() -> TimelineFacts:
     attempt = [
         one for one in _attempt(350.0) if one.reason in ("PowerOffRequested", "PowerOff", "PowerOffConfirmed")
     ]
-    void = event(
+    revoked = event(
         401.0,
         "EvidenceVoided",
-        str(explain(SpokeAfterOff(str(HOST), written(398.0)))),
+        str(KubeletActiveAfterOff(str(HOST), written(398.0)).explain()),
         type="Warning",
     )
-    return TimelineFacts(case, (*_asked(), *attempt, void))
+    return TimelineFacts(case, (*_asked(), *attempt, revoked))
 
 
 BY_TIME: Final = (
@@ -273,7 +273,7 @@ def _end_of_marker(seconds: float) -> EventWire:
 
 
 def _fenced_itself() -> TimelineFacts:
-    """It was cut off, was proven to be over by time, and came back on a new boot."""
+    """The node was cut off, time proved that it was down, and it came back with a new boot."""
     over = f"Boot boot-1 of edge-07 is over, by its watchdog: {BY_TIME}."
     past = PastRemediation(
         node=NODE, kind="SelfRemediation", began=written(350), ended=written(662), outcome="Healed"
@@ -301,7 +301,7 @@ def _fenced_itself() -> TimelineFacts:
 
 
 def _new_boot() -> TimelineFacts:
-    """It heard of its marker, and reports a new boot from behind its gate. No kubelet runs there yet."""
+    """It received its marker, and reports a new boot from behind its gate. No kubelet runs there yet."""
     spoken = evidence(0.0, 0.0).but(
         class_="E2", by="its agent", reason="it reports a new boot, boot-2", host=None
     )
@@ -330,7 +330,7 @@ def _new_boot() -> TimelineFacts:
 
 
 def _cut_off() -> TimelineFacts:
-    """Two hours on, no event is left. Its agent and its kubelet fell silent together."""
+    """Two hours later all events have expired. Its agent and its kubelet fell silent together."""
     spoken = evidence(0.0, 0.0).but(class_="E4", by="its watchdog", reason=BY_TIME, host=None)
     recovering = by_itself(
         SelfPhase.RECOVERING,
@@ -352,7 +352,7 @@ def _cut_off() -> TimelineFacts:
 
 
 def _busy() -> TimelineFacts:
-    """Forty events and more, in five attempts, with long names."""
+    """More than forty events in five attempts, with long names."""
     long = "a-namespace-with-a-rather-long-name/and-a-host-whose-name-is-longer-still-rack-117-unit-042"
     events = [*_asked()]
     for number in range(5):
@@ -370,7 +370,7 @@ def _busy() -> TimelineFacts:
         2500.0,
         kubelet=a_lease(0.0),
         all_checks=[a_check(REMEDIATING)],
-        power=[a_power_cycle(Phase.BACKING_OFF)],
+        power=[a_power_cycle(Metal3RemediationPhase.BACKING_OFF)],
         host=a_host(on=True, wrote=2041.0),
     )
     return TimelineFacts(case, tuple(events))
@@ -380,9 +380,9 @@ WORLDS: Final = {
     "healed": _healed(),
     "releasing": _releasing(),
     "never_off": _never_off(),
-    "a_persons_word": _word(),
+    "a_persons_word": _confirmation(),
     "events_forgotten": _forgotten(),
-    "evidence_voided": _voided(),
+    "evidence_voided": _revoked(),
     "fenced_itself": _fenced_itself(),
     "a_new_boot": _new_boot(),
     "cut_off_and_forgotten": _cut_off(),
@@ -391,7 +391,7 @@ WORLDS: Final = {
         a_case(3600.0, node=a_node("True", -90_000.0), kubelet=a_lease(3595.0), all_checks=[a_check()])
     ),
 }
-"""By the name of the golden files."""
+"""Facts by the name of the golden files."""
 
 
 def view_of(name: str) -> TimelineView:
@@ -411,3 +411,4 @@ if __name__ == "__main__":
     for world in WORLDS:
         (FOLDER / f"{world}.txt").write_text(text(world))
         (FOLDER / f"{world}.svg").write_text(picture(world))
+    IN_DOCS.write_text(picture("healed"))

@@ -1,15 +1,14 @@
-"""What lasted."""
+"""Bars: states that lasted for a time."""
 
-from nodemend.cli.timeline import drafts as states
-from nodemend.cli.timeline.bars import bars_of
-from nodemend.cli.timeline.drafts import OVER, Begin
-from nodemend.cli.timeline.view import Bar, Lane
+from nodemend.cli.timeline import collect as states
+from nodemend.cli.timeline.build import bars_of
+from nodemend.cli.timeline.collect import OVER, Bar, Lane, LaneStart
 from tests.unit.cli.node_cases import at
 
 WORKLOADS, REMEDIATION = Lane.WORKLOADS, Lane.REMEDIATION
 
 
-def lasted(*turns: tuple[float, Begin]) -> list[tuple[str, float, float | None]]:
+def lasted(*turns: tuple[float, LaneStart]) -> list[tuple[str, float, float | None]]:
     bars = bars_of([(at(seconds), (begin,)) for seconds, begin in turns])
     return [(bar.state.label, *_seconds(bar)) for bar in bars]
 

@@ -1,15 +1,15 @@
-"""What a timeline is gathered from, in a live cluster."""
+"""The facts of a timeline, gathered from a live cluster."""
 
 from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 
-from nodemend.api.group_versions import EVENT
-from nodemend.cli.timeline.facts import TimelineFacts, gather
-from nodemend.cli.timeline.telling import timeline_view
-from nodemend.testing.cluster.world import World
-from nodemend.testing.metal3.furnishing import furnish, shaped
+from nodemend.api.resources import EVENT
+from nodemend.cli.timeline.build import timeline_view
+from nodemend.cli.timeline.collect import TimelineFacts, gather
+from simulation.cluster.world import World
+from simulation.metal3.furnishing import furnish, shaped
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
 SICK = "node-1"
@@ -18,7 +18,7 @@ LENIENT = {"maxUnhealthy": "100%", "settleTime": "5s", "minInterval": "1s"}
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """A node whose workloads are released, and whose host is let on again."""
+    """A node whose workloads are released, and whose host may power on again."""
     world = World("timeline", shaped(machines=3, policy=LENIENT))
     rack = furnish(world)
     world.run(120.0)
@@ -50,10 +50,10 @@ def test_events_of_the_node_and_of_its_host_are_read_and_those_of_others_are_not
         world.admin_api.create(EVENT, body, "default")
     facts = looked(world)
 
-    told = {(one.regarding.kind, one.regarding.name, one.reason) for one in facts.events}
-    assert ("BareMetalHost", SICK, "PowerOff") in told
-    assert ("Node", SICK, "Other") in told
-    assert {name for _, name, _ in told} == {SICK}
+    reported = {(one.regarding.kind, one.regarding.name, one.reason) for one in facts.events}
+    assert ("BareMetalHost", SICK, "PowerOff") in reported
+    assert ("Node", SICK, "Other") in reported
+    assert {name for _, name, _ in reported} == {SICK}
     assert facts.unread == ()
 
 

@@ -1,8 +1,8 @@
-"""What was read and looked at is what is told and drawn. `goldens` tells how to make them anew."""
+"""Text and pictures equal the reviewed ones. The docstring of `goldens` says how to rewrite them."""
 
 import pytest
 
-from tests.unit.cli.timeline.goldens import FOLDER, WORLDS, picture, text
+from tests.unit.cli.timeline.goldens import FOLDER, IN_DOCS, WORLDS, picture, text
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -13,6 +13,10 @@ def test_the_text_is_the_one_that_was_read(name: str) -> None:
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_picture_is_the_one_that_was_looked_at(name: str) -> None:
     assert picture(name) == (FOLDER / f"{name}.svg").read_text()
+
+
+def test_the_picture_in_the_documentation_is_that_of_the_program() -> None:
+    assert picture("healed") == IN_DOCS.read_text()
 
 
 def test_every_golden_has_its_world() -> None:

@@ -1,17 +1,15 @@
-"""What happened first, by clocks of which some tell whole seconds only."""
+"""The order of events by clocks of which some have whole seconds only."""
 
-from nodemend.cli.timeline.drafts import Draft
-from nodemend.cli.timeline.ordering import CAUSES, ranking
-from nodemend.cli.timeline.story import STORIES
-from nodemend.cli.timeline.view import Lane
+from nodemend.cli.timeline.build import CAUSES, ranking
+from nodemend.cli.timeline.collect import STORIES, Lane, MomentDraft
 from tests.unit.cli.node_cases import at
 
 
-def draft(seconds: float, key: str) -> Draft:
-    return Draft(at=at(seconds), lane=Lane.NODE, what="", source="", key=key)
+def draft(seconds: float, key: str) -> MomentDraft:
+    return MomentDraft(at=at(seconds), lane=Lane.NODE, what="", source="", key=key)
 
 
-def ordered(*drafts: Draft) -> list[str]:
+def ordered(*drafts: MomentDraft) -> list[str]:
     return [one.key for one in sorted(drafts, key=ranking(drafts))]
 
 

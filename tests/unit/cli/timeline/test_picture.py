@@ -1,4 +1,4 @@
-"""What holds for every picture, whatever is drawn."""
+"""Properties of every picture."""
 
 import itertools
 import random
@@ -7,10 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from nodemend.cli.timeline.facts import TimelineFacts
-from nodemend.cli.timeline.picture import draw
-from nodemend.cli.timeline.story import STORIES
-from nodemend.cli.timeline.telling import timeline_view
+from nodemend.cli.timeline.build import timeline_view
+from nodemend.cli.timeline.collect import STORIES, TimelineFacts
+from nodemend.cli.timeline.svg import draw
 from tests.unit.cli.node_cases import a_case, a_node, event
 from tests.unit.cli.timeline.goldens import WORLDS, picture
 
@@ -37,7 +36,7 @@ ALL = [picture(name) for name in WORLDS] + [random_picture(seed) for seed in ran
 
 @pytest.mark.parametrize("drawn", ALL, ids=range(len(ALL)))
 def test_no_pin_bar_or_flag_covers_another_of_its_lane(drawn: str) -> None:
-    """A rectangle of less than four pixels is a bar that was too short to be seen."""
+    """A rectangle narrower than four pixels is a bar that was too short to be visible."""
     boxes: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for rect in parsed(drawn).iter(f"{SVG}rect"):
         if rect.get("class") in ("page", "band"):
@@ -75,8 +74,8 @@ def test_every_moment_of_the_list_has_a_pin_and_its_words() -> None:
     root = parsed(picture("busy"))
     titles = {title.text for title in root.iter(f"{SVG}title")}
 
-    told = sum((title or "").count("12:") for title in titles)
-    assert told >= 50
+    reported = sum((title or "").count("12:") for title in titles)
+    assert reported >= 50
 
 
 def test_what_others_wrote_cannot_draw() -> None:

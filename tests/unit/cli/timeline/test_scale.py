@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from nodemend.cli.timeline.scale import CUT_FROM, CUT_WIDTH, fit, widened
+from nodemend.cli.timeline.svg import CUT_FROM, CUT_WIDTH, fit, widened
 from tests.unit.cli.node_cases import at
 
 LEFT, RIGHT = 100.0, 1100.0

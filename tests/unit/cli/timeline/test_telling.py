@@ -1,17 +1,16 @@
-"""Several sources, one story."""
+"""A timeline from several sources."""
 
 from dataclasses import replace
 from datetime import timedelta
 
-from nodemend.api.manual_remediation import Phase as ManualPhase
-from nodemend.api.node import NodeTaint
-from nodemend.api.power_cycle import Phase
+from nodemend.api.manual_remediation import ManualRemediationPhase as ManualPhase
+from nodemend.api.metal3_remediation import Metal3RemediationPhase
 from nodemend.api.remediation_policy import MachineRemediation, RemediationPolicy, RemediationPolicyStatus
-from nodemend.cli.timeline.facts import TimelineFacts
-from nodemend.cli.timeline.telling import timeline_view
-from nodemend.cli.timeline.view import Lane, Mark, Measure, Release, TimelineView
-from nodemend.decide.facts import Unreadable
-from nodemend.kube.event_record import EventWire, ReferenceSeen, SourceSeen
+from nodemend.api.upstream_types import NodeTaint
+from nodemend.cli.timeline.build import timeline_view
+from nodemend.cli.timeline.collect import Emphasis, Lane, Measure, ReleaseView, TimelineFacts, TimelineView
+from nodemend.kube.events import EventWire, ReferenceSeen, SourceSeen
+from nodemend.safety.facts import Unreadable
 from tests.unit.cli.node_cases import (
     NODE,
     a_case,
@@ -34,14 +33,14 @@ DAY = timedelta(days=1)
 READY = a_node("True", 0.0)
 
 
-def told(*events: EventWire, now: float = 1000.0, since: timedelta = DAY) -> TimelineView:
-    """Of a node of which nothing else is known."""
+def reported(*events: EventWire, now: float = 1000.0, since: timedelta = DAY) -> TimelineView:
+    """The timeline of a node with these events and no other facts."""
     return timeline_view(TimelineFacts(a_case(now, node=READY), events), since)
 
 
 def test_an_event_and_a_status_that_tell_the_same_are_one_moment_in_the_words_of_the_event() -> None:
     ready = event(0.7, "NodeReady", "It is now Ready.", reporting_controller="kubelet")
-    [moment] = told(ready).moments
+    [moment] = reported(ready).moments
 
     assert (moment.at, moment.what) == (at(0.7), "It is now Ready.")
     assert moment.sources == ("event NodeReady by kubelet", "condition Ready")
@@ -50,17 +49,17 @@ def test_an_event_and_a_status_that_tell_the_same_are_one_moment_in_the_words_of
 def test_what_is_told_long_before_or_after_is_another_moment() -> None:
     ready = event(31.0, "NodeReady", "It is now Ready.", reporting_controller="kubelet")
 
-    assert len(told(ready).moments) == 2
+    assert len(reported(ready).moments) == 2
 
 
 def test_two_events_are_two_moments_however_alike() -> None:
     twice = [event(seconds, "PowerOffRequested", "off.") for seconds in (100.0, 100.1)]
 
-    assert [one.at for one in told(*twice).moments[1:]] == [at(100.0), at(100.1)]
+    assert [one.at for one in reported(*twice).moments[1:]] == [at(100.0), at(100.1)]
 
 
 def test_an_event_that_was_told_again_says_how_often() -> None:
-    [_, held] = told(event(10.0, "RemediationHeld", "No.", series=often(7, 70.0))).moments
+    [_, held] = reported(event(10.0, "RemediationHeld", "No.", series=often(7, 70.0))).moments
 
     assert (held.times, held.last) == (7, at(70.0))
 
@@ -76,7 +75,7 @@ def test_an_event_of_the_older_api_has_its_time_its_count_and_its_reporter() -> 
         type="Normal",
         regarding=ReferenceSeen(kind="Node", name=NODE),
     )
-    [_, moment] = told(old).moments
+    [_, moment] = reported(old).moments
 
     assert (moment.at, moment.times, moment.last) == (at(10.0), 3, at(40.0))
     assert moment.sources == ("event Starting by kubelet",)
@@ -85,44 +84,44 @@ def test_an_event_of_the_older_api_has_its_time_its_count_and_its_reporter() -> 
 def test_an_event_without_a_time_is_left_out_and_a_warning_that_nobody_knows_is_trouble() -> None:
     lost = EventWire(reason="NodeReady", regarding=ReferenceSeen(kind="Node"))
     strange = event(5.0, "DiskOnFire", "It burns.", type="Warning", reporting_controller="example.com/fire")
-    [_, moment] = told(lost, strange).moments
+    [_, moment] = reported(lost, strange).moments
 
-    assert (moment.mark, moment.lane) == (Mark.TROUBLE, Lane.NODE)
+    assert (moment.mark, moment.lane) == (Emphasis.PROBLEM, Lane.NODE)
 
 
 def test_a_hold_stands_in_the_lane_of_whoever_holds() -> None:
     held = event(10.0, "RemediationHeld", "No.")
     early = held.but(reporting_controller="nodemend.io/checker")
 
-    assert [one.lane for one in told(held, early).moments[1:]] == [Lane.REMEDIATION, Lane.CHECK]
+    assert [one.lane for one in reported(held, early).moments[1:]] == [Lane.REMEDIATION, Lane.CHECK]
 
 
 def test_what_is_older_than_was_asked_for_is_counted() -> None:
-    view = told(event(900.0, "NodeHealthy", "Well."), since=timedelta(seconds=200))
+    view = reported(event(900.0, "NodeHealthy", "Well."), since=timedelta(seconds=200))
 
     assert ([one.what for one in view.moments], view.earlier) == (["Well."], 1)
 
 
 def test_evidence_of_the_same_second_comes_before_the_release_that_rests_on_it() -> None:
-    view = told(event(5.0, "ReleaseStarted", "Out."), event(5.0, "PowerOffConfirmed", "It is off."))
+    view = reported(event(5.0, "ReleaseStarted", "Out."), event(5.0, "PowerOffConfirmed", "It is off."))
 
     assert [one.key for one in view.moments[1:]] == ["evidence", "release"]
-    assert view.releases == (Release(at=at(5.0), evidence="E1", because="It is off."),)
+    assert view.releases == (ReleaseView(at=at(5.0), evidence="E1", because="It is off."),)
 
 
 def test_a_release_rests_on_no_evidence_that_was_voided_before_it() -> None:
-    view = told(
+    view = reported(
         event(5.0, "PowerOffConfirmed", "It is off."),
         event(6.0, "EvidenceVoided", "It is not."),
         event(7.0, "ReleaseStarted", "Out."),
     )
 
-    assert view.releases == (Release(at=at(7.0)),)
+    assert view.releases == (ReleaseView(at=at(7.0)),)
 
 
 def test_a_release_of_which_only_the_end_is_known_rests_on_what_the_status_still_says() -> None:
     assert view_of("events_forgotten").releases == (
-        Release(
+        ReleaseView(
             at=at(428.0),
             evidence="E1",
             because="BareMetalHost metal3/rack7-u12: its power went off while we held it off.",
@@ -137,15 +136,15 @@ def test_evidence_of_one_attempt_is_none_for_the_next() -> None:
         event(7.0, "WorkloadsReleased", "Gone."),
     )
     for between in ("PowerCycleFailed", "RemediationSucceeded", "RemediationStarted", "NodeHealthy"):
-        view = told(*attempt, event(8.0, between, "Next."), event(900.0, "ReleaseStarted", "Out again."))
+        view = reported(*attempt, event(8.0, between, "Next."), event(900.0, "ReleaseStarted", "Out again."))
         assert view.releases == (
-            Release(at=at(6.0), evidence="E1", because="It is off."),
-            Release(at=at(900.0)),
+            ReleaseView(at=at(6.0), evidence="E1", because="It is off."),
+            ReleaseView(at=at(900.0)),
         )
 
 
 def test_a_second_release_is_marked_where_only_its_end_is_known() -> None:
-    view = told(
+    view = reported(
         event(5.0, "ReleaseStarted", "Out."),
         event(6.0, "WorkloadsReleased", "Gone."),
         event(700.0, "WorkloadsReleased", "Gone again."),
@@ -155,7 +154,7 @@ def test_a_second_release_is_marked_where_only_its_end_is_known() -> None:
 
 
 def test_a_kubelet_that_spoke_after_the_evidence_is_seen_to_have_spoken() -> None:
-    cycle = a_power_cycle(Phase.RELEASE, evidence=evidence(0.0, 392.0))
+    cycle = a_power_cycle(Metal3RemediationPhase.RELEASE, evidence=evidence(0.0, 392.0))
     case = a_case(500.0, power=[cycle], kubelet=a_lease(3.0))
     spoken = [one.at for one in timeline_view(TimelineFacts(case), DAY).moments if one.key == "last-life"]
 
@@ -163,7 +162,7 @@ def test_a_kubelet_that_spoke_after_the_evidence_is_seen_to_have_spoken() -> Non
 
 
 def test_a_host_that_was_written_after_it_was_seen_off_is_seen_to_be() -> None:
-    cycle = a_power_cycle(Phase.POWER_OFF, seen_off=a_sighting(0.0, 392.0))
+    cycle = a_power_cycle(Metal3RemediationPhase.POWER_OFF, seen_off=a_sighting(0.0, 392.0))
     for wrote, moments in ((392.0, 1), (395.0, 2)):
         case = a_case(500.0, power=[cycle], host=a_host(on=False, wrote=wrote, held=True))
         view = timeline_view(TimelineFacts(case), DAY)
@@ -171,7 +170,7 @@ def test_a_host_that_was_written_after_it_was_seen_off_is_seen_to_be() -> None:
 
 
 def test_two_remediations_that_began_in_the_same_minute_are_two() -> None:
-    cycle = a_power_cycle(Phase.PENDING, begun=360.0)
+    cycle = a_power_cycle(Metal3RemediationPhase.PENDING, begun=360.0)
     manual = by_hand(ManualPhase.PENDING, begun=350.0)
     case = a_case(500.0, power=[cycle], manual=[manual])
     begun = [one.what for one in timeline_view(TimelineFacts(case), DAY).moments if one.key == "started"]
@@ -208,7 +207,7 @@ def test_somebody_else_s_release_is_not_taken_for_ours() -> None:
     view = timeline_view(TimelineFacts(case), DAY)
     [_, moment] = view.moments
 
-    assert (moment.mark, view.releases) == (Mark.TROUBLE, ())
+    assert (moment.mark, view.releases) == (Emphasis.PROBLEM, ())
     assert moment.what == f"{NODE} is marked out of service, and not by us."
 
 
@@ -222,7 +221,7 @@ def test_the_renewals_of_a_kubelet_that_speaks_are_no_news() -> None:
 
 
 def test_what_a_host_wrote_before_its_power_was_asked_for_is_no_part_of_it() -> None:
-    cycle = a_power_cycle(Phase.POWER_OFF, begun=10.0)
+    cycle = a_power_cycle(Metal3RemediationPhase.POWER_OFF, begun=10.0)
     for wrote, keys in ((5.0, ["not-ready", "started"]), (40.0, ["off", "not-ready", "started"])):
         case = a_case(100.0, power=[cycle], host=a_host(on=False, wrote=wrote, held=True))
         view = timeline_view(TimelineFacts(case), DAY)
@@ -259,7 +258,7 @@ def test_what_cannot_be_read_is_told() -> None:
 
 def test_the_status_of_a_power_cycle_alone_tells_the_same_lanes_as_its_events() -> None:
     cycle = a_power_cycle(
-        Phase.RELEASE,
+        Metal3RemediationPhase.RELEASE,
         evidence=evidence(0.0, 392.0),
         seen_off=a_sighting(0.0, 392.0),
         conditions=(condition("Fenced", "True", 399.0),),

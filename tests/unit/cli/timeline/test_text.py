@@ -4,8 +4,8 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from nodemend.cli.timeline.facts import TimelineFacts
-from nodemend.cli.timeline.telling import timeline_view
+from nodemend.cli.timeline.build import timeline_view
+from nodemend.cli.timeline.collect import TimelineFacts
 from nodemend.cli.timeline.text import render
 from tests.unit.cli.node_cases import a_case, a_node, event
 from tests.unit.cli.timeline.goldens import WORLDS, text, view_of
@@ -16,9 +16,9 @@ DAYS = timedelta(days=3)
 @pytest.mark.parametrize("width", [60, 80, 140])
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
-    told = render(view_of(name), width, UTC)
+    reported = render(view_of(name), width, UTC)
 
-    assert not [line for line in told if len(line) > width and not line.startswith("Next:")]
+    assert not [line for line in reported if len(line) > width and not line.startswith("Next:")]
 
 
 def test_a_terminal_that_is_too_narrow_still_has_every_word() -> None:

@@ -1,33 +1,30 @@
-"""Trees that somebody has read: what is known of edge-07, and what is shown of it.
+"""Reviewed trees: the facts about edge-07, and the output.
 
-`python -m tests.unit.cli.tree.goldens` writes them anew; the reviewer reads the difference.
+`python -m tests.unit.cli.tree.goldens` rewrites them; the reviewer reads the difference.
 """
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from nodemend.api import keys
-from nodemend.api.agent_lease import WatchdogReport
-from nodemend.api.conditions import ConditionStatus
-from nodemend.api.manual_remediation import Phase as ManualPhase
+from nodemend.api import well_known
+from nodemend.api.agent import WatchdogReport
+from nodemend.api.manual_remediation import ManualRemediationPhase as ManualPhase
+from nodemend.api.meta import ConditionStatus, ObjectMeta
+from nodemend.api.metal3_remediation import Metal3RemediationPhase
 from nodemend.api.node_health_check import TargetReport
-from nodemend.api.object_meta import ObjectMeta
-from nodemend.api.power_cycle import Phase
-from nodemend.api.remediation_order import RemediationOrder, RemediationOrderSpec
+from nodemend.api.remediation_policy import RemediationOrder, RemediationOrderSpec
 from nodemend.api.self_remediation import MarkedLease, ProvenPeer
-from nodemend.api.self_remediation import Phase as SelfPhase
-from nodemend.cli.node_case import NodeCase
-from nodemend.cli.tree.growing import tree_view
-from nodemend.cli.tree.text import render
-from nodemend.cli.tree.view import TreeView
-from nodemend.controllers.power_cycle.locate import Missing
-from nodemend.decide.facts import Absent, Unreadable
-from nodemend.decide.fencing_holds import FencingHold, NoAgent, NoTimeProof, ProofContradicted, Proving
-from nodemend.decide.hold_explanations import explain
-from nodemend.decide.holds import NoWord
-from nodemend.decide.host_holds import AwaitingOff, NobodyReplaces
-from nodemend.decide.time_proof import needed_for
+from nodemend.api.self_remediation import SelfRemediationPhase as SelfPhase
+from nodemend.cli.node_report import NodeCase
+from nodemend.cli.tree.branches import tree_view
+from nodemend.cli.tree.view import TreeView, render
+from nodemend.remediation.metal3.host_lookup import NoMachine
+from nodemend.safety.facts import Absent, Unreadable
+from nodemend.safety.holds import HoldReason, NoConfirmation
+from nodemend.safety.host_holds import AwaitingOff, NoReplacement
+from nodemend.safety.self_fencing_holds import AccumulatingProof, NoAgent, NoTimeProof, ProofContradicted
+from nodemend.safety.time_proof import needed_for
 from tests.unit.cli.node_cases import (
     A_MARKER,
     A_REPORT,
@@ -73,7 +70,7 @@ def _sick(now: float, **others: Any) -> NodeCase:
 
 def _releasing() -> NodeCase:
     cycle = a_power_cycle(
-        Phase.RELEASE,
+        Metal3RemediationPhase.RELEASE,
         evidence=evidence(0.0, 392.0),
         seen_off=a_sighting(0.0, 392.0),
         tainted=True,
@@ -90,7 +87,7 @@ def _releasing() -> NodeCase:
 
 
 def _waiting_for_off() -> NodeCase:
-    said = str(explain(AwaitingOff(str(HOST), 300.0)))
+    said = str(AwaitingOff(str(HOST), 300.0).explain())
     host = a_host(
         on=True,
         wrote=300.0,
@@ -99,24 +96,24 @@ def _waiting_for_off() -> NodeCase:
         error_type="power management error",
         error_message="no answer from the BMC",
     )
-    return _sick(400.0, power=[a_power_cycle(Phase.POWER_OFF, message=said)], host=host)
+    return _sick(400.0, power=[a_power_cycle(Metal3RemediationPhase.POWER_OFF, message=said)], host=host)
 
 
 def _failed() -> NodeCase:
-    said = str(explain(NobodyReplaces("nobody owns it")))
-    cycle = a_power_cycle(Phase.FAILED, message=said, retry_count=4)
+    said = str(NoReplacement("nobody owns it").explain())
+    cycle = a_power_cycle(Metal3RemediationPhase.FAILED, message=said, retry_count=4)
     return _sick(4000.0, power=[cycle], behind=a_machine(), host=a_host(on=True, wrote=3900.0))
 
 
-def _word() -> NodeCase:
-    said = str(explain(NoWord(NODE)))
-    waits = by_hand(ManualPhase.AWAITING_WORD, message=said)
+def _confirmation() -> NodeCase:
+    said = str(NoConfirmation(NODE).explain())
+    waits = by_hand(ManualPhase.WAITING_FOR_CONFIRMATION, message=said)
     return replace(_sick(700.0, manual=[waits]), behind=Absent())
 
 
 def _recovering() -> NodeCase:
     cycle = a_power_cycle(
-        Phase.POWER_ON,
+        Metal3RemediationPhase.POWER_ON,
         evidence=evidence(0.0, 392.0),
         released=True,
         conditions=(condition("Fenced", "False", 428.0),),
@@ -127,7 +124,7 @@ def _recovering() -> NodeCase:
 
 
 def _many_pods() -> NodeCase:
-    """Nobody does anything about it."""
+    """Nothing remediates it."""
     held = TargetReport(name=NODE, verdict="Held", message="Paused by anna: swap. Resume it.")
     paused = condition("RemediationAllowed", "True", 0.0).but(
         status=ConditionStatus.FALSE, message="Paused by anna: swap. Resume it."
@@ -141,7 +138,7 @@ def _many_pods() -> NodeCase:
 
 
 def _gone() -> NodeCase:
-    cycle = a_power_cycle(Phase.DELETING_MACHINE, retry_count=4)
+    cycle = a_power_cycle(Metal3RemediationPhase.DELETING_MACHINE, retry_count=4)
     case = _sick(900.0, power=[cycle], lock=a_lock("uid-other"), pods=[], volumes=[])
     return replace(case, node=Absent(), kubelet=Absent(), host=Absent())
 
@@ -162,13 +159,15 @@ def _unseen() -> NodeCase:
 
 
 def _no_host() -> NodeCase:
-    case = _sick(400.0, power=[a_power_cycle(Phase.PENDING, begun=390.0)], lock=a_lock("uid-other"))
-    return replace(case, host=Missing("Metal3Machine metal3/workers-7xk2p-infra names none"))
+    case = _sick(
+        400.0, power=[a_power_cycle(Metal3RemediationPhase.PENDING, begun=390.0)], lock=a_lock("uid-other")
+    )
+    return replace(case, host=NoMachine("Metal3Machine metal3/workers-7xk2p-infra names none"))
 
 
 def _excluded() -> NodeCase:
     node = a_node("True", -86_400.0)
-    node = node.but(metadata=node.metadata.but(annotations={keys.EXCLUDE: ""}))
+    node = node.but(metadata=node.metadata.but(annotations={well_known.EXCLUDE: ""}))
     twice = [a_check(), a_check().but(metadata=ObjectMeta(name="z-all-nodes"))]
     return a_case(10.0, node=node, kubelet=a_lease(5.0), all_checks=twice)
 
@@ -176,12 +175,12 @@ def _excluded() -> NodeCase:
 MARKED: Final = MarkedLease(uid="uid-lease-edge-07", version="71")
 
 
-def _held(reason: FencingHold) -> dict[str, Any]:
-    why = type(reason).__name__
-    return {"message": str(explain(reason)), "conditions": (condition("Processing", "True", 352.0, why),)}
+def _held(reason: HoldReason) -> dict[str, Any]:
+    why = reason.reason
+    return {"message": str(reason.explain()), "conditions": (condition("Processing", "True", 352.0, why),)}
 
 
-def _proving() -> NodeCase:
+def _accumulating_proof() -> NodeCase:
     peers = tuple(
         ProvenPeer(name=name, node_uid=f"uid-{name}", boot_id="b", acknowledged=7, milliseconds=passed)
         for name, passed in zip(A_REPORT.peers[0], (31_250, 31_250, 12_000, 31_250), strict=True)
@@ -192,7 +191,7 @@ def _proving() -> NodeCase:
         proven=peers,
         proven_seconds=31,
         safe_time_seconds=72,
-        **_held(Proving(31, 72, 4, 4)),
+        **_held(AccumulatingProof(31, 72, 4, 4)),
     )
     agent = an_agent_lease(-2.0, marker=A_MARKER)
     return replace(_sick(385.0, by_itself=[fencing], agent=agent), behind=Absent())
@@ -235,7 +234,7 @@ def _only_a_new_boot() -> NodeCase:
 
 
 def _new_boot() -> NodeCase:
-    """It is up again, and its gate keeps its kubelet from starting until the marker is off."""
+    """It has booted, and its gate keeps its kubelet from starting until the marker is removed."""
     spoken = evidence(0.0, 0.0).but(
         class_="E2", by="its agent", reason="it reports a new boot, boot-2", host=None
     )
@@ -285,14 +284,14 @@ CASES: Final[dict[str, NodeCase]] = {
     "releasing": _releasing(),
     "waiting_for_off": _waiting_for_off(),
     "failed": _failed(),
-    "waiting_for_a_word": _word(),
+    "waiting_for_a_word": _confirmation(),
     "recovering": _recovering(),
     "nobody_acts": _many_pods(),
     "the_node_is_gone": _gone(),
     "much_is_hidden": _unseen(),
     "no_host_is_found": _no_host(),
     "healthy_and_left_alone": _excluded(),
-    "its_end_is_being_proven": _proving(),
+    "its_end_is_being_proven": _accumulating_proof(),
     "over_by_time": _by_time(),
     "only_a_new_boot_can_show_it": _only_a_new_boot(),
     "a_new_boot_behind_its_gate": _new_boot(),
@@ -301,7 +300,7 @@ CASES: Final[dict[str, NodeCase]] = {
     "a_marker_left_behind": _left_marker(),
     "nothing_is_installed": a_case(100.0),
 }
-"""By the name of the golden file."""
+"""Cases by the name of the golden file."""
 
 
 def view_of(name: str) -> TreeView:

@@ -1,15 +1,15 @@
-"""A tree is grown from what a live cluster says, and from what it does not say."""
+"""A tree from the replies of a live cluster, including the missing ones."""
 
 import pytest
 
-from nodemend.api.group_versions import POD
+from nodemend.api.resources import POD
 from nodemend.cli.cluster import Cluster
 from nodemend.cli.exit_codes import CommandFailure
-from nodemend.cli.node_case import gather_case
-from nodemend.cli.tree.growing import tree_view
+from nodemend.cli.node_report import gather_case
+from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import Branch, TreeView
-from nodemend.testing.cluster.world import World
-from nodemend.testing.metal3.furnishing import furnish, shaped
+from simulation.cluster.world import World
+from simulation.metal3.furnishing import furnish, shaped
 from tests.unit.cli.sick_world import SICK, sick_world
 from tests.unit.cli.simulated_caller import SimulatedCaller
 
@@ -28,7 +28,7 @@ EVERYTHING = (
 )
 
 
-async def look(cluster: Cluster) -> TreeView:
+async def read(cluster: Cluster) -> TreeView:
     return tree_view(await gather_case(cluster, SICK))
 
 
@@ -38,7 +38,7 @@ def states(view: TreeView) -> dict[str, str]:
 
 def test_a_node_that_waits_for_a_person() -> None:
     with sick_world() as (_, caller):
-        view = caller.run(look)
+        view = caller.run(read)
 
     found = states(view)
     assert found["Node"] == "Ready=Unknown"
@@ -60,7 +60,7 @@ def test_a_pod_that_stays_on_a_node_out_of_service_is_not_waited_for() -> None:
                 "tolerations": tolerations,
             }
             world.admin_api.create(POD, {"metadata": {"name": name}, "spec": spec}, "default")
-        view = caller.run(look)
+        view = caller.run(read)
 
     assert {branch.name for branch in view.root if branch.kind == "Pod"} == {"db-0", "web"}
 
@@ -71,8 +71,8 @@ def test_a_node_whose_host_is_held_off() -> None:
     world.run(120.0)
     world.machines[SICK].connected = False
     world.run(260.0)
-    view = SimulatedCaller(world).run(look)
-    healthy = SimulatedCaller(world).run(_look_at_another)
+    view = SimulatedCaller(world).run(read)
+    healthy = SimulatedCaller(world).run(_read_another)
     rack.close()
     world.close()
 
@@ -83,27 +83,27 @@ def test_a_node_whose_host_is_held_off() -> None:
     assert {branch.kind for branch in healthy.root} == {"Node", "Kubelet", "BareMetalHost", "NodeHealthCheck"}
 
 
-async def _look_at_another(cluster: Cluster) -> TreeView:
+async def _read_another(cluster: Cluster) -> TreeView:
     return tree_view(await gather_case(cluster, "node-2"))
 
 
 @pytest.mark.parametrize("hidden", EVERYTHING)
 def test_who_may_not_see_a_kind_is_told_so_and_sees_the_rest(hidden: str) -> None:
     with sick_world() as (world, _):
-        view = SimulatedCaller(world, hidden=(hidden,)).run(look)
+        view = SimulatedCaller(world, hidden=(hidden,)).run(read)
 
     kinds = {branch.kind for branch in view.root}
     served = hidden not in ("baremetalhosts", "machines")
     assert any("has no right to" in one for one in view.unread) == served
     assert {"Node", "Kubelet"} <= kinds
     assert ("ManualRemediation" in kinds) == (hidden != "manualremediations")
-    # What is hidden is not said to be undone.
+    # A resource that the caller may not read is not reported as missing.
     assert "nothing releases them" not in {said for branch in view.root for said in branch.says}
 
 
 def test_who_may_see_nothing_at_all_is_told_so() -> None:
     with sick_world() as (world, _):
-        view = SimulatedCaller(world, hidden=EVERYTHING).run(look)
+        view = SimulatedCaller(world, hidden=EVERYTHING).run(read)
 
     assert states(view) == {"Node": "unknown", "Kubelet": "unknown"}
     assert len(view.unread) >= 8

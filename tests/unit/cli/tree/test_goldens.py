@@ -1,10 +1,10 @@
-"""What was read is what is shown. `goldens` tells how to write it anew."""
+"""The output equals the reviewed text. The docstring of `goldens` says how to rewrite it."""
 
 import pytest
 
 from nodemend.cli.options import Form
-from nodemend.cli.tree.text import render
-from nodemend.cli.view import as_document
+from nodemend.cli.output import as_document
+from nodemend.cli.tree.view import render
 from tests.unit.cli.tree.goldens import CASES, FOLDER, text, view_of
 
 

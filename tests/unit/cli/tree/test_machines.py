@@ -1,13 +1,13 @@
 """MachineHealthChecks and Machines in the tree of a node."""
 
-from nodemend.api.group_versions import NODE
+from nodemend.api.resources import NODE
 from nodemend.cli.cluster import Cluster
-from nodemend.cli.node_case import gather_case
-from nodemend.cli.tree.growing import tree_view
+from nodemend.cli.node_report import gather_case
+from nodemend.cli.tree.branches import tree_view
 from nodemend.cli.tree.view import Branch
 from tests.unit.cli.simulated_caller import SimulatedCaller
-from tests.unit.controllers.machine_health_check.conftest import NewWorld
-from tests.unit.controllers.machine_health_check.machine_world import MachineWorld
+from tests.unit.health.machine.conftest import NewWorld
+from tests.unit.health.machine.machine_world import MachineWorld
 
 
 def sick(new_world: NewWorld) -> MachineWorld:
@@ -21,11 +21,11 @@ def sick(new_world: NewWorld) -> MachineWorld:
 
 
 def checks(world: MachineWorld, node: str) -> list[Branch]:
-    async def look(cluster: Cluster) -> list[Branch]:
+    async def read(cluster: Cluster) -> list[Branch]:
         view = tree_view(await gather_case(cluster, node))
         return [branch for branch in view.root if branch.kind == "MachineHealthCheck"]
 
-    return SimulatedCaller(world).run(look)
+    return SimulatedCaller(world).run(read)
 
 
 def test_the_check_of_its_machine_is_shown_with_what_it_wrote(new_world: NewWorld) -> None:

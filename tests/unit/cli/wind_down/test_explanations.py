@@ -1,29 +1,28 @@
-"""Whatever is left is told with why it is there, and with what to do about it."""
+"""Every leftover is reported with its reason and with the next step."""
 
 import pytest
 
-from nodemend.api import keys, manual_remediation
+from nodemend.api import manual_remediation, well_known
 from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationStatus
-from nodemend.api.object_meta import OwnerReference
-from nodemend.api.power_cycle import Phase
-from nodemend.cli.remediations import Remediation
-from nodemend.cli.wind_down.explanations import explain
+from nodemend.api.meta import OwnerReference
+from nodemend.api.metal3_remediation import Metal3RemediationPhase
+from nodemend.cli.listing import AnyRemediation
+from nodemend.cli.wind_down.explanations import explain, waits_for
 from nodemend.cli.wind_down.leftovers import (
-    HeldHost,
+    HeldOffHost,
     HostNotBack,
     Leftover,
     MarkerOnLease,
-    NotSeen,
+    NotRead,
+    RevocationMark,
     StillOpen,
     StrayLock,
     TaintedNode,
-    VoidMark,
 )
-from nodemend.cli.wind_down.remediation_words import waits_for
-from tests.unit.cli.wind_down.scenes import ALIVE, NOBODY, WHERE, fences_itself, host, power_cycle
+from tests.unit.cli.wind_down.scenes import ALIVE, NO_LEADER, WHERE, fences_itself, host, power_cycle
 
 CYCLE = power_cycle("m-1")
-LEFT_HOLD = f"{keys.OUR_HOLD_PREFIX}gone"
+LEFT_HOLD = f"{well_known.POWER_OFF_REQUEST_PREFIX}gone"
 MACHINE = OwnerReference(api_version="cluster.x-k8s.io/v1beta2", kind="Machine", name="m-1", uid="u")
 OPEN = "Metal3Remediation metal3/m-1 (node edge-07) has not ended"
 
@@ -46,13 +45,13 @@ def still_open(*, refused: str = "", anew: bool = False, **metadata: object) -> 
     ("left", "what", "because", "next_step"),
     [
         (
-            HeldHost(host("rem-m-1"), f"{keys.OUR_HOLD_PREFIX}rem-m-1", CYCLE, ()),
+            HeldOffHost(host("rem-m-1"), f"{well_known.POWER_OFF_REQUEST_PREFIX}rem-m-1", CYCLE, ()),
             "host metal3/rack-7 (off) is still held off by Metal3Remediation metal3/m-1",
             "Host metal3/rack-7 is being switched off.",
             "let it end: kubectl mend explain edge-07",
         ),
         (
-            HeldHost(host("gone", powered_on=None), LEFT_HOLD, None, ()),
+            HeldOffHost(host("gone", powered_on=None), LEFT_HOLD, None, ()),
             "host metal3/rack-7 (power unknown) is still held off by a remediation that is gone (gone)",
             "no remediator gave it back; one that serves power cycles does when it begins to lead",
             (
@@ -61,7 +60,7 @@ def still_open(*, refused: str = "", anew: bool = False, **metadata: object) -> 
             ),
         ),
         (
-            HeldHost(host("gone", powered_on=True), LEFT_HOLD, None, ("edge-07",)),
+            HeldOffHost(host("gone", powered_on=True), LEFT_HOLD, None, ("edge-07",)),
             "host metal3/rack-7 (on) is still held off by a remediation that is gone (gone)",
             "our taint is on edge-07; power must not come back before it is off",
             f"see to the taint first; then: kubectl annotate baremetalhost rack-7 -n metal3 {LEFT_HOLD}-",
@@ -133,7 +132,7 @@ def still_open(*, refused: str = "", anew: bool = False, **metadata: object) -> 
             "take our templates out of that health check, or delete it; then: kubectl mend wind-down",
         ),
         (
-            still_open(anew=True, labels={keys.CHECK: "workers"}),
+            still_open(anew=True, labels={well_known.CHECK: "workers"}),
             OPEN,
             "somebody asked for it after the winding down had begun (nhc/workers)",
             "take our templates out of that health check, or delete it; then: kubectl mend wind-down",
@@ -145,7 +144,7 @@ def still_open(*, refused: str = "", anew: bool = False, **metadata: object) -> 
             "ask whoever put that finalizer there",
         ),
         (
-            VoidMark("edge-07"),
+            RevocationMark("edge-07"),
             "node edge-07 has the annotation nodemend.io/release-voided",
             "a release was called off there; the mark means nothing to anybody else",
             "kubectl annotate node edge-07 nodemend.io/release-voided-",
@@ -169,7 +168,7 @@ def still_open(*, refused: str = "", anew: bool = False, **metadata: object) -> 
             "none; it goes with the namespace nodemend-system",
         ),
         (
-            NotSeen("Nodes", "forbidden"),
+            NotRead("Nodes", "forbidden"),
             "the Nodes were not looked at",
             "forbidden",
             "ask somebody who may list them in all namespaces to run this again",
@@ -183,7 +182,7 @@ def test_each_is_told_in_three_sentences(left: Leftover, what: str, because: str
 
 
 def test_where_nobody_leads_that_is_the_reason() -> None:
-    said = explain(StillOpen(CYCLE, refused="", anew=False, leader=NOBODY), WHERE)
+    said = explain(StillOpen(CYCLE, refused="", anew=False, leader=NO_LEADER), WHERE)
 
     assert said.because == "remediator: nobody leads"
     assert said.next_step == (
@@ -203,15 +202,15 @@ def test_one_that_says_nothing_says_at_least_where_it_stands() -> None:
 @pytest.mark.parametrize(
     "silent",
     [
-        *(power_cycle("m-1", phase=phase, message="") for phase in Phase),
+        *(power_cycle("m-1", phase=phase, message="") for phase in Metal3RemediationPhase),
         *(
             ManualRemediation(status=ManualRemediationStatus(phase=phase))
-            for phase in manual_remediation.Phase
+            for phase in manual_remediation.ManualRemediationPhase
         ),
     ],
     ids=lambda one: one.status.phase,
 )
-def test_every_phase_has_words(silent: Remediation) -> None:
+def test_every_phase_has_words(silent: AnyRemediation) -> None:
     said = waits_for(silent)
 
     assert len(said.split()) > 3

@@ -1,29 +1,31 @@
-"""Whatever of ours is left is found; what is not ours, or could not be read, is not mistaken for nothing."""
+"""`wind-down` finds all of Nodemend's leftovers, reports nothing else, and does not take unreadable for
+empty.
+"""
 
 import pytest
 
-from nodemend.api import keys
-from nodemend.cli.leaders import LeaderState, LeaderView
-from nodemend.cli.wind_down.facts import Known
+from nodemend.api import well_known
+from nodemend.cli.cluster import LeaderState, LeaderView
 from nodemend.cli.wind_down.leftovers import (
-    HeldHost,
+    HeldOffHost,
     HostNotBack,
+    Known,
     MarkerOnLease,
-    NotSeen,
+    NotRead,
+    RevocationMark,
     StillOpen,
     StrayLock,
     TaintedNode,
-    VoidMark,
     find_leftovers,
     is_in_the_way,
     may_pass,
 )
-from nodemend.decide.facts import Absent, Present, Unreadable
+from nodemend.safety.facts import Absent, Present, Unreadable
 from tests.unit.cli.check.sound_facts import remediation
 from tests.unit.cli.wind_down.scenes import (
     AFTER,
     BEGUN,
-    NOBODY,
+    NO_LEADER,
     facts,
     fences_itself,
     host,
@@ -44,14 +46,14 @@ def test_a_hold_is_found_with_its_remediation_or_without() -> None:
     living = power_cycle("m-1")
     with_it = facts(hosts=Present([host("rem-m-1")]), open_=open_facts(power=Present([living])))
     held, still_open = find_leftovers(with_it)
-    assert isinstance(held, HeldHost)
+    assert isinstance(held, HeldOffHost)
     assert isinstance(still_open, StillOpen)
     assert held.holder is living
 
     (orphan,) = find_leftovers(facts(hosts=Present([host("rem-gone")])))
-    assert isinstance(orphan, HeldHost)
+    assert isinstance(orphan, HeldOffHost)
     assert orphan.holder is None
-    assert orphan.key == f"{keys.OUR_HOLD_PREFIX}rem-gone"
+    assert orphan.key == f"{well_known.POWER_OFF_REQUEST_PREFIX}rem-gone"
 
 
 def test_anothers_hold_and_anothers_taint_are_not_ours() -> None:
@@ -62,10 +64,10 @@ def test_anothers_hold_and_anothers_taint_are_not_ours() -> None:
 
 
 def test_our_taint_and_our_mark_are_found_on_nodes() -> None:
-    tainted = node(taint="nodemend", voided=True)
+    tainted = node(taint="nodemend", revoked=True)
     assert find_leftovers(facts(nodes=Present([tainted]))) == (
         TaintedNode("edge-07", None),
-        VoidMark("edge-07"),
+        RevocationMark("edge-07"),
     )
 
     living = power_cycle("m-1")
@@ -75,7 +77,7 @@ def test_our_taint_and_our_mark_are_found_on_nodes() -> None:
 
 def test_a_hold_without_a_remediation_names_the_nodes_that_must_not_come_back_yet() -> None:
     found = find_leftovers(facts(hosts=Present([host("x")]), nodes=Present([node(taint="nodemend")])))
-    (held,) = (one for one in found if isinstance(one, HeldHost))
+    (held,) = (one for one in found if isinstance(one, HeldOffHost))
 
     assert held.tainted == ("edge-07",)
 
@@ -121,7 +123,7 @@ def test_a_host_that_a_remediation_left_off_is_told_although_nothing_of_ours_is_
 
     assert found == (HostNotBack("metal3/rack-7", "edge-07", wanted=True),)
     assert not any(map(is_in_the_way, found))
-    # Others that are off have nothing to do with us.
+    # Hosts that are off for another reason are unrelated.
     assert find_leftovers(facts(hosts=Present([host()]))) == ()
 
 
@@ -140,7 +142,7 @@ def test_a_host_that_a_remediation_left_off_is_told_although_nothing_of_ours_is_
 def test_unknown_is_not_nothing_and_waiting_does_not_help(change: dict[str, object], what: str) -> None:
     found = find_leftovers(facts(**change))  # type: ignore[arg-type]
 
-    assert found == (NotSeen(what, "forbidden"),)
+    assert found == (NotRead(what, "forbidden"),)
     assert all(map(is_in_the_way, found))
     assert not any(map(may_pass, found))
 
@@ -153,7 +155,7 @@ def test_only_a_lease_that_was_read_says_that_nobody_leads() -> None:
         assert isinstance(found, StillOpen)
         return found.unattended
 
-    assert unattended(NOBODY)
+    assert unattended(NO_LEADER)
     assert not unattended(unread)
 
 
@@ -182,7 +184,7 @@ def test_no_remediator_takes_off_a_marker_that_cannot_be_read() -> None:
     (left,) = find_leftovers(facts(agents=Present([marked_lease("x", garbled=True)])))
 
     assert isinstance(left, MarkerOnLease)
-    assert left.doubt.startswith("its marker cannot be read")
+    assert left.problem.startswith("its marker cannot be read")
     assert is_in_the_way(left)
     assert not may_pass(left)
 

@@ -1,15 +1,14 @@
-"""`kubectl mend wind-down` as a person and as a program read it."""
+"""The output of `kubectl mend wind-down`, as text and as JSON."""
 
-from nodemend.api import keys
-from nodemend.cli.view import as_plain
-from nodemend.cli.wind_down.leftovers import HeldHost, Leftover, StrayLock, VoidMark
-from nodemend.cli.wind_down.progress import lines_of_open, news
-from nodemend.cli.wind_down.text import render, render_broken_off
-from nodemend.cli.wind_down.view import WindDownView, wind_down_view
-from nodemend.decide.facts import Present
-from tests.unit.cli.wind_down.scenes import NOBODY, WHERE, host, open_facts, power_cycle
+from nodemend.api import well_known
+from nodemend.cli.output import as_plain
+from nodemend.cli.wind_down.explanations import lines_of_open, news
+from nodemend.cli.wind_down.leftovers import HeldOffHost, Leftover, RevocationMark, StrayLock
+from nodemend.cli.wind_down.view import WindDownView, render, render_broken_off, wind_down_view
+from nodemend.safety.facts import Present
+from tests.unit.cli.wind_down.scenes import NO_LEADER, WHERE, host, open_facts, power_cycle
 
-HELD = HeldHost(host("rem-m-1"), f"{keys.OUR_HOLD_PREFIX}rem-m-1", power_cycle("m-1"), ())
+HELD = HeldOffHost(host("rem-m-1"), f"{well_known.POWER_OFF_REQUEST_PREFIX}rem-m-1", power_cycle("m-1"), ())
 
 
 def view(*left: Leftover, ended: tuple[str, ...] = (), reason: str = "winding down") -> WindDownView:
@@ -52,7 +51,7 @@ def test_without_a_policy_there_is_nothing_to_resume() -> None:
 
 
 def test_a_program_reads_the_same() -> None:
-    assert as_plain(view(VoidMark("edge-07"))) == {
+    assert as_plain(view(RevocationMark("edge-07"))) == {
         "done": False,
         "pauseReason": "winding down",
         "ended": [],
@@ -102,7 +101,7 @@ def test_what_has_not_changed_is_not_told_again() -> None:
 
 
 def test_that_nobody_leads_is_told_first_and_only_where_somebody_is_needed() -> None:
-    with_one = lines_of_open(open_facts(power=Present([power_cycle("m-1")]), leader=NOBODY), WHERE)
+    with_one = lines_of_open(open_facts(power=Present([power_cycle("m-1")]), leader=NO_LEADER), WHERE)
 
     assert next(iter(with_one.values())).startswith("remediator: nobody leads. To do: kubectl get pods")
-    assert lines_of_open(open_facts(leader=NOBODY), WHERE) == {}
+    assert lines_of_open(open_facts(leader=NO_LEADER), WHERE) == {}

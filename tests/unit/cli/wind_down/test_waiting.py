@@ -1,12 +1,12 @@
-"""Everything under way comes to its safe end by the remediator itself, and what does not is told."""
+"""The remediator ends everything in progress safely, and the command reports what does not end."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from nodemend.api import keys
-from nodemend.api.group_versions import (
+from nodemend.api import well_known
+from nodemend.api.resources import (
     BARE_METAL_HOST,
     LEASE,
     MANUAL_REMEDIATION,
@@ -14,28 +14,28 @@ from nodemend.api.group_versions import (
     NODE,
     REMEDIATION_POLICY,
 )
-from nodemend.cli.confirm.writing import confirm, prepare
+from nodemend.cli.confirm import confirm, prepare
 from nodemend.cli.exit_codes import CommandFailure, ExitCode
-from nodemend.cli.wind_down.leftovers import HeldHost, MarkerOnLease, NotSeen, StillOpen
+from nodemend.cli.wind_down.leftovers import HeldOffHost, MarkerOnLease, NotRead, StillOpen
 from nodemend.cli.wind_down.waiting import LED_WITHIN, SWEPT_WITHIN
-from nodemend.testing.cluster.direct import Direct
-from nodemend.testing.cluster.world import World
-from nodemend.testing.metal3.rack import NAMESPACE
+from simulation.cluster.direct import Direct
+from simulation.cluster.world import World
+from simulation.metal3.rack import NAMESPACE
 from tests.unit.cli.sick_world import SICK, sick_world
 from tests.unit.cli.simulated_caller import SimulatedCaller
 from tests.unit.cli.wind_down.scenes import WHERE, Run
-from tests.unit.controllers.power_cycle.power_world import SICK as HOST
-from tests.unit.controllers.power_cycle.power_world import PowerWorld
-from tests.unit.controllers.remediating.complaints import BY_SICKNESS
-from tests.unit.controllers.self_remediation.fencing_world import SICK as FENCED
-from tests.unit.controllers.self_remediation.fencing_world import FencingWorld
+from tests.unit.remediation.complaints import BY_CONDITION
+from tests.unit.remediation.metal3.power_world import SICK as HOST
+from tests.unit.remediation.metal3.power_world import PowerWorld
+from tests.unit.remediation.self_fencing.fencing_world import SICK as FENCED
+from tests.unit.remediation.self_fencing.fencing_world import FencingWorld
 
-LEFT = f"{keys.OUR_HOLD_PREFIX}of-a-remediation-that-is-gone"
+LEFT = f"{well_known.POWER_OFF_REQUEST_PREFIX}of-a-remediation-that-is-gone"
 
 
 @pytest.fixture
 def power() -> Iterator[PowerWorld]:
-    found = PowerWorld("wind down", check=BY_SICKNESS)
+    found = PowerWorld("wind down", check=BY_CONDITION)
     found.world.machines[HOST].hung = True
     found.run(50.0)
     found.ask()
@@ -43,22 +43,22 @@ def power() -> Iterator[PowerWorld]:
     found.close()
 
 
-def until(world: PowerWorld, phase: str, *, look_every: float = 1.0) -> None:
-    for _ in range(round(500 / look_every)):
+def until(world: PowerWorld, phase: str, *, read_interval: float = 1.0) -> None:
+    for _ in range(round(500 / read_interval)):
         if world.status.get("phase") == phase:
             return
-        world.run(look_every)
+        world.run(read_interval)
     raise AssertionError(f"it never came to {phase}")
 
 
 def silence(world: World) -> None:
-    """Every controller stands still from now on."""
+    """Every controller stops for the rest of the test."""
     for replica in world.replicas:
         replica.process.pause(10_000.0)
 
 
 def pause_of(api: Direct) -> dict[str, str]:
-    policy = api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+    policy = api.get(REMEDIATION_POLICY, well_known.POLICY_NAME)
     assert policy is not None
     found: dict[str, str] = policy["spec"].get("pause", {})
     return found
@@ -67,7 +67,7 @@ def pause_of(api: Direct) -> dict[str, str]:
 def is_tainted(api: Direct, name: str) -> bool:
     node = api.get(NODE, name)
     assert node is not None
-    return any(taint["key"] == keys.OUT_OF_SERVICE for taint in node["spec"].get("taints", ()))
+    return any(taint["key"] == well_known.OUT_OF_SERVICE for taint in node["spec"].get("taints", ()))
 
 
 def test_one_that_waits_for_a_word_ends_and_nothing_new_begins() -> None:
@@ -81,10 +81,10 @@ def test_one_that_waits_for_a_word_ends_and_nothing_new_begins() -> None:
         assert view.ended == (SICK,)
         assert view.pause_reason == "winding down"
         assert pause_of(api) == {"reason": "winding down", "by": "anna"}
-        # Its check still stands, and its node is still sick: it is the pause that keeps it from asking again.
+        # Its check still exists, and its node is still unhealthy: only the pause prevents a new remediation.
         assert api.get(MANUAL_REMEDIATION, SICK, WHERE) is None
-    assert any("AwaitingWord" in line for line in run.told)
-    assert run.told[-1] == f"{SICK}: ended"
+    assert any("AwaitingWord" in line for line in run.reported)
+    assert run.reported[-1] == f"{SICK}: ended"
 
 
 def test_one_that_releases_finishes_that_first() -> None:
@@ -129,7 +129,7 @@ def test_one_that_somebody_asks_for_again_and_again_is_told_as_such(power: Power
     assert left.because == (
         "somebody asked for it after the winding down had begun (it belongs to Machine m-1)"
     )
-    # Nothing came of it: the cluster is paused.
+    # It had no effect: the cluster is paused.
     assert not power.holds
     assert power.world.machines[HOST].powered
 
@@ -139,32 +139,32 @@ def test_a_hold_whose_remediation_is_gone_is_told_when_nobody_gives_it_back(powe
     until_there = power.api.get(METAL3_REMEDIATION, "m-1", NAMESPACE)
     assert until_there is not None
     power.api.patch(METAL3_REMEDIATION, "m-1", {"metadata": {"finalizers": None}}, at=(NAMESPACE, ""))
-    power.patch_host({"metadata": {"annotations": {LEFT: keys.HARD_HOLD}}})
+    power.patch_host({"metadata": {"annotations": {LEFT: well_known.HARD_HOLD}}})
     run = Run()
     view = run.by(SimulatedCaller(power.world), wait=30.0)
 
     assert not view.done
-    assert [type(one) for one in run.left] == [HeldHost]
+    assert [type(one) for one in run.left] == [HeldOffHost]
     assert LEFT in power.annotations
 
 
 def test_what_the_remediator_sweeps_up_is_waited_for(power: PowerWorld) -> None:
-    """A remediation has been open for a while, so hosts are looked at each minute."""
+    """A remediation has existed for a while, so the remediator checks hosts each minute."""
     power.run(65.0)
-    power.patch_host({"metadata": {"annotations": {LEFT: keys.HARD_HOLD}}}, "node-2")
+    power.patch_host({"metadata": {"annotations": {LEFT: well_known.HARD_HOLD}}}, "node-2")
     run = Run()
     view = run.by(SimulatedCaller(power.world))
 
     assert view.done
-    assert any(LEFT.removeprefix(keys.OUR_HOLD_PREFIX) in line for line in run.told)
+    assert any(LEFT.removeprefix(well_known.POWER_OFF_REQUEST_PREFIX) in line for line in run.reported)
     other = power.api.get(BARE_METAL_HOST, "node-2", NAMESPACE)
     assert other is not None
     assert LEFT not in other["metadata"].get("annotations", {})
 
 
 def test_a_host_that_does_not_come_back_is_told_although_nothing_of_ours_holds_it(power: PowerWorld) -> None:
-    until(power, "power-on", look_every=0.1)
-    power.patch_host({"metadata": {"annotations": {keys.HOST_PAUSED: "somebody"}}})
+    until(power, "power-on", read_interval=0.1)
+    power.patch_host({"metadata": {"annotations": {well_known.HOST_PAUSED: "somebody"}}})
     run = Run()
     view = run.by(SimulatedCaller(power.world))
 
@@ -174,17 +174,17 @@ def test_a_host_that_does_not_come_back_is_told_although_nothing_of_ours_holds_i
 
 
 def test_a_host_that_is_on_its_way_back_is_waited_for(power: PowerWorld) -> None:
-    until(power, "power-on", look_every=0.1)
-    power.patch_host({"metadata": {"annotations": {keys.HOST_PAUSED: "somebody"}}})
-    unpaused: dict[str, Any] = {"metadata": {"annotations": {keys.HOST_PAUSED: None}}}
-    # By then its remediation has given up waiting for it.
+    until(power, "power-on", read_interval=0.1)
+    power.patch_host({"metadata": {"annotations": {well_known.HOST_PAUSED: "somebody"}}})
+    unpaused: dict[str, Any] = {"metadata": {"annotations": {well_known.HOST_PAUSED: None}}}
+    # By then its remediation has stopped waiting for it.
     power.world.scheduler.after(100.0, lambda: power.patch_host(unpaused))
     run = Run()
     view = run.by(SimulatedCaller(power.world))
 
     assert view.done
     assert view.left == ()
-    assert any("is off, and nothing of ours holds it" in line for line in run.told)
+    assert any("is off, and nothing of ours holds it" in line for line in run.reported)
     assert power.world.machines[HOST].powered
 
 
@@ -192,7 +192,7 @@ def test_what_nobody_sweeps_up_is_waited_for_no_longer_than_a_sweep_takes() -> N
     power = PowerWorld("nothing open")
     try:
         power.run(700.0)
-        power.patch_host({"metadata": {"annotations": {LEFT: keys.HARD_HOLD}}})
+        power.patch_host({"metadata": {"annotations": {LEFT: well_known.HARD_HOLD}}})
         before = power.world.scheduler.now
         view = Run().by(SimulatedCaller(power.world))
         took = power.world.scheduler.now - before
@@ -211,9 +211,9 @@ def test_without_a_remediator_it_says_so_at_once_and_does_not_wait_for_the_whole
         view = run.by(caller)
         took = world.scheduler.now - before
 
-        assert run.told[0].startswith("remediator: remediator-")
-        assert "has been silent" in run.told[0]
-        assert "app.kubernetes.io/component=remediator" in run.told[0]
+        assert run.reported[0].startswith("remediator: remediator-")
+        assert "has been silent" in run.reported[0]
+        assert "app.kubernetes.io/component=remediator" in run.reported[0]
         assert not view.done
         assert LED_WITHIN <= took < LED_WITHIN + 30.0
         (left,) = run.left
@@ -241,19 +241,19 @@ def test_one_that_does_not_end_in_time_is_told_with_what_it_waits_for(power: Pow
     )
     assert "TaintedNode" in {one.kind for one in view.left}
     assert "StillOpen" in {one.kind for one in view.left}
-    # Again, and for longer.
+    # A second run, with more time.
     assert Run().by(SimulatedCaller(power.world)).done
 
 
 def test_a_second_run_changes_nothing() -> None:
     with sick_world() as (world, caller):
         Run().by(caller)
-        before = world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME)
+        before = world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME)
         view = Run().by(caller)
 
         assert view.done
         assert view.ended == ()
-        assert world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME) == before
+        assert world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME) == before
 
 
 def test_a_pause_that_stands_keeps_its_reason_unless_it_would_end_by_itself() -> None:
@@ -269,12 +269,12 @@ def test_a_pause_that_stands_keeps_its_reason_unless_it_would_end_by_itself() ->
 
 def test_without_a_policy_nothing_begins_anyway_and_none_is_made() -> None:
     with sick_world() as (world, caller):
-        world.admin_api.delete(REMEDIATION_POLICY, keys.POLICY_NAME)
+        world.admin_api.delete(REMEDIATION_POLICY, well_known.POLICY_NAME)
         view = Run().by(caller)
 
         assert view.done
         assert view.pause_reason == ""
-        assert world.admin_api.get(REMEDIATION_POLICY, keys.POLICY_NAME) is None
+        assert world.admin_api.get(REMEDIATION_POLICY, well_known.POLICY_NAME) is None
 
 
 @pytest.mark.parametrize("hidden", ["nodes", "manualremediations", "leases"])
@@ -284,7 +284,7 @@ def test_what_may_not_be_seen_is_not_nothing(hidden: str) -> None:
         view = run.by(SimulatedCaller(world, hidden=(hidden,)))
 
         assert not view.done
-        assert NotSeen in {type(one) for one in run.left}
+        assert NotRead in {type(one) for one in run.left}
         assert world.scheduler.now - before < 10.0
 
 
@@ -296,7 +296,7 @@ def test_hosts_that_may_not_be_seen_are_none_where_metal3_is_not_installed(power
     view = run.by(SimulatedCaller(power.world, hidden=("baremetalhosts",)))
 
     assert not view.done
-    assert [type(one) for one in run.left] == [NotSeen]
+    assert [type(one) for one in run.left] == [NotRead]
 
 
 def test_one_that_may_not_be_ended_is_told_with_the_refusal() -> None:
@@ -317,7 +317,7 @@ def test_a_cluster_that_is_silent_for_a_while_is_asked_again(power: PowerWorld) 
     view = run.by(caller)
 
     assert view.done
-    assert len([line for line in run.told if line.startswith("no answer from the cluster")]) == 1
+    assert len([line for line in run.reported if line.startswith("no answer from the cluster")]) == 1
 
 
 def test_a_cluster_that_stays_silent_ends_it(power: PowerWorld) -> None:
@@ -355,8 +355,8 @@ def test_a_node_that_was_asked_to_reset_itself_is_asked_no_more(fencing: Fencing
 
 def _leave_a_marker(fencing: FencingWorld) -> None:
     text = '{"nodeUID":"uid","bootID":"another","remediationUID":"gone"}'
-    change = {"metadata": {"annotations": {keys.MARKER: text}}}
-    fencing.api.patch(LEASE, FENCED, change, at=(keys.AGENT_NAMESPACE, ""))
+    change = {"metadata": {"annotations": {well_known.MARKER: text}}}
+    fencing.api.patch(LEASE, FENCED, change, at=(well_known.AGENT_NAMESPACE, ""))
 
 
 def test_a_marker_whose_remediation_is_gone_is_waited_for_until_the_remediator_takes_it_off(
@@ -379,4 +379,4 @@ def test_a_marker_that_nobody_takes_off_is_in_the_way(fencing: FencingWorld) -> 
     view = run.by(SimulatedCaller(fencing.world), wait=300.0)
 
     assert not view.done
-    assert [type(one) for one in run.left if not isinstance(one, NotSeen)] == [MarkerOnLease]
+    assert [type(one) for one in run.left if not isinstance(one, NotRead)] == [MarkerOnLease]

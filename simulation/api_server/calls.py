@@ -1,0 +1,135 @@
+"""One request on its way through the server, and the state that its stages share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api.resources import Resource
+from nodemend.kube.outcome import ApiResponse
+from nodemend.kube.request import Request
+from simulation.api_server.admission import (
+    Attempt,
+    Authorizer,
+    Denial,
+    Operation,
+    Question,
+    User,
+    allow_everything,
+    policy_refusal,
+    unauthorized,
+)
+from simulation.api_server.kinds import Kind
+from simulation.api_server.quantities import print_time
+from simulation.api_server.routing import Route
+from simulation.api_server.selectors import exact_name
+from simulation.api_server.statuses import bad_request
+from simulation.api_server.storage import Object, Storage, Stored, Table
+
+_decode: Final = msgspec.json.Decoder().decode
+
+
+@dataclass(slots=True)
+class Backend:
+    """The parts of a server that outlive a request."""
+
+    storage: Storage
+    tables: dict[Resource, Table]
+    now: Callable[[], datetime]
+    new_uid: Callable[[], str]
+    authorizer: Authorizer
+    streaming_lists: bool = True
+
+    _stamped: float = 0.0
+    _stamp: str = ""
+
+    def server_time(self) -> float:
+        """Return the time in whole seconds since the epoch, the resolution of the Date header."""
+        return self.now().timestamp() // 1
+
+    def stamp(self) -> str:
+        """Return the current second in the format of object timestamps."""
+        now = self.now()
+        second = now.timestamp() // 1
+        if second != self._stamped:
+            self._stamped, self._stamp = second, print_time(now)
+        return self._stamp
+
+    def answer(self, status: int, body: bytes) -> ApiResponse:
+        return ApiResponse(status, body, None, self.server_time())
+
+
+@dataclass(slots=True)
+class Call:
+    """A request and its route. Never changed; not frozen, because frozen costs more than the rest of it."""
+
+    request: Request
+    route: Route
+    user: User
+    query: Mapping[str, str]
+    backend: Backend
+
+    @property
+    def kind(self) -> Kind:
+        return self.route.kind
+
+    @property
+    def table(self) -> Table:
+        return self.route.kind.table
+
+    @property
+    def manager(self) -> str:
+        return self.query.get("fieldManager", "")
+
+    def body(self) -> Any:
+        """Decode the body. Raises Refusal 400 if it is not JSON."""
+        try:
+            return _decode(self.request.body)
+        except msgspec.DecodeError as error:
+            raise bad_request(f"error decoding the body: {error}") from error
+
+    def authorize(self, verb: str) -> None:
+        if self.backend.authorizer is allow_everything:
+            return
+        route = self.route
+        name = route.name
+        if not name and verb in {"list", "watch"} and "fieldSelector" in self.query:
+            name = exact_name(self.query["fieldSelector"])
+        question = Question(self.user, verb, route.resource, route.namespace, name, route.subresource)
+        if not self.backend.authorizer(question):
+            raise unauthorized(question)
+
+    @property
+    def dry(self) -> bool:
+        """True for a dry run, in which every step except the write happens."""
+        return self.query.get("dryRun") == "All"
+
+    def put(self, key: str, object_: Object) -> Stored:
+        """Store a new version. A dry run returns the version that a write would store."""
+        if self.dry:
+            return Stored(key, object_, self.backend.storage.revision)
+        return self.backend.storage.put(self.table, key, object_)
+
+    def remove(self, key: str) -> Object:
+        """Delete permanently and return the last version."""
+        if self.dry:
+            return self.table.rows[key].object
+        return self.backend.storage.delete(self.table, key).object
+
+    def denials(self, operation: Operation, old: Object | None, new: Object | None) -> list[Denial]:
+        """Return the denials of a write by the rules that are registered for this resource."""
+        route, backend = self.route, self.backend
+        rules = route.kind.rules
+        if not rules:
+            return []
+        attempt = Attempt(
+            operation, route.resource, route.subresource, old, new, self.user, backend.authorizer
+        )
+        return [denial for rule in rules for denial in rule(attempt)]
+
+    def refuse_by_policy(self, name: str, denials: Sequence[Denial]) -> None:
+        refused = policy_refusal(self.route.resource, name, denials) if denials else None
+        if refused is not None:
+            raise refused

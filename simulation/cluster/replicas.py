@@ -1,0 +1,156 @@
+"""Replicas of Nodemend's programs in the simulated world: start, crash, restart."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from nodemend.guard.policy_proof import Admission
+from nodemend.health.manager import Checker, CheckerObservers
+from nodemend.health.node.controller import NodeRecorder
+from nodemend.kube.leader_election import LeaseAddress
+from nodemend.kube.leader_runner import ElectionSettings, Unobserved, WorkOverranError
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.remediation.manager import NO_POWERS, EnabledKinds, Remediator, RemediatorObservers
+from simulation.network import Endpoint, Fate, Link, LinkQuality
+from simulation.processes import HostClock, SimulatedProcess
+from simulation.scheduler import Scheduler
+from simulation.transport import SimulatedTransport
+
+Program = Callable[[Runtime, Transport, str], Coroutine[Any, Any, None]]
+
+
+class Silent:
+    """An observer and recorder that does nothing."""
+
+    def took(self, *_: object) -> None: ...
+
+    def held(self, *_: object) -> None: ...
+
+    def judged(self, *_: object) -> None: ...
+
+    def asked(self, *_: object) -> None: ...
+
+    def withdrew_orphan(self, *_: object) -> None: ...
+
+    def withdrew(self, *_: object) -> None: ...
+
+    def annotation_ignored(self, *_: object) -> None: ...
+
+    def report_orphaned(self, *_: object) -> None: ...
+
+    def unserved(self, *_: object) -> None: ...
+
+    def order_expired(self, *_: object) -> None: ...
+
+    def looked(self, *_: object) -> None: ...
+
+    def counted(self, *_: object) -> None: ...
+
+    def recovering(self, *_: object) -> None: ...
+
+    def overlapped(self, *_: object) -> None: ...
+
+    def stalled(self, *_: object) -> None: ...
+
+    def agents_seen(self, *_: object) -> None: ...
+
+    def still_held(self, *_: object) -> None: ...
+
+    def still_held_by_annotation(self, *_: object) -> None: ...
+
+    def started(self, *_: object) -> None: ...
+
+    def guarded(self, *_: object) -> None: ...
+
+    def filled(self, *_: object) -> None: ...
+
+    def finished(self, *_: object) -> None: ...
+
+    def overflowed(self) -> None: ...
+
+    def crashed(self, key: object, error: Exception, seconds: float) -> None:
+        """Fail the simulation: an exception in Nodemend's own code is never acceptable."""
+        raise AssertionError(f"reconcile of {key} raised {error!r}") from error
+
+
+def election(lease: str, candidate: str, namespace: str) -> ElectionSettings:
+    return ElectionSettings(lease=LeaseAddress(lease, namespace), candidate=candidate)
+
+
+def checker(
+    runtime: Runtime,
+    transport: Transport,
+    name: str,
+    *,
+    medik8s_leases: str = "",
+    recorder: NodeRecorder | None = None,
+    admission: Admission | None = None,
+) -> Coroutine[Any, Any, None]:
+    observers = CheckerObservers(Unobserved(), Silent(), recorder or Silent())
+    settings = election("nodemend-checker", name, "nodemend-system")
+    return Checker(
+        runtime, transport, settings, observers, medik8s_leases=medik8s_leases, admission=admission
+    ).run()
+
+
+def remediator(
+    runtime: Runtime,
+    transport: Transport,
+    name: str,
+    *,
+    powers: EnabledKinds = NO_POWERS,
+    admission: Admission | None = None,
+) -> Coroutine[Any, Any, None]:
+    observers = RemediatorObservers(Unobserved(), Silent(), Silent(), Silent(), Silent(), Silent())
+    settings = election("nodemend-remediator", name, "nodemend-system")
+    return Remediator(runtime, transport, settings, observers, powers=powers, admission=admission).run()
+
+
+class OnStart(Protocol):
+    def __call__(self, replica: "Replica") -> None: ...
+
+
+class Replica:
+    """One Pod of Nodemend. After its process ends for any reason, a new one starts after a delay."""
+
+    def __init__(
+        self, scheduler: Scheduler, name: str, program: Program, endpoint: Endpoint, quality: LinkQuality
+    ) -> None:
+        self.name = name
+        self.quality = quality
+        self.starts = 0
+        self.clock = HostClock()
+        self._scheduler = scheduler
+        self._program = program
+        self._endpoint = endpoint
+        self._chance = scheduler.chance(f"replica {name}")
+        self.on_start: OnStart | None = None
+        self.process: SimulatedProcess
+        self.link: Link
+        self.faults: dict[Fate, int] = {}
+        """Faults of the requests of all its processes; some requests arrive after their process has ended."""
+        self.start()
+
+    def start(self) -> None:
+        self.starts += 1
+        self.process = SimulatedProcess(self._scheduler, f"{self.name}.{self.starts}", self.clock)
+        self.link = Link(self.process, self._endpoint, self.quality)
+        self.link.faults = self.faults
+        if self.on_start is not None:
+            self.on_start(self)
+        transport = SimulatedTransport(self.link)
+        self.process.spawn(self._live(self.process, transport), "program")
+        self._scheduler.note(f"{self.process.name} starts")
+
+    def watch_over(self) -> None:
+        """Restart the process after it ended, as a kubelet does."""
+        if not self.process.alive:
+            self.start()
+        self._scheduler.after(self._chance.uniform(2.0, 12.0), self.watch_over)
+
+    async def _live(self, process: SimulatedProcess, transport: SimulatedTransport) -> None:
+        try:
+            await self._program(process, transport, process.name)
+        except WorkOverranError as overran:
+            # The real program also exits immediately and is restarted.
+            self._scheduler.note(f"{process.name} exits: {overran}")
+        process.crash()

@@ -1,0 +1,82 @@
+"""The host operator's API client: plain objects, and one error for every failed call."""
+
+from collections.abc import Mapping
+from typing import Any, Final, assert_never
+
+from nodemend.api.resources import Resource
+from nodemend.kube.client import ApiClient, Rate
+from nodemend.kube.outcome import (
+    Acknowledged,
+    Ok,
+    Reason,
+    Refused,
+    ServerFault,
+    Undecodable,
+    Unknown,
+    Unreachable,
+    Unsent,
+)
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.request import Precondition, create, get, merge_patch
+from simulation.metal3.names import MANAGER
+
+Object = dict[str, Any]
+
+WITHIN: Final = 10.0
+_RATE: Final = Rate(per_second=500.0, at_once=1000)
+
+
+class TroubleError(Exception):
+    """A call failed, or another writer was faster. The pass ends and is repeated."""
+
+
+class HostApi:
+    """Reads and writes single objects, addressed by resource, name and namespace."""
+
+    def __init__(self, transport: Transport, runtime: Runtime) -> None:
+        self._client = ApiClient(transport, runtime, _RATE)
+        self._runtime = runtime
+
+    async def find(self, resource: Resource, name: str, namespace: str) -> Object | None:
+        """Return the object, or None if it does not exist. Raises TroubleError."""
+        found = await self._client.read(get(resource, name, namespace), Object, deadline=self._deadline())
+        match found:
+            case Ok(value):
+                return value
+            case Refused(Reason.NOT_FOUND):
+                return None
+            case Refused() | Unreachable() | ServerFault() | Undecodable():
+                raise TroubleError(str(found))
+            case _:
+                assert_never(found)
+
+    async def change(
+        self, resource: Resource, old: Object, change: Mapping[str, Any], *, subresource: str = ""
+    ) -> Object:
+        """Merge-patch exactly the version that was read; return the new object. Raises TroubleError."""
+        metadata = old["metadata"]
+        request = merge_patch(
+            resource,
+            metadata["name"],
+            metadata["namespace"],
+            change=change,
+            only_if=Precondition(metadata["uid"], metadata["resourceVersion"]),
+            manager=MANAGER,
+            subresource=subresource,
+        )
+        changed = await self._client.write(request, Object, deadline=self._deadline())
+        match changed:
+            case Ok(value):
+                return value
+            case Refused() | Unsent() | Unknown() | Undecodable():
+                raise TroubleError(str(changed))
+            case _:
+                assert_never(changed)
+
+    async def publish(self, resource: Resource, body: object, namespace: str) -> None:
+        """Create an object that no decision depends on; the outcome is ignored."""
+        request = create(resource, body, namespace, manager=MANAGER)
+        await self._client.write(request, Acknowledged, deadline=self._deadline())
+
+    def _deadline(self) -> float:
+        return self._runtime.monotonic() + WITHIN

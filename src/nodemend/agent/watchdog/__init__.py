@@ -1,0 +1,1 @@
+"""The feeder: a locked process that feeds the watchdog only while a feed lease is valid."""

@@ -1,0 +1,349 @@
+"""How our types look on the wire: camelCase, frozen, absent means default.
+
+Points in time as Kubernetes writes them: UTC, to the second (metav1.Time) or microsecond (MicroTime).
+
+Limits as people write them: a count, or a share in percent.
+
+The forms that names and durations must have, as rules whose refusal a person understands.
+
+A schema's own `pattern` would refuse with the regular expression itself.
+
+Conditions as Kubernetes tools expect them on a status.
+
+A duration as a field of an API type.
+
+Label selectors, as Kubernetes defines them.
+
+Metadata that every object carries, as far as we read it.
+
+A pause: who stopped things, and why. Stands on the policy for the whole cluster, or on one check.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, dataclass_transform
+
+import msgspec
+
+from nodemend.api.quantities import DURATION_PATTERN
+
+
+def print_time(moment: datetime) -> str:
+    """Raises ValueError for a moment without a time zone."""
+    return _in_utc(moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def print_micro_time(moment: datetime) -> str:
+    """As Leases and Events carry it. Raises ValueError for a moment without a time zone."""
+    return _in_utc(moment).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: str) -> datetime:
+    """Raises ValueError for what is no RFC 3339 time."""
+    return datetime.fromisoformat(text)
+
+
+def written_moment(text: str | None) -> datetime | None:
+    """None for what is no moment: nothing, or no time, or one without a time zone or a year that we count."""
+    try:
+        moment = parse_time(text or "")
+        return moment.astimezone(UTC) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a moment without a time zone is ambiguous")
+    return moment.astimezone(UTC)
+
+
+class Rule(NamedTuple):
+    """A CEL rule to which the API server holds every write.
+
+    `message` tells a person what is right. `field` is the path, from the value the rule stands on, of what is
+    wrong (".period"). A rule that names oldSelf is asked on updates only, unless it is `from_creation`: then
+    oldSelf is optional and has no value at the creation.
+    """
+
+    expression: str
+    message: str
+    field: str = ""
+    from_creation: bool = False
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class _WireMeta(msgspec.StructMeta):
+    """Gives every Wire type the same settings, so that no type can forget one."""
+
+    def __new__(  # noqa: PYI034 - a metaclass has no Self
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]
+    ) -> "_WireMeta":
+        return super().__new__(
+            mcs,
+            name,
+            bases,
+            namespace,
+            frozen=True,
+            kw_only=True,
+            rename="camel",
+            omit_defaults=True,
+            gc=False,
+        )
+
+
+class Wire(msgspec.Struct, metaclass=_WireMeta):
+    """One JSON object. Unknown fields are ignored on reading, and we never write one back whole."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = ()
+    """What must hold between the fields of this type."""
+
+    def but(self, **changes: Any) -> Self:
+        """The same with other values in the named fields."""
+        return msgspec.structs.replace(self, **changes)
+
+
+def about(
+    text: str,
+    *,
+    rules: tuple[Rule, ...] = (),
+    keys: tuple[str, ...] = (),
+    example: object = None,
+    **limits: Any,
+) -> msgspec.Meta:
+    """What a field means and how far it may go.
+
+    `keys` name the fields by which the items of a list are told apart. `example` is a valid value, needed
+    where the rules refuse most others.
+    """
+    extra = {"rules": rules, "keys": keys, "example": example}
+    return msgspec.Meta(
+        description=text, extra={key: value for key, value in extra.items() if value}, **limits
+    )
+
+
+LIMIT_FORM = Rule(
+    "type(self) == int ? self >= 0 && self <= 100000"
+    " : self.matches('^([0-9]{1,5}|([0-9]|[1-9][0-9]|100)%)$')",
+    "must be a count such as 3, or a share from 0% to 100%, such as 40%",
+)
+
+Limit = Annotated[int | str, about("A count such as 3, or a share such as 40%.")]
+
+
+_DNS_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_QUALIFIED_NAME: Final = f"^({_DNS_LABEL}([.]{_DNS_LABEL})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+_LABEL_VALUE: Final = "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
+
+
+def _of_form(pattern: str, message: str) -> Rule:
+    return Rule(f"self.matches('{pattern}')", message)
+
+
+OBJECT_NAME: Final = _of_form(
+    f"^{_DNS_LABEL}([.]{_DNS_LABEL})*$",
+    "must be the name of an object: lower case letters, digits, '-' and '.', such as call-the-admin",
+)
+NAMESPACE_NAME: Final = _of_form(
+    f"^{_DNS_LABEL}$",
+    "must be the name of a namespace: lower case letters, digits and '-', such as nodemend-system",
+)
+LABEL_KEY: Final = _of_form(
+    _QUALIFIED_NAME,
+    "must be a label key, such as topology.kubernetes.io/zone",
+)
+LABEL_VALUE: Final = _of_form(
+    _LABEL_VALUE,
+    "must be a label value: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+)
+CONDITION_TYPE: Final = _of_form(
+    _QUALIFIED_NAME,
+    "must be the type of a condition, such as Ready or example.com/DiskHealthy",
+)
+LABELS: Final = Rule(
+    f"self.all(key, key.size() <= 317 && key.matches('{_QUALIFIED_NAME}'))",
+    "each key must be a label key, such as topology.kubernetes.io/zone",
+)
+DURATION: Final = Rule(
+    f"self.matches('{DURATION_PATTERN}') && duration(self) > duration('0s')",
+    "must be a duration longer than zero, such as 90s, 5m or 1h30m",
+)
+
+
+class ConditionStatus(StrEnum):
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class Condition(Wire):
+    """One fact about an object, with its reason."""
+
+    type: Annotated[
+        str,
+        about("Which fact.", min_length=1, max_length=316, rules=(CONDITION_TYPE,)),
+    ]
+    status: Annotated[ConditionStatus, about("Whether it holds.")]
+    reason: Annotated[str, about("Why, in one CamelCase word.", min_length=1, max_length=1024)]
+    last_transition_time: Annotated[
+        str,
+        about(
+            "When the status last changed.",
+            extra_json_schema={"format": "date-time"},
+            example="2026-01-31T12:00:00Z",
+        ),
+    ]
+    message: Annotated[str, about("Why, for a person.", max_length=32768)] = ""
+    observed_generation: Annotated[int, about("The generation of the spec this speaks of.", ge=0)] = 0
+
+
+def find(conditions: Iterable[Condition], type_: str) -> Condition | None:
+    return next((condition for condition in conditions if condition.type == type_), None)
+
+
+def find_true(conditions: Iterable[Condition], type_: str) -> Condition | None:
+    """None also where it is there and says anything else."""
+    found = find(conditions, type_)
+    return found if found is not None and found.status is ConditionStatus.TRUE else None
+
+
+def merged(old: Iterable[Condition], new: Iterable[Condition]) -> tuple[Condition, ...]:
+    """The new conditions, each keeping the transition time of an old one with the same status.
+
+    Conditions of types that `new` does not name stay as they were.
+    """
+    before = {condition.type: condition for condition in old}
+    for condition in new:
+        known = before.get(condition.type)
+        kept = known.last_transition_time if known and known.status == condition.status else None
+        before[condition.type] = condition.but(last_transition_time=kept) if kept else condition
+    return tuple(before[type_] for type_ in sorted(before))
+
+
+Duration = Annotated[
+    str,
+    about(
+        "A duration, such as 5m.",
+        pattern=DURATION_PATTERN,
+        min_length=2,
+        max_length=16,
+        rules=(DURATION,),
+        example="7m",
+    ),
+]
+
+
+_LabelValue = Annotated[str, about("A label value.", max_length=63, rules=(LABEL_VALUE,), example="rack-7")]
+
+
+class Operator(StrEnum):
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+
+
+class Requirement(Wire):
+    """One demand on one label."""
+
+    RULES: ClassVar = (
+        Rule(
+            "!(self.operator in ['In', 'NotIn']) || self.?values.orValue([]).size() > 0",
+            "must name at least one value for the operators In and NotIn",
+            field=".values",
+        ),
+        Rule(
+            "self.operator in ['In', 'NotIn'] || self.?values.orValue([]).size() == 0",
+            "must be empty for the operators Exists and DoesNotExist",
+            field=".values",
+        ),
+    )
+
+    key: Annotated[
+        str,
+        about(
+            "The label's key.",
+            min_length=1,
+            max_length=317,
+            rules=(LABEL_KEY,),
+            example="topology.kubernetes.io/rack",
+        ),
+    ]
+    operator: Annotated[Operator, about("How the label relates to the values.")]
+    values: Annotated[
+        tuple[_LabelValue, ...],
+        about("For In and NotIn: at least one. For Exists and DoesNotExist: none.", max_length=64),
+    ] = ()
+
+
+class LabelSelector(Wire):
+    """All demands must hold. Without any, everything is selected."""
+
+    match_labels: Annotated[
+        dict[str, _LabelValue],
+        about(
+            "Labels that must have exactly these values.",
+            max_length=32,
+            rules=(LABELS,),
+            example={"kubernetes.io/os": "linux"},
+        ),
+    ] = {}
+    match_expressions: Annotated[tuple[Requirement, ...], about("Further demands.", max_length=32)] = ()
+
+
+class OwnerReference(Wire):
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ManagedFields(Wire):
+    """Who last wrote which fields, and when by the API server's clock."""
+
+    manager: str = ""
+    operation: str = ""
+    subresource: str = ""
+    time: str = ""
+    fields_v1: msgspec.Raw = msgspec.field(name="fieldsV1", default=msgspec.Raw(b"{}"))
+
+
+class ObjectMeta(Wire):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+    managed_fields: tuple[ManagedFields, ...] = ()
+
+    @property
+    def deleting(self) -> bool:
+        return self.deletion_timestamp is not None
+
+
+class Pause(Wire):
+    """Stops new actions at once. What is under way reaches its next safe point and waits there."""
+
+    reason: Annotated[str, about("Why, for whoever finds it.", min_length=1, max_length=1024)]
+    by: Annotated[str, about("Who paused.", max_length=316)] = ""
+    until: (
+        Annotated[
+            str,
+            about(
+                "When it ends by itself; absent for a pause that somebody must end.",
+                max_length=64,
+                extra_json_schema={"format": "date-time"},
+                example="2026-01-31T12:00:00Z",
+            ),
+        ]
+        | None
+    ) = None

@@ -1,0 +1,461 @@
+"""Decide whether the remediator would accept a confirmation, with the same code. Pure.
+
+The facts that an operator should see before confirming that a node is down, read live.
+
+The views of `kubectl mend confirm`: before its question and after the write.
+
+Text output of `kubectl mend confirm`.
+
+Write and withdraw confirmations, each as a compare-and-swap on exactly the object that was shown.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from math import inf
+from typing import ClassVar, Final
+
+from nodemend.api import well_known
+from nodemend.api.manual_remediation import Confirmation, ManualRemediation
+from nodemend.api.meta import Wire, parse_time
+from nodemend.api.resources import LEASE, MANUAL_REMEDIATION, NODE, POD, VOLUME_ATTACHMENT
+from nodemend.api.upstream_types import Lease, Node, Pod
+from nodemend.cli.cluster import MANAGER, Cluster
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.cli.listing import find_manual
+from nodemend.cli.text import quoted, spell_moment, spell_seconds
+from nodemend.kube.outcome import Acknowledged, Reason, Refused
+from nodemend.kube.request import Precondition, Request, Selection, merge_patch
+from nodemend.records.live_reads import node_facts
+from nodemend.remediation.node_state import DEFAULT_LEASE_SECONDS, must_leave
+from nodemend.safety.confirmation import GOOD_FOR, Confirmed, evaluate_confirmation
+from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.safety.guard import in_flight_guard
+from nodemend.safety.holds import (
+    ConfirmationForOther,
+    ConfirmationOutlived,
+    Hold,
+    HoldReason,
+    KubeletActive,
+    NoKubeletLease,
+    spell_count,
+)
+
+
+class AttachmentSource(Wire):
+    persistent_volume_name: str = ""
+
+
+class AttachmentSpec(Wire):
+    node_name: str = ""
+    source: AttachmentSource = AttachmentSource()
+
+
+class Attachment(Wire):
+    """A VolumeAttachment and the name of its volume."""
+
+    spec: AttachmentSpec = AttachmentSpec()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmFacts:
+    remediation: ManualRemediation
+    node: ReadResult[Node]
+    lease: ReadResult[Lease]
+    policy: ReadResult[PolicyFacts]
+    pods: ReadResult[list[Pod]]
+    attachments: ReadResult[list[Attachment]]
+    caller: str
+    may_confirm: bool
+    now: datetime
+
+
+async def gather(cluster: Cluster, node: str, namespace: str) -> ConfirmFacts:
+    remediation = await find_manual(cluster, node, namespace)
+    where = remediation.metadata.namespace
+    on_node = Selection(fields=f"spec.nodeName={node}")
+    return ConfirmFacts(
+        remediation=remediation,
+        node=await cluster.find(NODE, node, Node),
+        lease=await cluster.find(LEASE, node, Lease, well_known.KUBELET_LEASE_NAMESPACE),
+        policy=await cluster.reader.policy(),
+        pods=await cluster.all(POD, Pod, on_node),
+        attachments=await cluster.all(VOLUME_ATTACHMENT, Attachment),
+        caller=await cluster.caller(),
+        may_confirm=await cluster.may("confirm", MANUAL_REMEDIATION, where, node),
+        now=cluster.now,
+    )
+
+
+_SOON: Final = "wait a moment and try again."
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmRefusal:
+    """Reason that prevents a confirmation now, and the next step for the operator."""
+
+    why: str
+    next_step: str
+
+
+def check_confirmation(facts: ConfirmFacts, reason: str) -> Confirmation | ConfirmRefusal:
+    """Return the confirmation to write, or the reason why the remediator would reject it."""
+    remediation = facts.remediation
+    node, status = remediation.metadata.name, remediation.status
+    hint = f"kubectl mend explain {node}"
+    if (refusal := _refuse_state(remediation)) is not None:
+        return refusal
+    if not facts.may_confirm:
+        return ConfirmRefusal(
+            f"{facts.caller} may not confirm.",
+            "ask for the ClusterRole nodemend-confirmer, which has the verb confirm on manualremediations.",
+        )
+    match facts.node, facts.lease:
+        case Absent(), _:
+            return ConfirmRefusal(
+                f"There is no Node {node} any more: the remediation closes by itself.", hint
+            )
+        case (Unreadable(why), _) | (_, Unreadable(why)):
+            return ConfirmRefusal(f"The node's state cannot be read: {why}.", hint)
+        case _, Absent():
+            return ConfirmRefusal(NoKubeletLease(node).explain().sentence, hint)
+        case Present(seen), Present(lease):
+            confirmation = Confirmation(
+                by=facts.caller,
+                reason=reason,
+                node_uid=status.node_uid,
+                boot_id=status.boot_id,
+                last_renew_time=status.last_renew_time,
+            )
+            if not confirmation.last_renew_time:
+                return _refuse_early(facts, lease)
+            confirmed = evaluate_confirmation(
+                confirmation, 0.0, node_facts(seen), _lease_facts(facts, lease), inf
+            )
+            if isinstance(confirmed, Confirmed):
+                return confirmation
+            return ConfirmRefusal(_say(confirmed), f"look at the machine again; {hint} tells more.")
+
+
+def silence(facts: ConfirmFacts, lease: Lease) -> float:
+    """Seconds since the kubelet's last renewal, by its written time and the API server's clock."""
+    if not lease.spec.renew_time:
+        return 0.0
+    return max((facts.now - parse_time(lease.spec.renew_time)).total_seconds(), 0.0)
+
+
+def lasts(lease: Lease) -> float:
+    return float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS)
+
+
+def _refuse_state(remediation: ManualRemediation) -> ConfirmRefusal | None:
+    node, confirmation = remediation.metadata.name, remediation.spec.confirmation
+    if remediation.metadata.deleting:
+        return ConfirmRefusal(f"The remediation of {node} is ending.", f"kubectl mend explain {node}")
+    if confirmation is not None:
+        return ConfirmRefusal(
+            f"{confirmation.by} has vouched for {node} already: {confirmation.reason}.",
+            f"kubectl mend explain {node}, or take it back: kubectl mend confirm {node} --withdraw",
+        )
+    if not remediation.status.node_uid:
+        return ConfirmRefusal("The remediator has not looked at the node yet.", _SOON)
+    return None
+
+
+def _refuse_early(facts: ConfirmFacts, lease: Lease) -> ConfirmRefusal:
+    """Refuse a confirmation before the remediator has recorded the last renewal.
+
+    The remediator records it only after it has itself observed enough silence.
+    """
+    silent_for, needed = silence(facts, lease), lasts(lease)
+    if silent_for < needed:
+        return ConfirmRefusal(
+            KubeletActive(silent_for, needed).explain().sentence, "make sure that it is the right node."
+        )
+    return ConfirmRefusal(
+        f"The remediator itself has not seen the kubelet silent for {needed:.0f} s yet.",
+        _SOON,
+    )
+
+
+def _lease_facts(facts: ConfirmFacts, lease: Lease) -> LeaseFacts:
+    # `evaluate_confirmation` compares renew times. If the Lease still has the time that the remediator
+    # recorded, the silence that it measured is still valid, so assume at least the required duration.
+    return LeaseFacts(
+        renew_time=lease.spec.renew_time or "",
+        lasts=lasts(lease),
+        unchanged_for=max(silence(facts, lease), lasts(lease)),
+    )
+
+
+def _say(reason: HoldReason) -> str:
+    """Return why a confirmation would be rejected.
+
+    Two reasons are rephrased here, because their usual text assumes that the confirmation already exists.
+    """
+    match reason:
+        case ConfirmationOutlived(actual=renewed):
+            return f"The kubelet renewed its Lease at {renewed}, after it was reported silent: it is alive."
+        case ConfirmationForOther(what, said, actual):
+            return f"This is {what} {actual} by now, and the remediation still speaks of {said}."
+        case _:
+            return reason.explain().sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmView:
+    """The confirmation to write. `pods` and `volumes` are None if the caller may not read them."""
+
+    kind: ClassVar[str] = "Confirm"
+    node: str
+    namespace: str
+    check: str
+    by: str
+    reason: str
+    node_uid: str
+    boot_id: str
+    ready: str
+    last_renew_time: str
+    last_heartbeat: datetime | None
+    silent_for: float
+    silence_needed: float
+    instructions: str
+    pods: tuple[str, ...] | None
+    volumes: tuple[str, ...] | None
+    cautions: tuple[str, ...]
+    good_for: float = GOOD_FOR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmedView:
+    """The result of the confirmation."""
+
+    kind: ClassVar[str] = "Confirmed"
+    word: ConfirmView
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawnView:
+    kind: ClassVar[str] = "Withdrawn"
+    node: str
+    namespace: str
+    by: str
+    reason: str
+    dry_run: bool
+
+
+def confirm_view(facts: ConfirmFacts, word: Confirmation) -> ConfirmView:
+    metadata = facts.remediation.metadata
+    lease = facts.lease.value if isinstance(facts.lease, Present) else Lease()
+    renewed = lease.spec.renew_time
+    return ConfirmView(
+        node=metadata.name,
+        namespace=metadata.namespace,
+        check=metadata.labels.get(well_known.CHECK, ""),
+        by=word.by,
+        reason=word.reason,
+        node_uid=word.node_uid,
+        boot_id=word.boot_id,
+        ready=facts.node.value.ready if isinstance(facts.node, Present) else "",
+        last_renew_time=word.last_renew_time,
+        last_heartbeat=parse_time(renewed) if renewed else None,
+        silent_for=silence(facts, lease),
+        silence_needed=lasts(lease),
+        instructions=facts.remediation.spec.instructions,
+        pods=_pods(facts),
+        volumes=_volumes(facts),
+        cautions=_cautions(facts),
+    )
+
+
+def _pods(facts: ConfirmFacts) -> tuple[str, ...] | None:
+    if not isinstance(facts.pods, Present):
+        return None
+    leaving = (pod.metadata for pod in facts.pods.value if must_leave(pod))
+    return tuple(sorted(f"{metadata.namespace}/{metadata.name}" for metadata in leaving))
+
+
+def _volumes(facts: ConfirmFacts) -> tuple[str, ...] | None:
+    if not isinstance(facts.attachments, Present):
+        return None
+    node = facts.remediation.metadata.name
+    specs = (attachment.spec for attachment in facts.attachments.value)
+    return tuple(sorted(spec.source.persistent_volume_name for spec in specs if spec.node_name == node))
+
+
+def _cautions(facts: ConfirmFacts) -> tuple[str, ...]:
+    """Warn if the guard is closed. A confirmation has no effect unless the guard opens before it expires."""
+    guarded = in_flight_guard(facts.policy)
+    if not isinstance(guarded, Hold):
+        return ()
+    return (f"Nothing would be released as things are. {guarded.reason.explain()}",)
+
+
+_MOST_NAMES = 40
+
+
+def render_preview(view: ConfirmView, zone: tzinfo | None) -> Iterator[str]:
+    """Render all facts that an operator should know before confirming."""
+    asked = f", asked for by nhc/{view.check}," if view.check else ""
+    yield f"The remediation {view.namespace}/{view.node}{asked} waits for a person's word."
+    yield ""
+    yield f"  node             {view.node}, Ready={view.ready or 'Unknown'}"
+    yield f"  boot             {view.boot_id}"
+    yield f"  last heartbeat   {_heartbeat(view, zone)}"
+    if view.instructions:
+        yield f"  instructions     {view.instructions}"
+    yield ""
+    yield from _names(view.pods, "pod", "released")
+    yield from _names(view.volumes, "volume", "detached")
+    yield ""
+    yield f"You vouch, as {view.by}, that this boot of {view.node} can run nothing any more:"
+    yield "it has no power, or it was reset. That you cannot reach it is no reason to vouch."
+    yield "If it still runs, its workloads will run twice and may destroy their data."
+    good_for = spell_seconds(view.good_for)
+    yield f"Your word is good for {good_for}, and can be taken back until the release begins."
+    for caution in view.cautions:
+        yield f"Warning: {caution}"
+
+
+def render_confirmed(view: ConfirmedView) -> Iterator[str]:
+    word = view.word
+    if view.dry_run:
+        yield f"dry run: the API server would take the word of {word.by} that {word.node} is down."
+        yield "Nothing was changed."
+        yield f"Next: kubectl mend confirm {word.node} --reason {quoted(word.reason)}"
+        return
+    yield f"recorded: {word.by} vouches that {word.node} is down: {word.reason}"
+    yield "The remediator weighs it against the node's last sign of life, and then releases the workloads."
+    yield f"  undo, until the release begins:  kubectl mend confirm {word.node} --withdraw"
+    yield f"Next: kubectl mend explain {word.node}"
+
+
+def render_withdrawn(view: WithdrawnView) -> Iterator[str]:
+    if view.dry_run:
+        yield f"dry run: the API server would take back the word of {view.by} that {view.node} is down."
+        yield "Nothing was changed."
+        yield f"Next: kubectl mend confirm {view.node} --withdraw"
+        return
+    yield f"withdrawn: the word of {view.by} that {view.node} is down. Nothing was released on it."
+    yield f"  undo:  kubectl mend confirm {view.node} --reason ..."
+    yield f"Next: kubectl mend explain {view.node}"
+
+
+def _heartbeat(view: ConfirmView, zone: tzinfo | None) -> str:
+    if view.last_heartbeat is None:
+        return "none is known"
+    moment, ago = spell_moment(view.last_heartbeat, zone), spell_seconds(view.silent_for)
+    return f"{moment}, {ago} ago by the API server's clock"
+
+
+def _names(names: tuple[str, ...] | None, thing: str, becomes: str) -> Iterator[str]:
+    if names is None:
+        yield f"  You may not see which {thing}s will be {becomes}."
+    elif not names:
+        yield f"  No {thing} will be {becomes}."
+    else:
+        yield f"  {spell_count(len(names), thing)} will be {becomes}:"
+        yield from (f"    {name}" for name in names[:_MOST_NAMES])
+        if len(names) > _MOST_NAMES:
+            yield f"    and {len(names) - _MOST_NAMES} more"
+
+
+_MOST_TRIES: Final = 5
+"""Attempts per write. A status write of the remediator in between causes a conflict."""
+
+
+async def prepare(cluster: Cluster, node: str, namespace: str, reason: str) -> ConfirmView:
+    """Return the view to show. Raises CommandFailure if the remediator would reject the confirmation."""
+    facts = await gather(cluster, node, namespace)
+    return confirm_view(facts, _believable(check_confirmation(facts, reason)))
+
+
+async def confirm(cluster: Cluster, shown: ConfirmView, *, dry_run: bool) -> None:
+    """Write the confirmation for exactly the state that was shown.
+
+    Raises CommandFailure if it has changed since.
+    """
+    for _ in range(_MOST_TRIES):
+        facts = await gather(cluster, shown.node, shown.namespace)
+        confirmation = _believable(check_confirmation(facts, shown.reason))
+        _refuse_change(shown, confirmation)
+        outcome = await cluster.write(_patch(facts.remediation, confirmation), Acknowledged, dry_run=dry_run)
+        if not _must_retry(outcome):
+            return
+    raise _too_busy(shown.node)
+
+
+async def withdraw(cluster: Cluster, node: str, namespace: str, *, dry_run: bool) -> WithdrawnView:
+    """Remove the confirmation.
+
+    Raises CommandFailure with the API server's message if the release has begun: the API server refuses the
+    removal then.
+    """
+    for _ in range(_MOST_TRIES):
+        remediation = await find_manual(cluster, node, namespace)
+        confirmation = remediation.spec.confirmation
+        if confirmation is None:
+            raise CommandFailure(
+                ExitCode.WRONG,
+                f"nobody has vouched for {node}: there is no word to take back.",
+                f"kubectl mend explain {node}",
+            )
+        outcome = await cluster.write(_patch(remediation, None), Acknowledged, dry_run=dry_run)
+        if not _must_retry(outcome):
+            where = remediation.metadata.namespace
+            return WithdrawnView(
+                node=node, namespace=where, by=confirmation.by, reason=confirmation.reason, dry_run=dry_run
+            )
+    raise _too_busy(node)
+
+
+def _believable(checked: Confirmation | ConfirmRefusal) -> Confirmation:
+    if isinstance(checked, ConfirmRefusal):
+        raise CommandFailure(ExitCode.WRONG, f"{checked.why} Nothing was written.", checked.next_step)
+    return checked
+
+
+def _refuse_change(shown: ConfirmView, confirmation: Confirmation) -> None:
+    """Raise CommandFailure if the node has booted or renewed since.
+
+    An operator confirms only the state that was shown.
+    """
+    saw = (shown.node_uid, shown.boot_id, shown.last_renew_time)
+    if saw != (confirmation.node_uid, confirmation.boot_id, confirmation.last_renew_time):
+        raise CommandFailure(
+            ExitCode.WRONG,
+            f"{shown.node} has given a sign of life since you looked. Nothing was written.",
+            "look at the machine again, then start over.",
+        )
+
+
+def _patch(remediation: ManualRemediation, confirmation: Confirmation | None) -> Request:
+    metadata = remediation.metadata
+    return merge_patch(
+        MANUAL_REMEDIATION,
+        metadata.name,
+        metadata.namespace,
+        change={"spec": {"confirmation": confirmation}},
+        only_if=Precondition(metadata.uid, metadata.resource_version),
+        manager=MANAGER,
+    )
+
+
+def _must_retry(outcome: Acknowledged | Refused | None) -> bool:
+    """Return True if another writer updated the object first. Raises CommandFailure for any other refusal."""
+    match outcome:
+        case Refused(reason=Reason.CONFLICT):
+            return True
+        case Refused(message=why):
+            raise CommandFailure(ExitCode.WRONG, f"the API server refused: {why}. Nothing was written.")
+        case _:
+            return False
+
+
+def _too_busy(node: str) -> CommandFailure:
+    return CommandFailure(
+        ExitCode.WRONG,
+        f"the remediation of {node} kept changing under our hands. Nothing was written.",
+        "try again.",
+    )

@@ -1,1 +1,0 @@
-"""Writes and withdraws a person's word."""

@@ -1,1 +1,0 @@
-"""Resets one node on a person's explicit word, and times its watchdog."""

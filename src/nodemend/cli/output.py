@@ -1,0 +1,125 @@
+"""Views: the output of commands as data, in frozen dataclasses that text functions render.
+
+Findings about a target, with their durations, as text.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from math import isfinite
+from typing import ClassVar, Protocol
+
+import msgspec
+
+from nodemend.cli.options import VIEW_VERSION, Form
+from nodemend.cli.text import spell_seconds
+from nodemend.rules.node import (
+    AskedFor,
+    ConditionOwner,
+    Finding,
+    Match,
+    NeverStarted,
+    NodeGone,
+    PhaseFailed,
+    spell_finding,
+)
+from nodemend.telemetry.printable import printable_json
+
+
+def spell_met(finding: Finding) -> str:
+    """Return the finding and the duration that it requires."""
+    match finding:
+        case Match(period=period):
+            return f"{_condition(finding)} for {spell_seconds(period)}"
+        case NeverStarted(period=period):
+            return f"no node for {spell_seconds(period)}"
+        case NodeGone() | AskedFor() | PhaseFailed():
+            return spell_finding(finding)
+
+
+def spell_so_far(finding: Finding) -> str:
+    """Return the finding and the duration that it has lasted."""
+    match finding:
+        case Match(age=age):
+            return f"{_condition(finding)} for {spell_seconds(age)}"
+        case NeverStarted(age=age):
+            return f"no node for {spell_seconds(age)}"
+        case NodeGone() | AskedFor() | PhaseFailed():
+            return spell_finding(finding)
+
+
+def spell_age(finding: Finding) -> str:
+    """Return the finding, the duration that it has lasted, and its limit."""
+    match finding:
+        case Match(period=period) | NeverStarted(period=period):
+            return f"{spell_so_far(finding)}, limit {spell_seconds(period)}"
+        case NodeGone() | AskedFor() | PhaseFailed():
+            return spell_finding(finding)
+
+
+def _condition(match: Match) -> str:
+    whose = "" if match.of is ConditionOwner.NODE else f"{match.of} "
+    return f"{whose}{match.type}={match.status}"
+
+
+class View(Protocol):
+    """The JSON or YAML output of a command: a dataclass with its kind."""
+
+    kind: ClassVar[str]
+
+
+def as_document(view: View | Sequence[str] | Mapping[str, object], form: Form) -> str:
+    """Return a view as JSON or YAML, with fields in camelCase as in Kubernetes."""
+    plain = _typed(view)
+    if form is Form.YAML:
+        return _as_yaml(plain)
+    return printable_json(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
+
+
+def as_line(view: View | Sequence[str] | Mapping[str, object]) -> str:
+    """Return a view as JSON on one line, for a stream of views."""
+    return printable_json(msgspec.json.encode(_typed(view)).decode())
+
+
+def _typed(view: View | Sequence[str] | Mapping[str, object]) -> object:
+    """Add the kind of the view and its API version."""
+    plain = as_plain(view)
+    if isinstance(view, Sequence | Mapping) or not isinstance(plain, dict):
+        return plain
+    return {"apiVersion": VIEW_VERSION, "kind": view.kind, **plain}
+
+
+def _as_yaml(plain: object) -> str:
+    text = msgspec.yaml.encode(plain).decode().rstrip("\n")
+    if text.replace("\n", "").isprintable():
+        return text
+    # JSON is also valid YAML, and can escape every character.
+    return printable_json(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
+
+
+def as_plain(value: object) -> object:
+    """Convert to JSON types. Raises TypeError for a type that a view must not contain."""
+    match value:
+        case Enum():
+            return value.value
+        case float():
+            return round(value, 3) if isfinite(value) else None
+        case None | bool() | int() | str():
+            return value
+        case datetime():
+            return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        case Mapping():
+            return {str(key): as_plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [as_plain(inner) for inner in value]
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = dataclasses.fields(value)
+            return {_camel(field.name): as_plain(getattr(value, field.name)) for field in fields}
+        case _:
+            raise TypeError(f"{type(value).__name__} is no part of a view")
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(token.upper() if token in ("id", "uid") else token.capitalize() for token in rest)

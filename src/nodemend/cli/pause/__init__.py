@@ -1,1 +1,0 @@
-"""Writes and ends the pause of the whole cluster, or of one check."""

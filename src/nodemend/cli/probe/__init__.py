@@ -1,1 +1,0 @@
-"""Says what could release a node if it fell silent now."""

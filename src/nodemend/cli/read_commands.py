@@ -1,0 +1,365 @@
+"""The commands that only read: declared here, and implemented by modules that they import when called."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, Final, TextIO
+
+import click
+from click.shell_completion import get_completion_class
+
+from nodemend import __version__
+from nodemend.api import well_known
+from nodemend.cli.exit_codes import ExitCode
+from nodemend.cli.main import COMPLETE_VARIABLE
+from nodemend.cli.options import (
+    VIEW_VERSION,
+    ClusterOptions,
+    Form,
+    cluster_options,
+    node_argument,
+    output_option,
+    parse_timeout,
+    utc_option,
+    wide_output_option,
+)
+
+if TYPE_CHECKING:
+    from nodemend.cli.check.view import CheckView
+    from nodemend.cli.cluster import Cluster
+
+
+@click.command("check")
+@node_argument("nodes", nargs=-1, metavar="[NODE]...")
+@wide_output_option
+@cluster_options
+def check_command(cluster: ClusterOptions, form: Form, nodes: tuple[str, ...]) -> int:
+    """Verify the cluster, the installation and the configuration. It changes nothing.
+
+    Where nodes have agents, or a check would have nodes reset themselves, self-fencing is looked at too: how
+    many nodes could be released by time, after how long, and why others could not. Of the nodes that you
+    name, and with -o wide of all, it shows watchdog, times, peers and boot gate.
+
+    Exits with 1 when a line says FAIL, as one does of everything that cannot be read.
+
+    \b
+    Examples:
+      kubectl mend check
+      kubectl mend check edge-07 edge-08
+      kubectl mend check -o wide
+    """
+    from nodemend.cli.check.text import render
+    from nodemend.cli.check.view import only_of
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.terminal import show
+
+    named = tuple(name.removeprefix("node/") for name in nodes)
+    view = only_of(with_cluster(cluster, _check), named)
+    show(view, form, lambda shown: render(shown, by_node=bool(named) or form is Form.WIDE))
+    return ExitCode.WRONG if view.failures else ExitCode.FINE
+
+
+async def _check(cluster: Cluster) -> CheckView:
+    from nodemend.cli.check.assess import assess
+    from nodemend.cli.check.facts import gather
+
+    return assess(await gather(cluster))
+
+
+_FOR_KUBECTL: Final = f"""\
+#!/bin/sh
+# Save this on your PATH as kubectl_complete-mend and make it executable: then kubectl completes its plugin.
+COMP_WORDS="kubectl-mend $*" COMP_CWORD=$# {COMPLETE_VARIABLE}=bash_complete kubectl-mend | sed 's/^[^,]*,//'
+echo :4
+"""
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish", "kubectl"]))
+def completion_command(shell: str) -> None:
+    """Print a script that completes these commands: for kubectl-mend in a shell, or for kubectl itself.
+
+    \b
+    Examples:
+      source <(kubectl mend completion bash)
+      kubectl mend completion kubectl > ~/.local/bin/kubectl_complete-mend
+    """
+    if shell == "kubectl":
+        click.echo(_FOR_KUBECTL, nl=False)
+        return
+    completion = get_completion_class(shell)
+    if completion is None:
+        raise click.UsageError(f"{shell} is not known here.")
+    root = click.get_current_context().find_root().command
+    click.echo(completion(root, {}, "kubectl-mend", COMPLETE_VARIABLE).source())
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.explain.view import ExplainView
+
+
+@click.command("explain")
+@node_argument("target", metavar="NODE|machine/NAME")
+@click.option(
+    "-n", "--namespace", default="", metavar="NAME", help="Where the Machine is, if there are several."
+)
+@output_option
+@cluster_options
+def explain_command(cluster: ClusterOptions, form: Form, target: str, namespace: str) -> int:
+    """Say why a node or a Machine is or is not remediated, and what would change that. It changes nothing.
+
+    The answer comes from the code that decides, run on what the API server says now. Of a node that has a
+    Machine under a MachineHealthCheck of ours, that is explained too. Exits with 1 when something cannot be
+    read that the answer rests on.
+
+    \b
+    Examples:
+      kubectl mend explain edge-07
+      kubectl mend explain machine/workers-7xk2p -n capi-system
+    """
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.explain.facts import gather_node
+    from nodemend.cli.explain.machine import explain_machine, explain_with_machines
+    from nodemend.cli.explain.machine_facts import gather_behind, gather_machine, parse_machine
+    from nodemend.cli.explain.view import render
+    from nodemend.cli.terminal import show, width
+
+    asked = parse_machine(target, namespace)
+    if asked is None and namespace:
+        raise click.UsageError("-n is for machine/NAME: a node has no namespace.")
+
+    async def act(connected: Cluster) -> ExplainView:
+        if asked is not None:
+            return explain_machine(*await gather_machine(connected, asked))
+        facts = await gather_node(connected, target.removeprefix("node/"))
+        return explain_with_machines(facts, await gather_behind(connected, facts))
+
+    view = with_cluster(cluster, act)
+    show(view, form, lambda shown: render(shown, width()))
+    unread = any(one.unread for one in (view, *view.machines))
+    return ExitCode.WRONG if unread else ExitCode.FINE
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.probe import ProbeView
+
+
+@click.command("probe")
+@node_argument()
+@output_option
+@cluster_options
+def probe_command(cluster: ClusterOptions, form: Form, node: str) -> int:
+    """Say what could release a node if it fell silent now. It changes nothing, and asks nothing of the node.
+
+    Which evidence each remedy of its check could come to, after how long, and on whom that rests: its
+    watchdog, its boot gate, its peers, its host. Of what is not possible it says why, and what would change
+    that. The answer comes from the code that decides, run on what the API server says now.
+
+    Exits with 1 when there could be no evidence, as far as is known, or when something cannot be read.
+
+    \b
+    Example:
+      kubectl mend probe edge-07
+    """
+
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.probe import gather, probe_view, render
+    from nodemend.cli.terminal import show, width
+
+    async def act(connected: Cluster) -> ProbeView:
+        return probe_view(await gather(connected, node.removeprefix("node/")))
+
+    view = with_cluster(cluster, act)
+    show(view, form, lambda shown: render(shown, width()))
+    return ExitCode.FINE if view.releasable and not view.unread else ExitCode.WRONG
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.status.view import StatusView
+    from nodemend.cli.terminal import Observation
+
+
+@click.command("status")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Look again every two seconds, until Ctrl-C.")
+@output_option
+@cluster_options
+def status_command(cluster: ClusterOptions, form: Form, *, watched: bool) -> int:
+    """Show on one screen everything that is not simply healthy. It changes nothing.
+
+    Exits with 1 when a controller does not live, or when something cannot be read: of that nothing is said to
+    be well. With --watch a terminal is drawn anew at each look; elsewhere, and with -o json or yaml, a
+    document is written whenever something has changed. --timeout is then for each look. A cluster that stops
+    answering is said to, and looked at again.
+
+    \b
+    Examples:
+      kubectl mend status
+      kubectl mend status --watch
+    """
+    from nodemend.cli.connection import watch_cluster, with_cluster
+    from nodemend.cli.status.text import render
+    from nodemend.cli.status.view import without_ages
+    from nodemend.cli.terminal import show, show_observation
+
+    if not watched:
+        view = with_cluster(cluster, gather)
+        show(view, form, render)
+        return code_of(view)
+    last: list[StatusView] = []
+
+    def tell(observation: Observation[StatusView]) -> None:
+        last[:] = [observation.view]
+        show_observation(observation, form, render)
+
+    watch_cluster(cluster, gather, without_ages, tell)
+    return code_of(last[0]) if last else ExitCode.FINE
+
+
+def code_of(view: StatusView) -> ExitCode:
+    return ExitCode.FINE if view.led and not view.unread else ExitCode.WRONG
+
+
+async def gather(cluster: Cluster) -> StatusView:
+    from nodemend.api.remediation_policy import RemediationPolicy
+    from nodemend.api.resources import REMEDIATION_POLICY
+    from nodemend.cli.cluster import read_leaders
+    from nodemend.cli.listing import list_remediations
+    from nodemend.cli.listing_machines import list_machines
+    from nodemend.cli.status.view import status_view
+
+    policy = await cluster.find(REMEDIATION_POLICY, well_known.POLICY_NAME, RemediationPolicy)
+    leaders = await read_leaders(cluster)
+    checks = await cluster.health_checks()
+    remediations = await list_remediations(cluster)
+    machines = await list_machines(cluster)
+    return status_view(policy, leaders, checks, remediations, machines, cluster.now)
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.timeline.collect import TimelineView
+
+
+_STANDARD_OUTPUT: Final = "-"
+
+
+@click.command("timeline")
+@node_argument()
+@click.option(
+    "--since",
+    default="24h",
+    show_default=True,
+    callback=parse_timeout,
+    metavar="DURATION",
+    help="How far back.",
+)
+@click.option(
+    "--svg",
+    type=click.File("w", encoding="utf-8", lazy=True),
+    metavar="FILE",
+    help="Draw it into this file as well; - draws it on standard output and writes nothing else.",
+)
+@utc_option
+@output_option
+@cluster_options
+def timeline_command(
+    cluster: ClusterOptions, form: Form, node: str, since: float, svg: TextIO | None, *, utc: bool
+) -> int:
+    """Tell what happened to a node, when, and on which evidence. It changes nothing.
+
+    From events, conditions, the status of remediations, the history of checks and the kubelet's Lease. Each
+    line names its sources, and has the time that they wrote, by their own clocks. Kubernetes forgets events,
+    by default after an hour; what objects tell of themselves lasts longer.
+
+    Exits with 1 when something cannot be read.
+
+    \b
+    Examples:
+      kubectl mend timeline edge-07
+      kubectl mend timeline edge-07 --since 2h --svg edge-07.svg
+    """
+
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.terminal import show, width, write_note
+    from nodemend.cli.timeline.build import timeline_view
+    from nodemend.cli.timeline.collect import gather
+    from nodemend.cli.timeline.svg import draw
+    from nodemend.cli.timeline.text import render
+
+    async def act(connected: Cluster) -> TimelineView:
+        facts = await gather(connected, node.removeprefix("node/"))
+        return timeline_view(facts, timedelta(seconds=since))
+
+    view, zone = with_cluster(cluster, act), UTC if utc else None
+    if svg is not None:
+        svg.write(draw(view, zone))
+        if svg.name == _STANDARD_OUTPUT:
+            return _code(view)
+        write_note(f"drawn: {svg.name}")
+    show(view, form, lambda reported: render(reported, width(), zone))
+    return _code(view)
+
+
+def _code(view: TimelineView) -> ExitCode:
+    return ExitCode.WRONG if view.unread else ExitCode.FINE
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.tree.view import TreeView
+
+
+@click.command("tree")
+@node_argument()
+@output_option
+@cluster_options
+def tree_command(cluster: ClusterOptions, form: Form, node: str) -> int:
+    """Show everything that concerns the healing of one node, as a tree. It changes nothing.
+
+    The node, its kubelet's last sign of life and our taint; its Machine and its host; the checks that watch
+    it; its remediations with their evidence and their lock; the pods and volumes that wait for the release.
+    What is not installed is left out. Of what cannot be read that is said, and then it exits with 1.
+
+    \b
+    Examples:
+      kubectl mend tree edge-07
+      kubectl mend tree edge-07 -o json
+    """
+
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.node_report import gather_case
+    from nodemend.cli.terminal import show, width
+    from nodemend.cli.tree.branches import tree_view
+    from nodemend.cli.tree.view import render
+
+    async def act(connected: Cluster) -> TreeView:
+        return tree_view(await gather_case(connected, node.removeprefix("node/")))
+
+    view = with_cluster(cluster, act)
+    show(view, form, lambda shown: render(shown, width()))
+    return ExitCode.WRONG if view.incomplete else ExitCode.FINE
+
+
+@click.command("version")
+@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="The form.")
+def version_command(output: str) -> None:
+    """Print the version of this program. It asks no cluster.
+
+    \b
+    Example:
+      kubectl mend version
+    """
+    python = platform.python_version()
+    match output:
+        case "json":
+            head = f'"apiVersion": "{VIEW_VERSION}", "kind": "Version"'
+            click.echo(f'{{{head}, "version": "{__version__}", "python": "{python}"}}')
+        case "yaml":
+            head = f"apiVersion: {VIEW_VERSION}\nkind: Version"
+            click.echo(f"{head}\nversion: {__version__}\npython: {python}")
+        case _:
+            click.echo(f"kubectl mend {__version__} (Python {python})")

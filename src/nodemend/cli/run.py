@@ -1,0 +1,385 @@
+"""Write and withdraw an order.
+
+Decide whether an order is useful now, with the code that executes it. Pure.
+
+The views of `kubectl mend run` and `override`: before the question and after the write.
+
+Text output of `kubectl mend run` and `override`.
+
+The common flow of `kubectl mend run` and `override`: read, preview, confirm, write.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import click
+
+from nodemend.api.remediation_policy import RemediationOrder
+from nodemend.api.resources import NODE, REMEDIATION_ORDER
+from nodemend.cli.cluster import MANAGER, Cluster, not_installed
+from nodemend.cli.connection import with_cluster
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.cli.explain.facts import ExplainFacts, gather_node
+from nodemend.cli.explain.node import NodeReasoning, evaluate_node
+from nodemend.cli.options import ClusterOptions, Form
+from nodemend.cli.output import spell_so_far
+from nodemend.cli.terminal import ask, show, write_lines
+from nodemend.cli.text import quoted, spell_seconds
+from nodemend.kube.outcome import Acknowledged, Reason, Refused
+from nodemend.kube.request import Method, Precondition, Request, create, delete
+from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.rules.request import GOOD_FOR, is_well, passes
+from nodemend.safety.facts import Absent, Present, Unreadable
+from nodemend.safety.guard import reasons
+from nodemend.safety.holds import HoldReason
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFacts:
+    """The facts that an operator should know before ordering: the node and the caller's rights."""
+
+    node: ExplainFacts
+    caller: str
+    may_run: bool
+    may_override: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ValidOrder:
+    """The order is useful.
+
+    `holds` are the reasons that would delay it, `passed` those that an override passes.
+    """
+
+    judged: NodeReasoning
+    holds: tuple[HoldReason, ...]
+    passed: tuple[HoldReason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRefusal:
+    """Reason that makes an order useless now, and the next step for the operator."""
+
+    why: str
+    next_step: str
+
+
+def check_order(facts: OrderFacts, *, past_guard: bool) -> ValidOrder | OrderRefusal:
+    node = facts.node.node.name
+    if (refusal := _refuse_caller(facts, past_guard=past_guard)) is not None:
+        return refusal
+    judged = evaluate_node(facts.node)
+    if judged is None:
+        return OrderRefusal(
+            f"{node} is watched by no check, so there is no remedy for it.",
+            "write a NodeHealthCheck that selects it.",
+        )
+    if (refusal := _refuse_state(facts, judged)) is not None:
+        return refusal
+    passed, held = passes(reasons(judged.guard_facts))
+    if not past_guard:
+        return ValidOrder(judged, (*held, *passed), ())
+    return _refuse_override(node, passed, held) or ValidOrder(judged, (), passed)
+
+
+def _refuse_caller(facts: OrderFacts, *, past_guard: bool) -> OrderRefusal | None:
+    if past_guard and not (facts.may_run and facts.may_override):
+        # The ClusterRole nodemend-overrider is sufficient alone: it also grants the verb create.
+        return OrderRefusal(
+            f"{facts.caller} may not override the guard.",
+            "ask for the ClusterRole nodemend-overrider, which has the verbs create and override on"
+            " remediationorders.",
+        )
+    if not facts.may_run:
+        return OrderRefusal(
+            f"{facts.caller} may not order remediations.",
+            "ask for the ClusterRole nodemend-operator, which may create remediationorders.",
+        )
+    return None
+
+
+def _refuse_state(facts: OrderFacts, judged: NodeReasoning) -> OrderRefusal | None:
+    node, check = facts.node.node.name, judged.target.check.metadata.name
+    if judged.existing is not None or facts.node.open_ is not None:
+        return OrderRefusal(f"{node} is under remediation already.", f"kubectl mend explain {node}")
+    if is_well(judged.health):
+        # The checker would delete the remediation at once: it treats a node that is Ready and meets no
+        # threshold as recovered.
+        return OrderRefusal(
+            f"{node} is Ready, and nhc/{check} finds nothing wrong with it: a remediation would end at once.",
+            f"kubectl drain {node} takes a node out of service that runs; a condition of its own in"
+            " spec.thresholds tells the check what is wrong.",
+        )
+    return None
+
+
+def _refuse_override(
+    node: str, passed: tuple[HoldReason, ...], held: tuple[HoldReason, ...]
+) -> OrderRefusal | None:
+    """Refuse an override that would pass nothing, or not enough, so that overrides remain exceptions."""
+    if held:
+        said = held[0].explain()
+        return OrderRefusal(f"An override does not pass this: {said.sentence}", said.next_step)
+    if not passed:
+        return OrderRefusal(
+            f"Nothing holds {node} that an override would pass.", f"kubectl mend run {node} --reason ..."
+        )
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderView:
+    """The order to write.
+
+    `held` and `passed` are the guard's sentences about reasons that hold the order, or that it passes.
+    """
+
+    kind: ClassVar[str] = "Order"
+    node: str
+    node_uid: str
+    check: str
+    by: str
+    reason: str
+    past_guard: bool
+    state: str
+    held: tuple[str, ...]
+    passed: tuple[str, ...]
+    before_by: str
+    before_reason: str
+    good_for: float = GOOD_FOR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderedView:
+    """The result of the order."""
+
+    kind: ClassVar[str] = "Ordered"
+    order: OrderView
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBackView:
+    kind: ClassVar[str] = "TakenBack"
+    node: str
+    by: str
+    reason: str
+    past_guard: bool
+    dry_run: bool
+
+
+def order_view(facts: OrderFacts, sensible: ValidOrder, reason: str, *, past_guard: bool) -> OrderView:
+    judged, before = sensible.judged, sensible.judged.evaluation.order
+    return OrderView(
+        node=facts.node.node.name,
+        node_uid=facts.node.node.uid,
+        check=judged.target.check.metadata.name,
+        by=facts.caller,
+        reason=reason,
+        past_guard=past_guard,
+        state=_state(judged.health),
+        held=tuple(hold.explain().sentence for hold in sensible.holds),
+        passed=tuple(hold.explain().sentence for hold in sensible.passed),
+        before_by=before.by if before else "",
+        before_reason=before.reason if before else "",
+    )
+
+
+def _state(health: NodeHealth) -> str:
+    match health:
+        case Suspect(match):
+            return f"is suspect: {spell_so_far(match)}; unhealthy in {spell_seconds(match.remaining)}"
+        case Unhealthy(match):
+            return f"is unhealthy: {spell_so_far(match)}"
+        case Healthy():
+            return "is not Ready, though it meets no threshold"
+        case Unjudged(why):
+            return f"cannot be judged: {why}"
+
+
+def render_preview(view: OrderView) -> Iterator[str]:
+    """Render all facts that an operator should know before ordering."""
+    yield f"{view.node} {view.state}, by nhc/{view.check}."
+    if view.before_by:
+        yield f"Its remediation is ordered already, by {view.before_by}: {view.before_reason}"
+        yield "That order would be replaced by yours."
+    yield from (f"It would be held for now. {sentence}" for sentence in view.held[:1])
+    if view.passed:
+        yield "It would be let past what the guard says:"
+        yield from (f"  {sentence}" for sentence in view.passed)
+        yield "The guard says so because one cause may be behind all of it. Look for that first."
+
+
+def render_ordered(view: OrderedView) -> Iterator[str]:
+    order, verb = view.order, "override" if view.order.past_guard else "run"
+    if view.dry_run:
+        yield f"dry run: the API server would take the order of {order.by} to remediate {order.node} now."
+        yield "Nothing was changed."
+        yield f"Next: kubectl mend {verb} {order.node} --reason {quoted(order.reason)}"
+        return
+    past = ", past the guard" if order.past_guard else ""
+    yield f"ordered by {order.by}: the remediation of {order.node}, now{past}: {order.reason}"
+    if order.held:
+        yield f"It is held for now. {order.held[0]}"
+    else:
+        yield "The checker looks at everything once more, and then begins."
+    good_for = spell_seconds(order.good_for)
+    yield f"The order is good for {good_for}, and is used up when the remediation is there."
+    yield f"  undo, until then:  kubectl mend {verb} {order.node} --withdraw"
+    yield f"Next: kubectl mend explain {order.node}"
+
+
+def render_taken_back(view: TakenBackView) -> Iterator[str]:
+    verb = "override" if view.past_guard else "run"
+    if view.dry_run:
+        yield f"dry run: the API server would take back the order of {view.by} to remediate {view.node}."
+        yield "Nothing was changed."
+        yield f"Next: kubectl mend {verb} {view.node} --withdraw"
+        return
+    yield f"withdrawn: the order of {view.by} to remediate {view.node}: {view.reason}"
+    yield "A remediation that it has begun by now goes on; kubectl mend stop ends it."
+    yield f"  undo:  kubectl mend {verb} {view.node} --reason ..."
+    yield f"Next: kubectl mend explain {view.node}"
+
+
+_MOST_TRIES: Final = 5
+
+
+async def prepare(cluster: Cluster, node: str, reason: str, *, past_guard: bool) -> OrderView:
+    """Return the view to show. Raises CommandFailure if the order is not useful or not allowed."""
+    facts = OrderFacts(
+        node=await gather_node(cluster, node),
+        caller=await cluster.caller(),
+        may_run=await cluster.may("create", REMEDIATION_ORDER, name=node),
+        may_override=await cluster.may("override", REMEDIATION_ORDER, name=node),
+    )
+    checked = check_order(facts, past_guard=past_guard)
+    if isinstance(checked, OrderRefusal):
+        raise CommandFailure(ExitCode.WRONG, f"{checked.why} Nothing was ordered.", checked.next_step)
+    return order_view(facts, checked, reason, past_guard=past_guard)
+
+
+async def order(cluster: Cluster, shown: OrderView, *, dry_run: bool) -> None:
+    """Write the order for exactly the Node that was shown. An existing order is replaced."""
+    for _ in range(_MOST_TRIES):
+        before = await _find(cluster, shown.node)
+        if before is not None and not await _took(cluster, _delete(before), dry_run=dry_run):
+            continue
+        if before is not None and dry_run:
+            # In a dry run the existing order still occupies the name, so the creation cannot be tried.
+            return
+        if await _took(cluster, _create(shown), dry_run=dry_run):
+            return
+    raise _too_busy(shown.node)
+
+
+async def take_back(cluster: Cluster, node: str, *, dry_run: bool) -> TakenBackView:
+    for _ in range(_MOST_TRIES):
+        before = await _find(cluster, node)
+        if before is None:
+            raise CommandFailure(
+                ExitCode.WRONG,
+                f"no order to withdraw: nobody ordered the remediation of {node}, or it has begun.",
+                f"kubectl mend explain {node}",
+            )
+        if await _took(cluster, _delete(before), dry_run=dry_run):
+            spec = before.spec
+            return TakenBackView(
+                node=node, by=spec.by, reason=spec.reason, past_guard=spec.past_guard, dry_run=dry_run
+            )
+    raise _too_busy(node)
+
+
+async def _find(cluster: Cluster, node: str) -> RemediationOrder | None:
+    match await cluster.find(REMEDIATION_ORDER, node, RemediationOrder):
+        case Present(found):
+            return found
+        case Absent():
+            return None
+        case Unreadable(why):
+            raise CommandFailure(ExitCode.WRONG, f"the order for {node} cannot be read: {why}.")
+
+
+async def _took(cluster: Cluster, request: Request, *, dry_run: bool) -> bool:
+    """Send the write.
+
+    Returns False if another writer changed the object first, so that the caller reads it again.
+    """
+    match await cluster.write(request, Acknowledged, dry_run=dry_run):
+        case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS):
+            return False
+        case Refused(reason=Reason.NOT_FOUND) if request.method is Method.DELETE:
+            return False
+        case Refused(reason=Reason.NOT_FOUND):
+            raise not_installed()
+        case Refused(message=why):
+            raise CommandFailure(ExitCode.WRONG, f"the API server refused: {why}. Nothing was ordered.")
+        case _:
+            return True
+
+
+def _create(shown: OrderView) -> Request:
+    # Owned by the Node, so that the order is deleted with the Node.
+    owner = {"apiVersion": NODE.api_version, "kind": NODE.kind, "name": shown.node, "uid": shown.node_uid}
+    spec = {"by": shown.by, "reason": shown.reason, "nodeUID": shown.node_uid}
+    body = {
+        "apiVersion": REMEDIATION_ORDER.api_version,
+        "kind": REMEDIATION_ORDER.kind,
+        "metadata": {"name": shown.node, "ownerReferences": [owner]},
+        "spec": {**spec, "pastGuard": True} if shown.past_guard else spec,
+    }
+    return create(REMEDIATION_ORDER, body, manager=MANAGER)
+
+
+def _delete(found: RemediationOrder) -> Request:
+    metadata = found.metadata
+    only_if = Precondition(metadata.uid, metadata.resource_version)
+    return delete(REMEDIATION_ORDER, metadata.name, only_if=only_if)
+
+
+def _too_busy(node: str) -> CommandFailure:
+    return CommandFailure(
+        ExitCode.WRONG, f"the order for {node} kept changing under our hands.", "kubectl mend status"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OrderArguments:
+    """The parsed arguments."""
+
+    node: str
+    reason: str | None
+    past_guard: bool
+    withdrawn: bool
+    yes: bool
+    dry_run: bool
+
+
+def fulfil(cluster: ClusterOptions, form: Form, wish: OrderArguments) -> None:
+    """Write or withdraw the order."""
+    if wish.withdrawn:
+        _withdraw(cluster, form, wish)
+        return
+    reason = (wish.reason or "").strip()
+    if not reason:
+        raise click.UsageError("Say with --reason why. It is kept with your name on the remediation.")
+
+    async def read(connected: Cluster) -> OrderView:
+        return await prepare(connected, wish.node, reason, past_guard=wish.past_guard)
+
+    shown = with_cluster(cluster, read)
+    if form is Form.TEXT:
+        write_lines([*render_preview(shown), ""])
+    if not wish.yes and not wish.dry_run:
+        past = " past the guard" if wish.past_guard else ""
+        ask(f"Order the remediation of {wish.node}{past}, as {shown.by}?")
+    with_cluster(cluster, lambda connected: order(connected, shown, dry_run=wish.dry_run))
+    show(OrderedView(order=shown, dry_run=wish.dry_run), form, render_ordered)
+
+
+def _withdraw(cluster: ClusterOptions, form: Form, wish: OrderArguments) -> None:
+    if wish.reason is not None:
+        raise click.UsageError("--withdraw takes an order back; it goes without --reason.")
+    taken = with_cluster(cluster, lambda connected: take_back(connected, wish.node, dry_run=wish.dry_run))
+    show(taken, form, render_taken_back)

@@ -1,0 +1,392 @@
+"""Meaning of each event for the timeline of a node: its lane and the states that begin. A table.
+
+The facts of a timeline: the current objects around a node, and their events.
+
+The view of `kubectl mend timeline`. Both text and picture are rendered from it alone.
+
+One entry of one source, before the entries of all sources are merged.
+
+Entries from events, as drafts. Pure.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from nodemend.api.meta import written_moment
+from nodemend.api.resources import EVENT
+from nodemend.cli.cluster import Cluster
+from nodemend.cli.node_report import NodeCase, gather_case
+from nodemend.kube.events import EventWire
+from nodemend.kube.request import Selection
+from nodemend.records.live_reads import value_of
+from nodemend.safety.facts import Present, Unreadable
+from nodemend.telemetry import event_reasons as ours
+from nodemend.telemetry.event_reasons import EVENT_REASONS, REMEDIATION_HELD
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineFacts:
+    """The facts of one node. `unread` lists the events that could not be read."""
+
+    case: NodeCase
+    events: tuple[EventWire, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+async def gather(cluster: Cluster, name: str) -> TimelineFacts:
+    """Read the facts. Writes nothing. Raises CommandFailure if there is neither a Node nor a remediation."""
+    case = await gather_case(cluster, name)
+    events: list[EventWire] = []
+    unread = []
+    for kind, object_name, namespace in _events_of(case):
+        # Events of the older API have the same storage, so the newer API returns them as well.
+        fields = f"regarding.kind={kind},regarding.name={object_name}"
+        found = await cluster.all(EVENT, EventWire, Selection(namespace, fields=fields))
+        if isinstance(found, Present):
+            events += found.value
+        elif isinstance(found, Unreadable):
+            unread.append(f"Events of {kind} {object_name} cannot be read: {found.why}.")
+    return TimelineFacts(case, tuple(events), tuple(unread))
+
+
+def _events_of(case: NodeCase) -> list[tuple[str, str, str]]:
+    """Return kind, name and namespace of the objects whose events are included."""
+    about = [("Node", case.name, "")]
+    if isinstance(case.host, Present):
+        host = case.host.value.metadata
+        about.append(("BareMetalHost", host.name, host.namespace))
+    behind = value_of(case.behind)
+    if behind is not None:
+        machine = behind.machine.metadata
+        about.append(("Machine", machine.name, machine.namespace))
+    return about
+
+
+class Lane(StrEnum):
+    """The actor of a change, or the object that changes."""
+
+    NODE = "node"
+    CHECK = "check"
+    REMEDIATION = "remediation"
+    HOST = "host"
+    WORKLOADS = "workloads"
+
+
+class Emphasis(StrEnum):
+    """Importance of a moment."""
+
+    PLAIN = "plain"
+    PROBLEM = "trouble"
+    EVIDENCE = "evidence"
+    RELEASE = "release"
+
+
+class Tone(StrEnum):
+    """Meaning of a state, shown as its colour."""
+
+    WELL = "well"
+    WAITS = "waits"
+    SICK = "sick"
+    WORKS = "works"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, slots=True)
+class LaneState:
+    """A state that has a duration."""
+
+    label: str
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One change. `key` is stable, for programs; empty if the change has no key."""
+
+    at: datetime
+    lane: Lane
+    what: str
+    key: str = ""
+    mark: Emphasis = Emphasis.PLAIN
+    evidence: str = ""
+    """E1 to E5, if this evidence was obtained or the change is based on it."""
+    because: str = ""
+    """Description of the evidence."""
+    sources: tuple[str, ...] = ()
+    times: int = 1
+    """Number of occurrences, the last one at `last`."""
+    last: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """Duration of a state in its lane; `end` is None if it still lasts."""
+
+    lane: Lane
+    state: LaneState
+    begin: datetime
+    end: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseView:
+    """A release of workloads, its time and evidence. `evidence` is empty if it is no longer recorded."""
+
+    at: datetime
+    evidence: str = ""
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """Seconds that a phase took; until now if it still lasts."""
+
+    name: str
+    seconds: float
+    lasts: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineView:
+    """`moments` and `bars` are in order of time. `earlier` counts moments before the requested period."""
+
+    kind: ClassVar[str] = "Timeline"
+    node: str
+    now: datetime
+    state: str
+    moments: tuple[Moment, ...]
+    bars: tuple[Bar, ...]
+    releases: tuple[ReleaseView, ...]
+    measures: tuple[Measure, ...]
+    earlier: int
+    since_seconds: float
+    unread: tuple[str, ...]
+    notes: tuple[str, ...]
+    next_step: str
+
+
+OVER: Final = LaneState("", Tone.WELL)
+"""The lane's last state has ended."""
+
+READY: Final = LaneState("Ready", Tone.WELL)
+SILENT: Final = LaneState("silent", Tone.WAITS)
+NOT_READY: Final = LaneState("not Ready", Tone.SICK)
+
+SUSPECT: Final = LaneState("suspect", Tone.WAITS)
+UNHEALTHY: Final = LaneState("unhealthy", Tone.SICK)
+REMEDIATING: Final = LaneState("remediating", Tone.WORKS)
+
+FENCE: Final = LaneState("fence", Tone.WAITS)
+RELEASE: Final = LaneState("release", Tone.WORKS)
+RECOVER: Final = LaneState("recover", Tone.WELL)
+BACK_OFF: Final = LaneState("back off", Tone.WAITS)
+REPLACEMENT: Final = LaneState("replace", Tone.SICK)
+FAILED: Final = LaneState("failed", Tone.SICK)
+ENDING: Final = LaneState("ending", Tone.WAITS)
+REMEDIATION: Final = LaneState("remediation", Tone.WORKS)
+"""A remediation of which only start and end are known."""
+
+GOING_OFF: Final = LaneState("held off", Tone.WAITS)
+OFF: Final = LaneState("off", Tone.DARK)
+GOING_ON: Final = LaneState("let on", Tone.WAITS)
+ON: Final = LaneState("on", Tone.WELL)
+
+HELD: Final = LaneState("held back", Tone.WAITS)
+HELD_AGAIN: Final = LaneState("held back again", Tone.WAITS)
+LEAVING: Final = LaneState("leaving", Tone.WORKS)
+ELSEWHERE: Final = LaneState("free to run elsewhere", Tone.WELL)
+
+LaneStart = tuple[Lane, LaneState]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentDraft:
+    """One entry of one source.
+
+    Entries of events are flagged: if an event and a status describe the same change, the event's text is
+    shown.
+    """
+
+    at: datetime
+    lane: Lane
+    what: str
+    source: str
+    key: str = ""
+    mark: Emphasis = Emphasis.PLAIN
+    evidence: str = ""
+    because: str = ""
+    begins: tuple[LaneStart, ...] = ()
+    from_event: bool = False
+    times: int = 1
+    last: datetime | None = None
+
+
+_NODE, _CHECK, _REMEDIATION, _HOST, _WORKLOADS = Lane
+
+
+@dataclass(frozen=True, slots=True)
+class EventTemplate:
+    """Meaning of one event reason. `key` is the change's key if a status may report it as well."""
+
+    lane: Lane
+    begins: tuple[LaneStart, ...] = ()
+    key: str = ""
+    mark: Emphasis = Emphasis.PLAIN
+    evidence: str = ""
+    means: str = ""
+    """Text before the event's message, if the message alone could be misunderstood as more than it means."""
+
+
+STORIES: Final[dict[str, EventTemplate]] = {
+    ours.NODE_SUSPECT.name: EventTemplate(_CHECK, ((_CHECK, SUSPECT),)),
+    ours.NODE_UNHEALTHY.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), "unhealthy"),
+    ours.NODE_HEALTHY.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "healthy"),
+    ours.MACHINE_UNHEALTHY.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), "unhealthy"),
+    ours.MACHINE_HEALTHY.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "healthy"),
+    ours.CHECK_OVERLAPPED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.CHECK_STALLED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.REMEDIATION_UNSERVED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.REMEDIATION_ORDERED.name: EventTemplate(_CHECK),
+    ours.OVERRIDE_USED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.ORDER_EXPIRED.name: EventTemplate(_CHECK),
+    ours.POLICY_NOT_PROVEN.name: EventTemplate(_REMEDIATION, mark=Emphasis.PROBLEM),
+    ours.REMEDIATION_STARTED.name: EventTemplate(
+        _CHECK, ((_CHECK, REMEDIATING), (_REMEDIATION, FENCE)), "started"
+    ),
+    ours.REMEDIATION_WITHDRAWN.name: EventTemplate(_CHECK, ((_CHECK, OVER),), "withdrawn"),
+    ours.REMEDIATION_ESCALATED.name: EventTemplate(_CHECK, ((_CHECK, UNHEALTHY),), mark=Emphasis.PROBLEM),
+    ours.DELEGATE_CREATED.name: EventTemplate(_REMEDIATION),
+    ours.DELEGATE_DELETED.name: EventTemplate(_REMEDIATION),
+    ours.ASKING_SETTLED.name: EventTemplate(_CHECK),
+    ours.ANNOTATION_IGNORED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.REMEDIATION_HELD.name: EventTemplate(_REMEDIATION),
+    ours.STILL_HELD.name: EventTemplate(_CHECK),
+    ours.RECOVERY_STARTED.name: EventTemplate(_CHECK),
+    ours.RECOVERY_SUCCEEDED.name: EventTemplate(_CHECK),
+    ours.RECOVERY_FAILED.name: EventTemplate(_CHECK, mark=Emphasis.PROBLEM),
+    ours.RECOVERY_WITHDRAWN.name: EventTemplate(_CHECK),
+    ours.HUMAN_CONFIRMED_OFF.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E5"
+    ),
+    ours.POWER_OFF_REQUESTED.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, FENCE), (_HOST, GOING_OFF)), "held-off"
+    ),
+    ours.POWER_OFF_CONFIRMED.name: EventTemplate(
+        _REMEDIATION,
+        ((_REMEDIATION, RELEASE), (_HOST, OFF)),
+        "evidence",
+        Emphasis.EVIDENCE,
+        "E1",
+    ),
+    ours.POWER_ON_REQUESTED.name: EventTemplate(_HOST, ((_HOST, GOING_ON),), "let-on"),
+    ours.POWER_NOT_BACK.name: EventTemplate(_HOST, ((_REMEDIATION, OVER),), mark=Emphasis.PROBLEM),
+    ours.POWER_OFF_ORPHANED.name: EventTemplate(_HOST, mark=Emphasis.PROBLEM),
+    ours.POWER_CYCLE_FAILED.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, BACK_OFF),), "attempt-failed", Emphasis.PROBLEM
+    ),
+    ours.REMEDIATION_FAILED.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, FAILED),), "failed", Emphasis.PROBLEM
+    ),
+    ours.HOST_MARKED_UNHEALTHY.name: EventTemplate(_HOST, mark=Emphasis.PROBLEM),
+    ours.MACHINE_REPLACEMENT.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, REPLACEMENT),), "handed-over", Emphasis.PROBLEM
+    ),
+    # This event may be repeated after there is evidence, so no phase begins with it.
+    ours.SELF_FENCING_ASKED.name: EventTemplate(_REMEDIATION, key="asked-to-end"),
+    ours.BOOT_PROVEN_OVER.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E4"
+    ),
+    ours.NEW_BOOT_SEEN.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, RELEASE),), "evidence", Emphasis.EVIDENCE, "E2"
+    ),
+    ours.MARKER_TAKEN_OFF.name: EventTemplate(_REMEDIATION, key="marker-off"),
+    ours.EVIDENCE_REVOKED.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, FENCE), (_WORKLOADS, HELD_AGAIN)), "voided", Emphasis.PROBLEM
+    ),
+    ours.RELEASE_STARTED.name: EventTemplate(
+        _WORKLOADS, ((_WORKLOADS, LEAVING),), "release", Emphasis.RELEASE
+    ),
+    ours.WORKLOADS_RELEASED.name: EventTemplate(
+        _WORKLOADS, ((_WORKLOADS, ELSEWHERE), (_REMEDIATION, RECOVER)), "gone"
+    ),
+    ours.OUT_OF_SERVICE_TAINT_REMOVED.name: EventTemplate(_WORKLOADS),
+    ours.NODE_RESTORED.name: EventTemplate(_NODE),
+    ours.NODE_NOT_RESTORED.name: EventTemplate(_NODE, mark=Emphasis.PROBLEM),
+    ours.NODE_CONTRADICTED_EVIDENCE.name: EventTemplate(_NODE, key="contradicted", mark=Emphasis.PROBLEM),
+    ours.REMEDIATION_SUCCEEDED.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, OVER), (_HOST, OVER)), "succeeded"
+    ),
+    ours.REMEDIATION_STOPPED.name: EventTemplate(
+        _REMEDIATION, ((_REMEDIATION, OVER), (_HOST, OVER)), "stopped"
+    ),
+    # Events of the kubelet and of Kubernetes' own controllers.
+    "NodeNotReady": EventTemplate(_NODE, ((_NODE, NOT_READY), (_WORKLOADS, HELD)), "not-ready"),
+    "NodeReady": EventTemplate(_NODE, ((_NODE, READY), (_WORKLOADS, OVER)), "ready"),
+    "Rebooted": EventTemplate(_NODE, key="rebooted"),
+    # Events of metal3's operator about an accepted request, not about actual power, so no state begins.
+    "PowerOff": EventTemplate(_HOST, means="Its operator ordered it off"),
+    "PowerOn": EventTemplate(_HOST, means="Its operator ordered it on"),
+    "PowerManagementError": EventTemplate(_HOST, mark=Emphasis.PROBLEM),
+    "BMCCredentialError": EventTemplate(_HOST, mark=Emphasis.PROBLEM),
+}
+"""Meanings by event reason."""
+
+ELSE: Final = {
+    "Node": EventTemplate(_NODE),
+    "BareMetalHost": EventTemplate(_HOST),
+    "Machine": EventTemplate(_NODE),
+}
+"""Meanings of all other events, by the kind of the object that the event regards."""
+
+
+_OURS: Final = frozenset(one.name for one in EVENT_REASONS)
+_CHECKER: Final = "checker"
+
+
+def from_events(events: Iterable[EventWire]) -> Iterator[MomentDraft]:
+    for event in events:
+        at = written_moment(event.first_time)
+        if at is None:
+            continue
+        story = STORIES.get(event.reason) or ELSE.get(event.regarding.kind) or EventTemplate(Lane.NODE)
+        last = written_moment(event.last_time)
+        by = f" by {event.reporter}" if event.reporter and event.reason not in _OURS else ""
+        yield MomentDraft(
+            at=at,
+            lane=_lane(event, story),
+            what=_what(event, story),
+            source=f"event {event.reason}{by}",
+            key=story.key,
+            mark=_mark(event, story),
+            evidence=story.evidence,
+            because=event.note if story.evidence else "",
+            begins=story.begins,
+            from_event=True,
+            times=event.count,
+            last=last if event.count > 1 else None,
+        )
+
+
+def _what(event: EventWire, story: EventTemplate) -> str:
+    said = event.note or f"{event.reason}."
+    before = story.evidence or story.means
+    return f"{before}: {said}" if before else said
+
+
+def _lane(event: EventWire, story: EventTemplate) -> Lane:
+    """Return the lane.
+
+    The component that holds emits the event of a hold: the checker before the remediation exists, the
+    remediator afterwards.
+    """
+    held_early = event.reason == REMEDIATION_HELD.name and _CHECKER in event.reporter
+    return Lane.CHECK if held_early else story.lane
+
+
+def _mark(event: EventWire, story: EventTemplate) -> Emphasis:
+    """Return the mark. An unknown warning counts as trouble; for known events the table decides."""
+    unheard_of = event.reason not in STORIES and event.type == "Warning"
+    return Emphasis.PROBLEM if unheard_of else story.mark

@@ -1,0 +1,525 @@
+"""The commands that write: declared here, and implemented by modules that they import when called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from nodemend.api import well_known
+from nodemend.api.quantities import parse_duration
+from nodemend.cli.exit_codes import CommandFailure, ExitCode
+from nodemend.cli.options import (
+    ClusterOptions,
+    Form,
+    cluster_options,
+    dry_run_option,
+    node_argument,
+    output_option,
+    parse_timeout,
+    utc_option,
+)
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.confirm import WithdrawnView
+
+
+@click.command("confirm")
+@node_argument()
+@click.option("--reason", metavar="TEXT", help="How you know that it is down. Kept with your name.")
+@click.option("--withdraw", "withdrawn", is_flag=True, help="Take your word back, before the release begins.")
+@click.option("--i-typed", metavar="NODE", help="The node's name once more, for use without a terminal.")
+@click.option(
+    "-n", "--namespace", default="", metavar="NAME", help="Where the remediation is, if there are several."
+)
+@dry_run_option
+@utc_option
+@output_option
+@cluster_options
+def confirm_command(  # noqa: PLR0913 - click passes one parameter per flag
+    cluster: ClusterOptions,
+    form: Form,
+    node: str,
+    reason: str | None,
+    namespace: str,
+    i_typed: str | None,
+    *,
+    withdrawn: bool,
+    dry_run: bool,
+    utc: bool,
+) -> None:
+    """Vouch that a node is down, so that its pods and volumes are released and start elsewhere.
+
+    It shows the node's last sign of life and what will be released, and asks for the node's name. Your word
+    is recorded under your own name. Vouch only for a machine that you have seen without power, or reset: if
+    it still runs, its data may be destroyed.
+
+    \b
+    Examples:
+      kubectl mend confirm edge-07 --reason "unplugged it, I stand beside it"
+      kubectl mend confirm edge-07 --withdraw
+    """
+    from nodemend.cli.confirm import (
+        ConfirmedView,
+        confirm,
+        prepare,
+        render_confirmed,
+        render_preview,
+        render_withdrawn,
+    )
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.terminal import ask_for_name, show, write_lines
+
+    node = node.removeprefix("node/")
+    if withdrawn:
+        _refuse_both(reason, i_typed)
+        show(_withdraw(cluster, node, namespace, dry_run=dry_run), form, render_withdrawn)
+        return
+    if not reason or not reason.strip():
+        raise click.UsageError("Say with --reason how you know that the node is down.")
+
+    shown = with_cluster(cluster, lambda connected: prepare(connected, node, namespace, reason.strip()))
+    if form is Form.TEXT:
+        write_lines([*render_preview(shown, UTC if utc else None), ""])
+    if not dry_run:
+        ask_for_name(node, i_typed, to="vouch for it", undone="Nothing was written.")
+    with_cluster(cluster, lambda connected: confirm(connected, shown, dry_run=dry_run))
+    show(ConfirmedView(word=shown, dry_run=dry_run), form, render_confirmed)
+
+
+def _withdraw(cluster: ClusterOptions, node: str, namespace: str, *, dry_run: bool) -> WithdrawnView:
+    from nodemend.cli.confirm import withdraw
+    from nodemend.cli.connection import with_cluster
+
+    return with_cluster(cluster, lambda connected: withdraw(connected, node, namespace, dry_run=dry_run))
+
+
+def _refuse_both(reason: str | None, i_typed: str | None) -> None:
+    if reason is not None or i_typed is not None:
+        raise click.UsageError("--withdraw takes back a word; it goes without --reason and --i-typed.")
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.drill import DrilledView, DrillView
+
+
+@click.command("drill")
+@node_argument()
+@click.option("--yes-reset", metavar="NODE", help="The node's name once more, for use without a terminal.")
+@click.option("--with-workloads", is_flag=True, help="Although it is not drained: its pods go with it.")
+@click.option(
+    "--wait",
+    default="15m",
+    show_default=True,
+    callback=parse_timeout,
+    metavar="DURATION",
+    help="How long the node may take to be back in service.",
+)
+@output_option
+@cluster_options
+def drill_command(
+    cluster: ClusterOptions,
+    form: Form,
+    node: str,
+    yes_reset: str | None,
+    wait: float,
+    *,
+    with_workloads: bool,
+) -> int:
+    """Reset one node by its watchdog, now, and time it. THE NODE GOES DOWN.
+
+    A release by time rests on how long a watchdog really takes. This finds it out: the node is marked as in a
+    remediation, is fed no more, and keeps a record on its disk until the reset. When it is back, the time is
+    held against W, on which managers count. Drain the node first. It is refused while anything else is under
+    way, while Nodemend is paused, and for a node that is not well. It needs the ClusterRole nodemend-driller.
+
+    Exits with 0 only if the watchdog was timed and kept to W.
+
+    \b
+    Examples:
+      kubectl mend drill edge-07
+      kubectl mend drill edge-07 --yes-reset edge-07 -o json
+    """
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.drill import DrillRun, Outcome, prepare, render_drilled, render_preview
+    from nodemend.cli.terminal import ask_for_name, show, width, write_lines, write_note
+
+    node = node.removeprefix("node/")
+
+    async def read(connected: Cluster) -> DrillView:
+        return await prepare(connected, node, with_workloads=with_workloads)
+
+    shown = with_cluster(cluster, read)
+    if form is Form.TEXT:
+        write_lines([*render_preview(shown, width()), ""])
+    ask_for_name(node, yes_reset, to="reset it", undone="Nothing was reset.")
+
+    async def act(connected: Cluster) -> DrilledView:
+        return await DrillRun(connected, shown, write_note).run(wait, with_workloads=with_workloads)
+
+    drilled = with_cluster(replace(cluster, timeout=wait + cluster.timeout), act)
+    show(drilled, form, lambda view: render_drilled(view, width()))
+    return ExitCode.FINE if drilled.outcome is Outcome.WITHIN else ExitCode.WRONG
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.listing import AnyRemediation
+    from nodemend.cli.pause import PausedView
+
+
+@click.command("pause")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, for whoever finds it paused.")
+@click.option(
+    "--for",
+    "duration",
+    metavar="DURATION",
+    help="End it by itself after so long, such as 2h; without this somebody must resume.",
+)
+@click.option(
+    "--check", default="", metavar="NAME", help="Pause this NodeHealthCheck alone, not the whole cluster."
+)
+@click.option(
+    "--replace", is_flag=True, help="End the pause that stands; else the later end holds, and both reasons."
+)
+@dry_run_option
+@output_option
+@cluster_options
+def pause_command(  # noqa: PLR0913 - click passes one parameter per flag
+    cluster: ClusterOptions,
+    form: Form,
+    reason: str,
+    duration: str | None,
+    check: str,
+    *,
+    replace: bool,
+    dry_run: bool,
+) -> None:
+    """Stop new actions at once: in the whole cluster, or for the nodes of one check.
+
+    In a paused cluster what has begun reaches its next safe point and waits there. A paused check begins
+    nothing new; what it has begun goes on. There is room for one pause: a second one says which stood, keeps
+    its reason beside the new one, and ends no earlier.
+
+    \b
+    Examples:
+      kubectl mend pause --for 2h --reason "core switch swap, CHG-4411"
+      kubectl mend pause --check workers --for 1h --reason "new kernel"
+    """
+    from nodemend.api.meta import Pause, print_time
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.listing import open_remediations
+    from nodemend.cli.pause import paused_view, render_paused, set_pause
+    from nodemend.cli.terminal import show
+
+    check = check.removeprefix("nhc/")
+    if not reason.strip():
+        raise click.UsageError("Say with --reason why, for whoever finds it paused.")
+    lasts = _duration(duration) if duration is not None else None
+
+    async def act(connected: Cluster) -> PausedView:
+        by = await connected.caller()
+        until = print_time(connected.now + lasts) if lasts is not None else None
+        pause = Pause(reason=reason.strip(), by=by, until=until)
+        change = await set_pause(connected, pause, check=check, replace=replace, dry_run=dry_run)
+        going_on = [one for one in await open_remediations(connected) if not check or _is_of(check, one)]
+        return paused_view(change.after or pause, change, going_on, check=check, dry_run=dry_run)
+
+    show(with_cluster(cluster, act), form, render_paused)
+
+
+def _is_of(check: str, remediation: AnyRemediation) -> bool:
+    return remediation.metadata.labels.get(well_known.CHECK) == check
+
+
+def _duration(written: str) -> timedelta:
+    try:
+        lasts = parse_duration(written)
+    except ValueError as error:
+        raise click.UsageError(f"--for: {error}.") from error
+    if not lasts:
+        raise click.UsageError("--for: a pause must last longer than nothing.")
+    return lasts
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.pause import ResumedView
+
+
+@click.command("resume")
+@click.option("--check", default="", metavar="NAME", help="End the pause of this NodeHealthCheck.")
+@dry_run_option
+@output_option
+@cluster_options
+def resume_command(cluster: ClusterOptions, form: Form, check: str, *, dry_run: bool) -> None:
+    """End a pause. Remediations begin and go on again, as far as the mode allows.
+
+    \b
+    Examples:
+      kubectl mend resume
+      kubectl mend resume --check workers
+    """
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.pause import clear_pause, render_resumed, resumed_view
+    from nodemend.cli.terminal import show
+
+    check = check.removeprefix("nhc/")
+
+    async def act(connected: Cluster) -> ResumedView:
+        change = await clear_pause(connected, check=check, dry_run=dry_run)
+        return resumed_view(change, check=check, dry_run=dry_run)
+
+    show(with_cluster(cluster, act), form, render_resumed)
+
+
+@click.command("run")
+@node_argument()
+@click.option("--reason", metavar="TEXT", help="Why. Kept with your name on the remediation.")
+@click.option("--withdraw", "withdrawn", is_flag=True, help="Take the order back, before anything has begun.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@dry_run_option
+@output_option
+@cluster_options
+def run_command(  # noqa: PLR0913 - click passes one parameter per flag
+    cluster: ClusterOptions,
+    form: Form,
+    node: str,
+    reason: str | None,
+    *,
+    withdrawn: bool,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Order the remediation of one node now, without waiting until it has been unhealthy for long enough.
+
+    The guard is asked as for any other: while it says no, the order is held, for at most 15 minutes. A node
+    that is Ready and with which its check finds nothing wrong is refused: its remediation would end at once.
+
+    \b
+    Examples:
+      kubectl mend run edge-07 --reason "its disk is failing, CHG-4411"
+      kubectl mend run edge-07 --withdraw
+    """
+    from nodemend.cli.run import OrderArguments, fulfil
+
+    fulfil(
+        cluster,
+        form,
+        OrderArguments(
+            node.removeprefix("node/"),
+            reason,
+            past_guard=False,
+            withdrawn=withdrawn,
+            yes=yes,
+            dry_run=dry_run,
+        ),
+    )
+
+
+@click.command("override")
+@node_argument()
+@click.option("--reason", metavar="TEXT", help="Why. Kept with your name on the remediation.")
+@click.option("--withdraw", "withdrawn", is_flag=True, help="Take the order back, before anything has begun.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@dry_run_option
+@output_option
+@cluster_options
+def override_command(  # noqa: PLR0913 - click passes one parameter per flag
+    cluster: ClusterOptions,
+    form: Form,
+    node: str,
+    reason: str | None,
+    *,
+    withdrawn: bool,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Order the remediation of one node now, past the limits of the storm guard.
+
+    It passes what the guard counts: how many are unhealthy or under remediation, and how fast. It passes
+    neither DryRun, a pause, an exclusion or maintenance, nor a view that is too old, the quorum of the
+    control plane, or another remediation at work; a node that is well is refused, as with run. Who let it,
+    past what, and why is recorded. It needs the ClusterRole nodemend-overrider.
+
+    \b
+    Examples:
+      kubectl mend override edge-07 --reason "rack 7 is back, this one is dead"
+      kubectl mend override edge-07 --withdraw
+    """
+    from nodemend.cli.run import OrderArguments, fulfil
+
+    fulfil(
+        cluster,
+        form,
+        OrderArguments(
+            node.removeprefix("node/"), reason, past_guard=True, withdrawn=withdrawn, yes=yes, dry_run=dry_run
+        ),
+    )
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.listing import AnyRemediation
+    from nodemend.cli.stop import StopView
+
+
+_DEFAULT_REASON: Final = "kubectl mend stop --all"
+
+
+@click.command("stop")
+@node_argument(required=False)
+@click.option("--all", "everything", is_flag=True, help="Pause the cluster, and end every open remediation.")
+@click.option("--reason", default=_DEFAULT_REASON, metavar="TEXT", help="Why, for the pause of --all.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("-n", "--namespace", default="", metavar="NAME", help="Where the remediation is.")
+@dry_run_option
+@output_option
+@cluster_options
+def stop_command(  # noqa: PLR0913 - click passes one parameter per flag
+    cluster: ClusterOptions,
+    form: Form,
+    node: str | None,
+    reason: str,
+    namespace: str,
+    *,
+    everything: bool,
+    yes: bool,
+    dry_run: bool,
+) -> int:
+    """End the remediation of a node, or all of them, at the next safe point.
+
+    --all is the red handle: first the cluster is paused, then every open remediation is told to end.
+
+    \b
+    Examples:
+      kubectl mend stop edge-07
+      kubectl mend stop --all --yes
+    """
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.stop import render, stop, stop_view
+    from nodemend.cli.terminal import show
+
+    if everything == (node is not None):
+        raise click.UsageError("Name a node, or say --all.")
+    name = (node or "").removeprefix("node/")
+    if not yes and not dry_run:
+        found = with_cluster(cluster, lambda connected: _choose(connected, name, namespace))
+        _ask(found, everything=everything)
+
+    async def act(connected: Cluster) -> StopView:
+        # Pause first: otherwise the checker would immediately request the deleted remediations again.
+        paused_for = await _pause(connected, reason, dry_run=dry_run) if everything else ""
+        chosen = await _choose(connected, name, namespace)
+        ended = [await stop(connected, found, dry_run=dry_run) for found in chosen]
+        return stop_view(ended, paused=everything, pause_reason=paused_for, dry_run=dry_run)
+
+    view = with_cluster(cluster, act)
+    show(view, form, render)
+    return ExitCode.WRONG if view.failed else ExitCode.FINE
+
+
+async def _pause(cluster: Cluster, reason: str, *, dry_run: bool) -> str:
+    """Pause the cluster and return the reason.
+
+    An existing pause is merged; one without an end is left unchanged.
+    """
+    from nodemend.api.meta import Pause
+    from nodemend.cli.pause import set_pause
+
+    pause = Pause(reason=reason, by=await cluster.caller())
+    change = await set_pause(cluster, pause, keep=True, dry_run=dry_run)
+    return change.after.reason if change.after else reason
+
+
+async def _choose(cluster: Cluster, node: str, namespace: str) -> list[AnyRemediation]:
+    from nodemend.cli.listing import find_open, open_remediations
+
+    if node:
+        return [await find_open(cluster, node, namespace)]
+    return await open_remediations(cluster, namespace)
+
+
+def _ask(chosen: list[AnyRemediation], *, everything: bool) -> None:
+    from nodemend.cli.listing import node_of
+    from nodemend.cli.terminal import ask
+    from nodemend.cli.text import spell_names
+    from nodemend.safety.holds import spell_count
+
+    named = spell_names([node_of(found) for found in chosen])
+    what = f"{spell_count(len(chosen), 'remediation')}" + (f" ({named})" if named else "")
+    before = "Pause the whole cluster and stop" if everything else "Stop"
+    ask(f"{before} {what}?")
+
+
+if TYPE_CHECKING:
+    from nodemend.cli.cluster import Cluster
+    from nodemend.cli.wind_down.leftovers import OpenFacts
+    from nodemend.cli.wind_down.view import WindDownView
+
+
+@click.command("wind-down")
+@click.option(
+    "--wait",
+    default="15m",
+    show_default=True,
+    callback=parse_timeout,
+    metavar="DURATION",
+    help="How long remediations may take to reach their safe end.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@output_option
+@cluster_options
+def wind_down_command(cluster: ClusterOptions, form: Form, wait: float, *, yes: bool) -> int:
+    """Bring everything under way to its safe end, before Nodemend is uninstalled.
+
+    It pauses the cluster, tells every remediation to end, and waits until their hosts are on again and all
+    that they added is gone. Then it looks for whatever else of ours is left. It exits with 0 only if that is
+    nothing on any node or host, and else says what, why, and what to do. The remediator must run meanwhile.
+
+    `helm uninstall` runs it by itself. It may be broken off and run again at any time.
+
+    \b
+    Examples:
+      kubectl mend wind-down
+      kubectl mend wind-down --wait 1h --yes
+    """
+    from nodemend.cli.connection import with_cluster
+    from nodemend.cli.terminal import show, write_note
+    from nodemend.cli.wind_down.leftovers import read_open
+    from nodemend.cli.wind_down.view import render, render_broken_off, wind_down_view
+    from nodemend.cli.wind_down.waiting import WindDown, WindDownProgress
+
+    if not yes:
+        _ask_for_wind_down(with_cluster(cluster, read_open))
+    course = WindDownProgress()
+
+    async def act(connected: Cluster) -> WindDownView:
+        left = await WindDown(connected, course, write_note).run(wait)
+        return wind_down_view(course.paused_for or "", course.ended, left, connected.system_namespace)
+
+    try:
+        view = with_cluster(replace(cluster, timeout=wait + cluster.timeout), act)
+    except KeyboardInterrupt:
+        write_note(render_broken_off(course.paused_for, course.ending))
+        return ExitCode.WRONG
+    except CommandFailure:
+        write_note(render_broken_off(course.paused_for, course.ending))
+        raise
+    show(view, form, render)
+    return ExitCode.FINE if view.done else ExitCode.WRONG
+
+
+def _ask_for_wind_down(facts: OpenFacts) -> None:
+    from nodemend.cli.listing import node_of
+    from nodemend.cli.terminal import ask
+    from nodemend.cli.text import spell_names
+    from nodemend.safety.holds import spell_count
+
+    nodes = sorted(node_of(found) for found in facts.remediations)
+    what = spell_count(len(nodes), "remediation") + (f" ({spell_names(nodes)})" if nodes else "")
+    ask(f"Pause the whole cluster and end {what}, for Nodemend to be uninstalled?")

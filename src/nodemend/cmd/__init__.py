@@ -1,0 +1,1 @@
+"""The programs: checker, remediator, signer, agent."""

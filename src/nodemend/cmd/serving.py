@@ -1,0 +1,132 @@
+"""A small HTTP server for kubelet and Prometheus: a few paths, bounded connections.
+
+Ends a program on a signal.
+
+The endpoints for kubelet and Prometheus: /livez and /readyz on one port, /metrics on another.
+"""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from nodemend.settings.controller import ControllerSettings
+from nodemend.settings.setting import Address
+from nodemend.telemetry.logging import Log
+from nodemend.telemetry.observers import HealthView
+from nodemend.telemetry.printable import printable
+
+
+async def until_stop_signal(log: Log) -> None:
+    """Return at the first SIGTERM or SIGINT."""
+    reported = asyncio.get_running_loop().create_future()
+
+    def stop(name: str) -> None:
+        if not reported.done():
+            reported.set_result(name)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop, number.name)
+    log.info("told to stop", signal=await reported)
+
+
+MOST_CONNECTIONS: Final = 64
+_IDLE_SECONDS: Final = 10.0
+_CLOSE_SECONDS: Final = 1.0
+_LONGEST_LINE: Final = 2048
+
+ProbeHandler = Callable[[web.BaseRequest], web.Response]
+
+
+def probes_of(health: HealthView) -> dict[str, ProbeHandler]:
+    """The handlers of /livez and /readyz. Any response of /livez shows that the event loop runs."""
+    return {
+        "/livez": lambda _: _status_response(health.why_dead()),
+        "/readyz": lambda _: _status_response(health.why_not_ready()),
+    }
+
+
+async def listen(sockets: AsyncExitStack, address: Address, answers: Mapping[str, ProbeHandler]) -> int:
+    """Bind, and close with the stack. Returns the bound port."""
+    server = web.Server(
+        _handler(answers),
+        access_log=None,
+        keepalive_timeout=_IDLE_SECONDS,
+        lingering_time=0.0,
+        max_line_size=_LONGEST_LINE,
+        max_field_size=_LONGEST_LINE,
+    )
+
+    def accept() -> asyncio.Protocol:
+        # A new client ends the oldest connection: idle connections must not starve a kubelet's probe.
+        connections = server.connections
+        if len(connections) >= MOST_CONNECTIONS:
+            connections[0].force_close()
+        return server()
+
+    loop = asyncio.get_running_loop()
+    listener = await loop.create_server(accept, address.host or None, address.port, backlog=MOST_CONNECTIONS)
+    sockets.push_async_callback(_close, listener, server)
+    port: int = listener.sockets[0].getsockname()[1]
+    return port
+
+
+async def _close(listener: asyncio.Server, server: web.Server) -> None:
+    listener.close()
+    await server.shutdown(_CLOSE_SECONDS)
+
+
+def _handler(
+    answers: Mapping[str, ProbeHandler],
+) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        answer = answers.get(request.path)
+        if answer is None:
+            return web.Response(status=404, text=f"There is only {', '.join(answers)} here.\n")
+        if request.method not in ("GET", "HEAD"):
+            return web.Response(status=405, text="Only GET is answered.\n", headers={"Allow": "GET, HEAD"})
+        return answer(request)
+
+    return handle
+
+
+def _status_response(reasons: tuple[str, ...]) -> web.Response:
+    if not reasons:
+        return web.Response(text="ok\n")
+    return web.Response(status=503, text="".join(f"{printable(reason)}\n" for reason in reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """The ports that were bound."""
+
+    probes: int
+    metrics: int
+
+
+async def serve_probes(
+    settings: ControllerSettings,
+    health: HealthView,
+    registry: CollectorRegistry,
+    on_listening: Callable[[Listening], None] | None = None,
+) -> None:
+    """Serve until cancelled; then close every socket. Raises OSError if an address cannot be bound."""
+    async with AsyncExitStack() as sockets:
+        ports = Listening(
+            probes=await listen(sockets, settings.probes, probes_of(health)),
+            metrics=await listen(sockets, settings.metrics, {"/metrics": lambda r: _expose(r, registry)}),
+        )
+        if on_listening is not None:
+            on_listening(ports)
+        await asyncio.get_running_loop().create_future()
+
+
+def _expose(request: web.BaseRequest, registry: CollectorRegistry) -> web.Response:
+    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    return web.Response(body=encode(registry), headers={"Content-Type": content_type})

@@ -1,1 +1,0 @@
-"""Gather, decide, act: one package a controller."""

@@ -1,1 +1,0 @@
-"""Signs the certificates of agents: each node its own name, and nothing else."""

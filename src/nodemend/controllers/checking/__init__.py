@@ -1,1 +1,0 @@
-"""What every health check is made of: the book of its targets, the guard over them, the remedies it knows."""

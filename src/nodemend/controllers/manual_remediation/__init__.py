@@ -1,1 +1,0 @@
-"""Serves ManualRemediation: waits for a person's word, releases, closes."""

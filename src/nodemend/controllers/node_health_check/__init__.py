@@ -1,1 +1,0 @@
-"""Serves NodeHealthCheck: judges nodes, asks for remediations, withdraws them."""

@@ -1,1 +1,0 @@
-"""Everything that can declare a node dead. Pure: facts in, verdict out."""

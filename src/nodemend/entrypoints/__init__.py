@@ -1,1 +1,0 @@
-"""The programs we ship: each wires settings, shells and controllers together."""

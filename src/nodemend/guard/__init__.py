@@ -1,0 +1,1 @@
+"""The cluster-wide limits at run time: counts, storms, admission policies."""

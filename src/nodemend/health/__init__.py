@@ -1,0 +1,1 @@
+"""Health checks: rules, conditions, requests for remediations, reports."""

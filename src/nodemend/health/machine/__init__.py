@@ -1,0 +1,1 @@
+"""The controller of MachineHealthChecks of Cluster API and OpenShift."""

@@ -1,0 +1,288 @@
+"""The checker: watches nodes and health checks, evaluates them and requests remediations."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from nodemend.api import well_known
+from nodemend.api.meta import print_time
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
+from nodemend.api.resources import NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY
+from nodemend.guard.policy_proof import Admission, AdmissionProof
+from nodemend.health.conditions import ObservationCache
+from nodemend.health.creation import CreationContext
+from nodemend.health.machine.manager import MachineChecking, MachineCheckingSettings, SharedCaches
+from nodemend.health.node.controller import (
+    AllTargetsKey,
+    BackgroundKey,
+    CheckKey,
+    Key,
+    NodeHealthCheckController,
+    NodeRecorder,
+    PolicyKey,
+    TargetKey,
+)
+from nodemend.health.node.targets import NodeView
+from nodemend.health.remediation_index import RemediationInformers, RemediationListCache, as_template
+from nodemend.health.reporting import REPORT_AT_MOST_EVERY
+from nodemend.kube.client import ApiClient
+from nodemend.kube.controller import Controller, LoopObserver
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Leadership, LeaderTransport, lead
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.reflector import Reflector, ReflectorTimings
+from nodemend.kube.request import EVERYTHING, Selection
+from nodemend.kube.store import Change, DecodedObject, Projection, whole
+from nodemend.kube.tasks import FairSemaphore, run_together
+from nodemend.records.external_lease import external_leases
+from nodemend.records.live_reads import LiveReader
+from nodemend.records.node import ETCD_PODS, EtcdPodRecord, NodeRecord, etcd_pod_records, node_records
+from nodemend.records.remediation import RemediationRecord
+
+W = TypeVar("W", bound=DecodedObject)
+R = TypeVar("R")
+
+_SYNC_POLL_INTERVAL = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class CheckerObservers:
+    """Observers for logs, metrics and events."""
+
+    election: ElectionObserver
+    loop: LoopObserver[Key]
+    recorder: NodeRecorder
+
+
+class Checker:
+    """Every replica watches; only the leader evaluates and requests remediations."""
+
+    def __init__(  # noqa: PLR0913 - runtime, observers, and optional features
+        self,
+        runtime: Runtime,
+        transport: Transport,
+        election: ElectionSettings,
+        observers: CheckerObservers,
+        timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
+        *,
+        machines: MachineCheckingSettings | None = None,
+        medik8s_leases: str = "",
+        admission: Admission | None = None,
+    ) -> None:
+        """`machines` is set if the checker also serves MachineHealthChecks.
+
+        `admission`: without these policies in force the checker requests nothing; None in test worlds without
+        policies.
+
+        `medik8s_leases` is the namespace of the Leases by which medik8s' operators coordinate work on nodes;
+        empty if the checker ignores them.
+        """
+        self._runtime = runtime
+        self._transport = transport
+        self._election = election
+        self._observers = observers
+        self._timings = timings
+        self._medik8s_leases = medik8s_leases
+        self._admission = admission
+        self._seen = ObservationCache()
+        self._actions: Controller[Key] | None = None
+        self._beside: Controller[Key] | None = None
+        self._open: RemediationListCache | None = None
+        self._as_records = node_records(annotations=(well_known.EXCLUDE,))
+        self._nodes = self._reflect(self._as_records)
+        self._checks = self._reflect(whole(NODE_HEALTH_CHECK, NodeHealthCheck))
+        self._remedies = RemediationInformers(runtime, transport, timings, self._remediations_changed)
+        self._remedies.remedies.first_seen = self._seen.remediations
+        self._policies = self._reflect(whole(REMEDIATION_POLICY, RemediationPolicy))
+        self._etcd_pods = self._reflect(etcd_pod_records(), ETCD_PODS)
+        self.machines = self._check_machines(machines) if machines is not None else None
+        self._orders = self._reflect(whole(REMEDIATION_ORDER, RemediationOrder))
+        self.view = NodeView(
+            self._nodes.cache,
+            self._checks.cache,
+            self._remedies.remedies,
+            self._policies.cache,
+            self._orders.cache,
+            self.machines.behind if self.machines is not None else None,
+            self._etcd_pods.cache,
+        )
+
+    def _check_machines(self, duty: MachineCheckingSettings) -> MachineChecking:
+        shared = SharedCaches(
+            self._nodes.cache,
+            self._as_records,
+            self._seen,
+            self._remedies,
+            self._policies.cache,
+            self._etcd_pods.cache,
+        )
+        return MachineChecking(self._runtime, self._transport, self._timings, shared, duty)
+
+    @property
+    def synced(self) -> bool:
+        return self.view.synced and (self.machines is None or self.machines.synced)
+
+    @property
+    def waiting(self) -> int:
+        """Number of keys in the queues; 0 while another replica leads."""
+        loops = (self._actions, self._beside)
+        return sum(loop.status().waiting for loop in loops if loop is not None)
+
+    async def run(self) -> None:
+        """Run until cancelled; raise if one of the tasks fails."""
+        of_machines = {"machines": self.machines.watch()} if self.machines is not None else {}
+        await run_together(
+            self._runtime,
+            {
+                **of_machines,
+                "nodes": self._keep(self._nodes, self._nodes_changed),
+                "checks": self._keep(self._checks, self._checks_changed),
+                "remedies": self._remedies.run(),
+                "policies": self._keep(self._policies, self._policies_changed),
+                "etcd pods": self._keep(self._etcd_pods, self._etcd_pods_changed),
+                "orders": self._keep(self._orders, self._orders_changed),
+                "election": lead(
+                    self._runtime, self._transport, self._election, self._work, self._observers.election
+                ),
+            },
+        )
+
+    async def _work(self, leadership: Leadership) -> None:
+        while not self.view.synced:
+            await self._runtime.sleep(_SYNC_POLL_INTERVAL)
+        client = ApiClient(LeaderTransport(self._runtime, self._transport, leadership), self._runtime)
+        proof = AdmissionProof(client, self._runtime, self._admission)
+        reader = LiveReader(client, self._runtime, proof.problem)
+        await proof.prove()
+        self._open = RemediationListCache(reader, self._remedies.remedies)
+        others = external_leases(reader, self._medik8s_leases)
+        creation_context = CreationContext(FairSemaphore(self._runtime), others, self._open)
+        works = {"node health checks": self._check_nodes(reader, client, creation_context)}
+        if self._admission is not None:
+            works["admission policies"] = proof.run(lambda: self._ask_for(PolicyKey()))
+        if self.machines is not None:
+            works["machine health checks"] = self.machines.work(reader, client, creation_context)
+        await run_together(self._runtime, works)
+
+    async def _check_nodes(
+        self, reader: LiveReader, client: ApiClient, creation_context: CreationContext
+    ) -> None:
+        controller = NodeHealthCheckController(
+            self.view,
+            self._seen,
+            reader,
+            client,
+            self._observers.recorder,
+            self._ask_later,
+            creation_context=creation_context,
+        )
+        observer = self._observers.loop
+        actions: Controller[Key] = Controller(
+            self._runtime, controller.reconcile, observer, self._every_target, workers=1
+        )
+        beside: Controller[Key] = Controller(
+            self._runtime, controller.reconcile, observer, self._every_report, workers=1
+        )
+        self._actions, self._beside = actions, beside
+        try:
+            self._ask_for(*self._everything())
+            await run_together(self._runtime, {"deeds": actions.run(), "beside": beside.run()})
+        finally:
+            self._actions = self._beside = None
+
+    def _reflect(self, projection: Projection[W, R], of: Selection = EVERYTHING) -> Reflector[W, R]:
+        return Reflector(projection, chance=self._runtime.random, of=of, timings=self._timings)
+
+    async def _keep(self, reflector: Reflector[W, R], changed: Callable[[Sequence[Change[R]]], None]) -> None:
+        await run_reflector(reflector, self._transport, self._runtime, changed)
+
+    def _everything(self) -> Iterator[Key]:
+        yield from self._every_report()
+        yield AllTargetsKey()
+
+    def _every_report(self) -> Iterator[Key]:
+        yield PolicyKey()
+        yield from self._every_check()
+
+    def _every_target(self) -> Iterator[Key]:
+        """Yield one key per target, for a resync that may not rely on knowing what changed."""
+        yield from (TargetKey(node.name) for node in self.view.nodes.all())
+        yield from (TargetKey(order.metadata.name) for order in self.view.orders.all())
+        # Remediations that outlive their deleted Node.
+        yield from (TargetKey(record.name) for record in self.view.remedies.all() if not record.owners)
+
+    def _every_check(self) -> Iterator[Key]:
+        return (CheckKey(check.metadata.name) for check in self.view.checks.all())
+
+    def _ask_later(self, key: Key, after: float) -> None:
+        loop = self._beside if isinstance(key, BackgroundKey) else self._actions
+        if loop is not None:
+            loop.add(key, after)
+
+    def _ask_for(self, *keys: Key) -> None:
+        for key in keys:
+            self._ask_later(key, 0.0)
+
+    def _nodes_changed(self, changes: Sequence[Change[NodeRecord]]) -> None:
+        now = self._runtime.monotonic()
+        for change in changes:
+            self._seen.note(change, now)
+            self._ask_for(TargetKey(change.key))
+        if self.machines is not None:
+            self.machines.nodes_changed(changes)
+
+    def _etcd_pods_changed(self, _changes: Sequence[Change[EtcdPodRecord]]) -> None:
+        """Requeue nothing: etcd Pods only matter to a start, and held targets are evaluated again anyway."""
+        hosts = frozenset(pod.node for pod in self._etcd_pods.cache.all() if pod.node)
+        self._seen.control_plane_index.note_etcd(hosts, self.view.nodes.get)
+
+    def _checks_changed(self, changes: Sequence[Change[NodeHealthCheck]]) -> None:
+        """Requeue all targets if a spec changed: their assignment to checks may have changed."""
+        for change in changes:
+            self._ask_for(CheckKey(change.key))
+            # The recorded state of a recovery determines its next action.
+            self._ask_for(*(TargetKey(node) for node in _recoveries_changed(change)))
+        templates = frozenset(
+            as_template(template) for check in self.view.checks.all() for template in check.spec.templates
+        )
+        self._remedies.want("node health checks", frozenset(template.asked for template in templates))
+        self._remedies.want_templates(templates)
+        if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
+            self._ask_for(*self._everything())
+
+    def _remediations_changed(self, changes: Sequence[Change[RemediationRecord]]) -> None:
+        now = self._runtime.monotonic()
+        if self._open is not None:
+            self._open.forget()
+        for change in changes:
+            self._seen.note_remediation(change, now)
+            if change.new is None and change.old is not None:
+                self._note_ending(change.old)
+        self._ask_for(*(TargetKey(change.key.rpartition("/")[2]) for change in changes))
+        for check in self._every_check():
+            self._ask_later(check, REPORT_AT_MOST_EVERY)
+        if self.machines is not None:
+            self.machines.remediations_changed(changes)
+
+    def _note_ending(self, record: RemediationRecord) -> None:
+        at = print_time(self._runtime.wall())
+        self._seen.note_ending(record, at, self.view.nodes.get(record.name))
+
+    def _policies_changed(self, changes: Sequence[Change[RemediationPolicy]]) -> None:
+        if any(not change.old or not change.new or change.old.spec != change.new.spec for change in changes):
+            self._ask_for(*self._everything())
+            if self.machines is not None:
+                self.machines.policies_changed()
+
+    def _orders_changed(self, changes: Sequence[Change[RemediationOrder]]) -> None:
+        now = self._runtime.monotonic()
+        for change in changes:
+            self._seen.note_order(change, now)
+            self._ask_for(TargetKey(change.key))
+
+
+def _recoveries_changed(change: Change[NodeHealthCheck]) -> set[str]:
+    old = set(change.old.status.recoveries) if change.old is not None else set()
+    new = set(change.new.status.recoveries) if change.new is not None else set()
+    return {one.node for one in old ^ new}

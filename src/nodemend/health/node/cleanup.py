@@ -1,0 +1,216 @@
+"""Deletes remediations that a check created and no check owns any longer.
+
+The check was deleted, no longer selects the node, or names other remedies. Remediations of a kind that no
+check names any longer are visible only to replicas that watched that kind before (checking/remedy_watch).
+
+The end of RemediationOrders: consumed when followed, deleted when expired or used.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from nodemend.api import well_known
+from nodemend.api.node_health_check import HowEnded, NodeHealthCheck
+from nodemend.api.resources import NODE_HEALTH_CHECK
+from nodemend.health.creation import Writer, delete_remediation
+from nodemend.health.node import preflight, targets
+from nodemend.health.node.history import History
+from nodemend.health.node.orders import ApprovedOrder, OrderEvaluation, Orders
+from nodemend.health.node.targets import NodeTarget, NodeView
+from nodemend.health.remediation_index import RemedyKind
+from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
+from nodemend.kube.request import Request
+from nodemend.records.live_reads import LiveReader, read_result, value_of
+from nodemend.records.node import NodeRecord
+from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
+from nodemend.rules.request import GOOD_FOR, DeleteRemediation, Order, OrderExpired, decide_orphan
+from nodemend.safety.facts import Absent, Present, Unreadable
+from nodemend.safety.guard_holds import OrderInvalid
+from nodemend.safety.holds import Hold
+
+A_MOMENT: Final = 1.0
+
+
+class OrderExpiryRecorder(Protocol):
+    def order_expired(self, target: NodeTarget, order: Order, why: str) -> None: ...
+
+
+class OrderLifecycle:
+    def __init__(self, view: NodeView, orders: Orders, writer: Writer, lapses: OrderExpiryRecorder) -> None:
+        self._view = view
+        self._orders = orders
+        self._writer = writer
+        self._lapses = lapses
+
+    async def take_up(self, target: NodeTarget, approved_order: ApprovedOrder | None) -> Hold | None:
+        """Consume the order by deleting it, so it runs at most once.
+
+        Returns None if creation may proceed. A crash afterwards loses the order.
+        """
+        if approved_order is None:
+            return None
+        found, by = self._view.orders.get(target.node.name), approved_order.order.by
+        if found is None or found.metadata.uid != approved_order.order.uid:
+            return Hold(OrderInvalid(by, "it was taken back"))
+        match await self._writer.write(preflight.end_order(found)):
+            case Done():
+                return None
+            case RequeueAfter():
+                return Hold(OrderInvalid(by, "it was taken back"))
+            case Retry(why):
+                return Hold(OrderInvalid(by, f"it could not be taken up: {why}"))
+
+    def note(self, target: NodeTarget, approved_order: ApprovedOrder | None, outcome: Outcome) -> None:
+        """Report a consumed order that started no remediation, so that the user who gave it learns of it."""
+        if approved_order is None or outcome == Done():
+            return
+        why = outcome.why if isinstance(outcome, Retry) else "another remediation was there first"
+        self._lapses.order_expired(target, approved_order.order, f"it was taken up, but {why}")
+
+    async def end(self, target: NodeTarget, evaluation: OrderEvaluation) -> Outcome | None:
+        """Delete an order that is no longer valid.
+
+        Returns None if there is no such order, or if it is deleted.
+        """
+        found, order = self._view.orders.get(target.node.name), evaluation.order
+        if found is None or order is None or evaluation.stands:
+            return None
+        outcome = await self._writer.write(preflight.end_order(found))
+        if outcome != Done():
+            return outcome
+        if isinstance(evaluation.verdict, OrderExpired):
+            self._lapses.order_expired(target, order, evaluation.verdict.why)
+        return None
+
+    async def end_stray(self, node: str, now: float) -> Outcome:
+        """Delete the order of a node that no check selects, once it is `GOOD_FOR` seconds old.
+
+        Until then the Node or its check may only be late in the caches.
+        """
+        found, order = self._view.orders.get(node), self._orders.of(node, now)
+        if found is None or order is None:
+            return Done()
+        if order.age <= GOOD_FOR:
+            return RequeueAfter(GOOD_FOR - order.age + A_MOMENT)
+        return await self._writer.write(preflight.end_order(found))
+
+
+RECHECK_INTERVAL = 10.0
+
+
+class NamedObject(Protocol):
+    """A Node, or the name of a deleted one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def uid(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Former:
+    name: str
+    uid: str = ""
+
+
+class OrphanRecorder(Protocol):
+    def withdrew_orphan(self, node: NamedObject, record: RemediationRecord) -> None: ...
+
+
+class Orphans:
+    """Serves one leader term."""
+
+    def __init__(
+        self, view: NodeView, reader: LiveReader, writer: Writer, recorder: OrphanRecorder, history: History
+    ) -> None:
+        self._view = view
+        self._reader = reader
+        self._writer = writer
+        self._recorder = recorder
+        self._history = history
+
+    async def withdraw(self, name: str, target: NodeTarget | None) -> Outcome | None:
+        """Delete the node's orphaned remediation. Returns None if it has none that may be deleted now.
+
+        The watch reports when the object is gone.
+        """
+        node = self._view.nodes.get(name)
+        orphan = find_unowned(self._view, name) if node is None else find_orphan(self._view, node, target)
+        if orphan is None or decide_orphan(targets.as_orphan(orphan)) != DeleteRemediation():
+            return None
+        gone = node is not None or isinstance(await self._reader.node(name), Absent)
+        write = await self._recheck(orphan) if gone else None
+        if write is None:
+            return RequeueAfter(RECHECK_INTERVAL)
+        self._history.expect(orphan, HowEnded.GONE if node is None else HowEnded.WITHDRAWN)
+        outcome = await self._writer.write(write)
+        if outcome == Done():
+            self._recorder.withdrew_orphan(node or _Former(name), orphan)
+        return outcome
+
+    async def _recheck(self, orphan: RemediationRecord) -> Request | None:
+        """Return the delete request; None unless live reads confirm the decision.
+
+        The check that created it must be as cached, or gone, and the remediation must still be deletable.
+        """
+        asked_by = orphan.labels.get(well_known.CHECK, "")
+        check = read_result(await self._reader.get(NODE_HEALTH_CHECK, asked_by, NodeHealthCheck))
+        if isinstance(check, Unreadable) or _version(value_of(check)) != _version(
+            self._view.checks.get(asked_by)
+        ):
+            return None
+        outcome = await self._reader.get(orphan.resource, orphan.name, RemediationWire, orphan.namespace)
+        match read_result(outcome):
+            case Present(wire) if wire.metadata.uid == orphan.uid:
+                fresh = as_record(orphan.resource, wire)
+                may_go = decide_orphan(targets.as_orphan(fresh)) == DeleteRemediation()
+                return delete_remediation(fresh) if may_go else None
+            case _:
+                return None
+
+
+def find_orphan(view: NodeView, node: NodeRecord, target: NodeTarget | None) -> RemediationRecord | None:
+    """Return an orphaned remediation that a NodeHealthCheck created.
+
+    Remediations of other controllers and of users are left alone.
+    """
+    for record in view.remedies.named(node.name):
+        of_a_check = well_known.CHECK_UID in record.annotations and node.uid in record.owners
+        if of_a_check and (target is None or not _answers_for(target, record, view)):
+            return record
+    return None
+
+
+def find_unowned(view: NodeView, name: str) -> RemediationRecord | None:
+    """Return a remediation of a deleted Node that has no owner references any longer.
+
+    Kubernetes collects objects whose owner is gone. If the Node was deleted with the Orphan policy, Nodemend
+    must do it.
+    """
+    checks = {check.metadata.uid for check in view.checks.all()}
+    for record in view.remedies.named(name):
+        if record.annotations.get(well_known.CHECK_UID) in checks and not record.owners:
+            return record
+    return None
+
+
+def _answers_for(target: NodeTarget, record: RemediationRecord, view: NodeView) -> bool:
+    """Return whether the target's check still names the remediation's template.
+
+    A recovery matches only the recovery's own template, and a remediation only those of the remedies.
+    """
+    spec = target.check.spec
+    templates = (
+        spec.templates[len(spec.remedies) :] if record.recovers else spec.templates[: len(spec.remedies)]
+    )
+    kinds = ((view.remedies.kind_of(template), template.namespace) for template in templates)
+    named = any(
+        isinstance(kind, RemedyKind) and (kind.remediation, namespace) == (record.resource, record.namespace)
+        for kind, namespace in kinds
+    )
+    return named and targets.is_asked_for_by(target.check, record, view)
+
+
+def _version(check: NodeHealthCheck | None) -> tuple[str, int] | None:
+    return None if check is None else (check.metadata.uid, check.metadata.generation)

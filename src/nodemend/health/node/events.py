@@ -1,0 +1,233 @@
+"""Log lines, metrics and events about verdicts and requests for Nodes.
+
+Events for changes between two lists of recovery reports.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from nodemend.api import condition_types
+from nodemend.api.meta import find_true
+from nodemend.api.node_health_check import (
+    NodeHealthCheck,
+    NodeHealthCheckStatus,
+    RecoveryPhase,
+    RecoveryReport,
+)
+from nodemend.api.resources import NODE, NODE_HEALTH_CHECK
+from nodemend.api.upstream_types import ObjectReference
+from nodemend.guard.metrics import CheckMetrics
+from nodemend.guard.state import CheckCounts, LimitUsage, TargetState, TargetStatus
+from nodemend.health.node.cleanup import NamedObject
+from nodemend.health.node.orders import ApprovedOrder
+from nodemend.health.node.report import UNSERVED
+from nodemend.health.node.targets import NodeTarget, reference_to
+from nodemend.health.reporting import EventReasons, EventSubject, HealthEvents
+from nodemend.kube.events import EventRecord
+from nodemend.records.remediation import RemediationRecord
+from nodemend.rules.request import Create, DeleteRemediation, Escalate, Order
+from nodemend.safety.guard import Allowed
+from nodemend.safety.holds import Hold
+from nodemend.telemetry import event_reasons, metric_labels
+from nodemend.telemetry.event_reasons import EventReason
+from nodemend.telemetry.logging import Log
+from nodemend.telemetry.metrics import Metrics
+
+_REPORTED = {
+    RecoveryPhase.RUNNING: event_reasons.RECOVERY_STARTED,
+    RecoveryPhase.SUCCEEDED: event_reasons.RECOVERY_SUCCEEDED,
+    RecoveryPhase.FAILED: event_reasons.RECOVERY_FAILED,
+    RecoveryPhase.OVERDUE: event_reasons.RECOVERY_FAILED,
+}
+_BEFORE_IT_BEGAN = (None, RecoveryPhase.PENDING)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryEventRecorder:
+    """One recovery event, regarding a Node by name and UID."""
+
+    name: str
+    uid: str
+    reason: EventReason
+    note: str
+
+
+def recovery_events(
+    before: tuple[RecoveryReport, ...], now: tuple[RecoveryReport, ...]
+) -> Iterator[RecoveryEventRecorder]:
+    known = {one.node_uid: one for one in before}
+    for report in now:
+        past = known.pop(report.node_uid, None)
+        was = past.phase if past is not None else None
+        if report.phase is RecoveryPhase.PENDING and was not in _BEFORE_IT_BEGAN:
+            note = "The recovery gives way to a remediation, and begins anew when the node is well."
+            yield RecoveryEventRecorder(report.node, report.node_uid, event_reasons.RECOVERY_WITHDRAWN, note)
+        elif report.phase in _REPORTED and report.phase is not was:
+            yield RecoveryEventRecorder(report.node, report.node_uid, _REPORTED[report.phase], report.message)
+    for gone in known.values():
+        if gone.phase is not RecoveryPhase.SUCCEEDED:
+            note = f"The recovery, which was {gone.phase}, is gone before it succeeded."
+            yield RecoveryEventRecorder(gone.node, gone.node_uid, event_reasons.RECOVERY_WITHDRAWN, note)
+
+
+_WORDS: Final = EventReasons(
+    event_reasons.NODE_HEALTHY, event_reasons.NODE_UNHEALTHY, event_reasons.NODE_SUSPECT
+)
+
+
+class NodeHealthCheckRecorder:
+    """Reports verdicts and requests for Nodes. `record` takes an event, and never blocks or raises."""
+
+    def __init__(self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None]) -> None:
+        self._health_events = HealthEvents(metric_labels.NODE_HEALTH_CHECK, _WORDS, log, metrics, record)
+        self._recoveries = metrics.recoveries
+        self._checks = CheckMetrics(metrics)
+
+    def judged(self, target: NodeTarget, before: TargetStatus | None, now: TargetStatus) -> None:
+        """Count a verdict, and report it unless it is the first one and healthy.
+
+        A new leader evaluates all nodes, so a first healthy verdict is not a change.
+        """
+        self._health_events.count(now.state)
+        if before is not None or now.state is not TargetState.HEALTHY:
+            self._health_events.judged(_subject(target), before, now)
+
+    def asked(
+        self,
+        target: NodeTarget,
+        request: Create | DeleteRemediation | Escalate,
+        what: ObjectReference,
+        approved_order: ApprovedOrder | None = None,
+    ) -> None:
+        name, subject = request.request, _subject(target)
+        self._health_events.count(name)
+        self._health_events.log(
+            "asked", request=name, kind=what.kind, namespace=what.namespace, **subject.logged
+        )
+        if approved_order is not None and isinstance(request, Create):
+            self._followed(subject, approved_order, what)
+        where = f"{what.kind} in {what.namespace}"
+        reported: tuple[EventReason, str]
+        match request:
+            case Create():
+                order = (
+                    f" Ordered by {approved_order.order.by}: {approved_order.order.reason}"
+                    if approved_order
+                    else ""
+                )
+                reported = event_reasons.REMEDIATION_STARTED, f"asked for a {where}.{order}"
+            case DeleteRemediation():
+                reported = event_reasons.REMEDIATION_WITHDRAWN, f"needs its {where} no longer."
+            case Escalate(to):
+                reported = event_reasons.REMEDIATION_ESCALATED, f"gives up its {where} for remedy {to + 1}."
+            case _:
+                assert_never(request)
+        reason, note = reported
+        self._health_events.tell(subject.regarding, reason, f"{subject.check} {note}", what)
+
+    def withdrew_orphan(self, node: NamedObject, record: RemediationRecord) -> None:
+        self._health_events.count(metric_labels.WITHDRAW_ORPHAN)
+        what = reference_to(record)
+        self._health_events.log("withdrew orphan", kind=what.kind, namespace=what.namespace, node=node.name)
+        note = f"No check answers for its {what.kind} in {what.namespace} any more."
+        self._health_events.tell(_reference_to_node(node), event_reasons.REMEDIATION_WITHDRAWN, note, what)
+
+    def _followed(self, subject: EventSubject, approved_order: ApprovedOrder, what: ObjectReference) -> None:
+        """Report a followed order. The log line is the lasting record of its author and reason."""
+        order, past = approved_order.order, approved_order.order.past_guard
+        verdict, passed = (
+            (metric_labels.OVERRIDE, approved_order.passed_by_name) if past else (metric_labels.ORDER, "")
+        )
+        self._health_events.count(verdict)
+        self._health_events.log(
+            "followed an order",
+            order=order.uid,
+            by=order.by,
+            reason=order.reason,
+            past_guard=past,
+            passed=passed,
+            **subject.logged,
+        )
+        if past:
+            note = f"{order.by} let it past the guard ({passed}): {order.reason}"
+            self._health_events.tell(subject.regarding, event_reasons.OVERRIDE_USED, note, what)
+
+    def order_expired(self, target: NodeTarget, order: Order, why: str) -> None:
+        subject = _subject(target)
+        self._health_events.count(metric_labels.ORDER_LAPSED)
+        self._health_events.log("order lapsed", order=order.uid, by=order.by, why=why, **subject.logged)
+        note = f"The order of {order.by} ends unused: {why}."
+        self._health_events.tell(subject.regarding, event_reasons.ORDER_EXPIRED, note)
+
+    def started(self, target: NodeTarget, what: ObjectReference, waited: float | None) -> None:
+        self._health_events.started(target.check.metadata.name, what.kind, waited)
+
+    def guarded(self, check: str, guarded: Allowed | Hold, usage: LimitUsage | None) -> None:
+        self._health_events.guarded(check, guarded, usage)
+
+    def filled(self, cluster: str, usages: Iterable[LimitUsage]) -> None:
+        self._health_events.filled(cluster, usages)
+
+    def still_held(self, check: NodeHealthCheck, note: str) -> None:
+        self._health_events.log("still held", check=check.metadata.name, note=note)
+        self._health_events.tell(_reference_to_check(check), event_reasons.STILL_HELD, note)
+
+    def overlapped(self, check: NodeHealthCheck, note: str) -> None:
+        self._health_events.log("overlapped", check=check.metadata.name, note=note)
+        self._health_events.tell(_reference_to_check(check), event_reasons.CHECK_OVERLAPPED, note)
+
+    def stalled(self, check: NodeHealthCheck, now: NodeHealthCheckStatus) -> None:
+        name = check.metadata.name
+        was, reported = (
+            find_true(status.conditions, condition_types.STALLED) for status in (check.status, now)
+        )
+        self._checks.show(name, reported.reason if reported is not None else "", now)
+        if reported is not None and (was is None or was.reason != reported.reason):
+            unserved = reported.reason == UNSERVED
+            reason = event_reasons.REMEDIATION_UNSERVED if unserved else event_reasons.CHECK_STALLED
+            self._health_events.log("stalled", check=name, reason=reported.reason, note=reported.message)
+            self._health_events.tell(_reference_to_check(check), reason, reported.message)
+
+    def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
+        name, counts = check.metadata.name, Counter(one.phase for one in now)
+        if check.spec.recovery is None:
+            self._strike_recoveries(name)
+        else:
+            for phase in RecoveryPhase:
+                self._recoveries.labels(name, phase.value).set(counts[phase])
+        for news in recovery_events(check.status.recoveries, now):
+            self._health_events.count(news.reason.name)
+            verdict = news.reason.name
+            self._health_events.log("recovery", verdict=verdict, note=news.note, check=name, node=news.name)
+            self._health_events.tell(_reference_to_node(news), news.reason, f"nhc/{name}: {news.note}")
+
+    def counted(self, check: str, counts: CheckCounts | None) -> None:
+        if counts is None:
+            self._strike_recoveries(check)
+            self._checks.forget(check)
+        self._health_events.counted(check, counts)
+
+    def _strike_recoveries(self, check: str) -> None:
+        for phase in RecoveryPhase:
+            self._recoveries.remove(check, phase.value)
+
+
+def _subject(target: NodeTarget) -> EventSubject:
+    check = target.check.metadata.name
+    return EventSubject(
+        name=target.node.name,
+        check=f"nhc/{check}",
+        regarding=_reference_to_node(target.node),
+        logged={"node": target.node.name, "check": check},
+    )
+
+
+def _reference_to_node(node: NamedObject) -> ObjectReference:
+    return ObjectReference(api_version=NODE.api_version, kind=NODE.kind, name=node.name, uid=node.uid)
+
+
+def _reference_to_check(check: NodeHealthCheck) -> ObjectReference:
+    named, api = check.metadata, NODE_HEALTH_CHECK
+    return ObjectReference(api_version=api.api_version, kind=api.kind, name=named.name, uid=named.uid)

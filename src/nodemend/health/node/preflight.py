@@ -1,0 +1,330 @@
+"""Preflight: repeats the decision on live reads before anything is created or deleted.
+
+Write requests of a NodeHealthCheck: create a remediation, delete an order, write statuses.
+
+Checks of cached facts against live (uncached) reads before a write.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+
+from nodemend.api import well_known
+from nodemend.api.meta import ConditionStatus, ObjectMeta
+from nodemend.api.node_health_check import NodeHealthCheck, Recovery, RecoveryPhase, TemplateReference
+from nodemend.api.remediation_policy import RemediationOrder, RemediationPolicy
+from nodemend.api.resources import NODE, NODE_HEALTH_CHECK, REMEDIATION_ORDER, REMEDIATION_POLICY, Resource
+from nodemend.api.upstream_types import Node
+from nodemend.guard.evaluator import Clocks, GuardEvaluator
+from nodemend.guard.state import CountScope, meets_threshold
+from nodemend.health.creation import CreationContext, check_before_deletion, delete_remediation
+from nodemend.health.node import targets
+from nodemend.health.node.orders import ApprovedOrder, Orders
+from nodemend.health.node.targets import (
+    FoundRemediation,
+    NodeTarget,
+    NodeView,
+    find_conflicting_remediation,
+    guard_target_of,
+)
+from nodemend.health.remediation_index import Listed, NotServed, RemedyKind
+from nodemend.kube.request import Precondition, Request, apply, create, delete
+from nodemend.kube.tasks import ConcurrentReads
+from nodemend.records.live_reads import LiveReader, excluded_by, read_result
+from nodemend.records.remediation import RemediationRecord, RemediationWire, as_record
+from nodemend.rules.request import PASSES, ExistingRemediation
+from nodemend.safety.facts import Absent, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.safety.guard import guard
+from nodemend.safety.guard_holds import Excluded
+from nodemend.safety.holds import CannotRead, Hold, HoldReason, NodeReady
+
+FIELD_MANAGER: Final = "nodemend-checker"
+
+
+def create_remediation(
+    target: NodeTarget,
+    kind: RemedyKind,
+    template: TemplateReference,
+    spec: Mapping[str, Any],
+    annotations: Mapping[str, str],
+) -> Request:
+    """Return the create request of a remediation.
+
+    The object is named like the node, owned by it, and names the check and the template it was made from.
+    """
+    resource, name = kind.remediation, target.node.name
+    owner = {"apiVersion": NODE.api_version, "kind": NODE.kind, "name": name, "uid": target.node.uid}
+    metadata = {
+        "name": name,
+        "labels": {well_known.CHECK: target.check.metadata.name},
+        "annotations": {
+            **annotations,
+            well_known.CHECK_UID: target.check.metadata.uid,
+            well_known.TEMPLATE: template.name,
+        },
+        "ownerReferences": [owner],
+    }
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+    return create(resource, body, template.namespace, manager=FIELD_MANAGER)
+
+
+def end_order(order: RemediationOrder) -> Request:
+    metadata = order.metadata
+    only_if = Precondition(metadata.uid, metadata.resource_version)
+    return delete(REMEDIATION_ORDER, metadata.name, only_if=only_if)
+
+
+def report_policy(policy: RemediationPolicy, status: Mapping[str, Any]) -> Request:
+    return _applied(REMEDIATION_POLICY, policy.metadata, status)
+
+
+def report_status(check: NodeHealthCheck, status: Mapping[str, Any]) -> Request:
+    """Bind the status write to the version it was built from: pending recoveries are stored only there."""
+    return _applied(
+        NODE_HEALTH_CHECK, check.metadata, status, resourceVersion=check.metadata.resource_version
+    )
+
+
+def _applied(resource: Resource, of: ObjectMeta, status: Mapping[str, Any], **only_if: str) -> Request:
+    """Apply the whole status: the field manager owns all of it, so fields left out are removed."""
+    return apply(
+        resource,
+        of.name,
+        fields={"metadata": {"name": of.name, "uid": of.uid, **only_if}, "status": status},
+        manager=FIELD_MANAGER,
+        subresource="status",
+    )
+
+
+def verify_unhealthy(target: NodeTarget, fresh: ReadResult[Node], *, ordered: bool) -> Hold | None:
+    """Return a hold unless the node is still unhealthy; with `ordered` it is enough that it is not Ready."""
+    match fresh:
+        case Unreadable(why):
+            return Hold(CannotRead("the Node", why))
+        case Absent():
+            return Hold(CannotRead("the Node", "it is gone"))
+        case Present(node):
+            if by := excluded_by(node.metadata.labels, node.metadata.annotations):
+                return Hold(Excluded(by))
+            unready = ordered and node.ready is not ConditionStatus.TRUE
+            unwell = meets_threshold(target.check, node.status.conditions) or unready
+            return None if _is_same(target, node) and unwell else Hold(NodeReady(target.node.name))
+
+
+def verify_healthy(target: NodeTarget, fresh: ReadResult[Node]) -> Hold | None:
+    """Return a hold unless the node is still healthy."""
+    match fresh:
+        case Present(node) if by := excluded_by(node.metadata.labels, node.metadata.annotations):
+            return Hold(Excluded(by))
+        case Present(node) if _is_same(target, node):
+            well = node.ready is ConditionStatus.TRUE and not meets_threshold(
+                target.check, node.status.conditions
+            )
+            return None if well else Hold(CannotRead("the Node", "it is not well any more"))
+        case Present() | Absent():
+            return Hold(CannotRead("the Node", "it is gone"))
+        case Unreadable(why):
+            return Hold(CannotRead("the Node", why))
+
+
+def verify_check(
+    target: NodeTarget, fresh: ReadResult[NodeHealthCheck], *, pending: bool = False
+) -> Hold | None:
+    """Return a hold unless the check is unchanged: a user may have paused or changed it just now.
+
+    Before a recovery, its live status must also list the target's recovery as pending.
+    """
+    known = target.check.metadata
+    what = f"the check {known.name}"
+    match fresh:
+        case Present(check):
+            same = (check.metadata.uid, check.metadata.generation) == (known.uid, known.generation)
+            written = targets.recovery_written(check, target.node.uid)
+            if same and pending and written is not RecoveryPhase.PENDING:
+                return Hold(CannotRead(what, "it owes no recovery any more"))
+            return None if same else Hold(CannotRead(what, "it has just changed"))
+        case Absent():
+            return Hold(CannotRead(what, "it is gone"))
+        case Unreadable(why):
+            return Hold(CannotRead(what, why))
+
+
+def _is_same(target: NodeTarget, node: Node) -> bool:
+    return node.metadata.uid == target.node.uid
+
+
+class _TemplateBody(msgspec.Struct):
+    spec: dict[str, Any] = {}
+
+
+class _TemplateSpec(msgspec.Struct):
+    template: _TemplateBody = msgspec.field(default_factory=_TemplateBody)
+
+
+class _Template(msgspec.Struct):
+    """A template of any kind; the remediation's spec is in spec.template.spec."""
+
+    spec: _TemplateSpec = msgspec.field(default_factory=_TemplateSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The template to create from, and the holds that the creation overrides."""
+
+    template: TemplateReference
+    annotations: Mapping[str, str]
+    passing: tuple[type[HoldReason], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _LiveState:
+    """Live reads of everything that a creation depends on, made concurrently."""
+
+    kind: RemedyKind
+    node: ReadResult[Node]
+    check: ReadResult[NodeHealthCheck]
+    others: Listed
+    policy: ReadResult[PolicyFacts]
+    template: ReadResult[_Template]
+    order: Hold | None
+    external_hold: Hold | None
+
+
+class NodePreflight:
+    """Turns a request into a write, or into the hold that live reads gave."""
+
+    def __init__(
+        self,
+        reader: LiveReader,
+        view: NodeView,
+        evaluator: GuardEvaluator,
+        orders: Orders,
+        creation_context: CreationContext,
+    ) -> None:
+        self._reader = reader
+        self._view = view
+        self._evaluator = evaluator
+        self._orders = orders
+        self._creation_context = creation_context
+
+    async def before_create(
+        self, target: NodeTarget, place: CountScope, index: int, approved_order: ApprovedOrder | None = None
+    ) -> Request | Hold:
+        """Return the create request of a remediation, or a hold.
+
+        Node and check must be unchanged, the node unhealthy and without another remediation, and the guard
+        open. With an `approved_order` the node need only be not healthy; the order must still be valid.
+        """
+        template = target.check.spec.remedies[index].template
+        live = await self._read_live(target, template, approved_order)
+        if isinstance(live, Hold):
+            return live
+        objection = (
+            verify_unhealthy(target, live.node, ordered=approved_order is not None)
+            or verify_check(target, live.check)
+            or live.order
+        )
+        annotations, passing = (
+            (approved_order.annotations, approved_order.passing) if approved_order else ({}, ())
+        )
+        return objection or self._evaluate(target, place, live, _Wanted(template, annotations, passing))
+
+    async def before_recovery(
+        self, target: NodeTarget, place: CountScope, recovery: Recovery
+    ) -> Request | Hold:
+        """Return the create request of a recovery, or a hold.
+
+        Node and check must be unchanged, the node healthy, its recovery pending, and no other remediation
+        active.
+        """
+        live = await self._read_live(target, recovery.template, None)
+        if isinstance(live, Hold):
+            return live
+        objection = verify_healthy(target, live.node) or verify_check(target, live.check, pending=True)
+        wanted = _Wanted(recovery.template, {well_known.RECOVERY: "true"}, PASSES)
+        return objection or self._evaluate(target, place, live, wanted)
+
+    async def before_end(self, record: RemediationRecord) -> Request | Hold:
+        """Return the delete request of a recovery: the same object by UID, in its current version."""
+        outcome = await self._reader.get(record.resource, record.name, RemediationWire, record.namespace)
+        match read_result(outcome):
+            case Present(wire) if wire.metadata.uid == record.uid:
+                return delete_remediation(as_record(record.resource, wire))
+            case Present() | Absent():
+                return Hold(CannotRead("the recovery", "it is gone already"))
+            case Unreadable(why):
+                return Hold(CannotRead("the recovery", why))
+
+    async def before_withdraw(self, target: NodeTarget, found: FoundRemediation) -> Request | Hold:
+        def as_open(fresh: RemediationRecord) -> ExistingRemediation:
+            return targets.as_existing(FoundRemediation(fresh, found.index), target, self._view, 0.0)
+
+        return await check_before_deletion(self._reader, found.record, as_open)
+
+    async def _read_live(
+        self, target: NodeTarget, template: TemplateReference, approved_order: ApprovedOrder | None
+    ) -> _LiveState | Hold:
+        """Read everything concurrently: sequential reads would add up their latencies."""
+        kind, name, reader = self._view.remedies.kind_of(template), target.node.name, self._reader
+        if isinstance(kind, NotServed):
+            return Hold(CannotRead(f"the template {template.kind}", kind.why))
+        async with ConcurrentReads(reader.runtime) as questions:
+            node = questions.ask(reader.node(name))
+            check = questions.ask(reader.get(NODE_HEALTH_CHECK, target.check.metadata.name, NodeHealthCheck))
+            others = questions.ask(self._creation_context.open_remediations.listed())
+            policy = questions.ask(reader.policy())
+            made_from = questions.ask(reader.get(kind.template, template.name, _Template, template.namespace))
+            order = (
+                questions.ask(self._orders.verify(name, approved_order.order))
+                if approved_order is not None
+                else None
+            )
+            external_hold = questions.ask(self._creation_context.external_leases.hold_on(name))
+        return _LiveState(
+            kind=kind,
+            node=node.answer,
+            check=read_result(check.answer),
+            others=others.answer,
+            policy=policy.answer,
+            template=read_result(made_from.answer),
+            order=order.answer if order is not None else None,
+            external_hold=external_hold.answer,
+        )
+
+    def _evaluate(
+        self, target: NodeTarget, place: CountScope, live: _LiveState, wanted: _Wanted
+    ) -> Request | Hold:
+        """Return the create request, or a hold: conflicting remediation, guard, or missing template."""
+        if isinstance(live.others, Unreadable):
+            return Hold(CannotRead("the other remediations", live.others.why))
+        hold = (
+            find_conflicting_remediation(self._view, target.node.name, live.others)
+            or live.external_hold
+            or self._guard(target, place, live.policy, live.others, wanted.passing)
+        )
+        if hold is not None:
+            return hold
+        template = wanted.template
+        if isinstance(live.template, Present):
+            spec = live.template.value.spec.template.spec
+            return create_remediation(target, live.kind, template, spec, wanted.annotations)
+        why = live.template.why if isinstance(live.template, Unreadable) else "there is none"
+        return Hold(CannotRead(f"the template {template.namespace}/{template.name}", why))
+
+    def _guard(
+        self,
+        target: NodeTarget,
+        place: CountScope,
+        policy: ReadResult[PolicyFacts],
+        others: list[RemediationRecord],
+        passing: tuple[type[HoldReason], ...],
+    ) -> Hold | None:
+        """Ask the guard with watched counts, and with policy and open remediations read live."""
+        runtime = self._reader.runtime
+        moment = Clocks(runtime.monotonic(), runtime.wall())
+        busy = targets.busy_nodes(self._view, others, moment.now)
+        facts = self._evaluator.facts_of(guard_target_of(target, moment.wall), place, moment, busy)
+        guarded = guard(replace(facts, policy=policy), passing)
+        return guarded if isinstance(guarded, Hold) else None

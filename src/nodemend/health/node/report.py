@@ -1,0 +1,383 @@
+"""The status of a check and of the policy: counts, unhealthy targets, and conditions.
+
+Writes the statuses of checks and policy, which users and the next leader read.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from nodemend.api import condition_reasons, condition_types, well_known
+from nodemend.api.meta import Condition, ConditionStatus, find, find_true, merged, print_time
+from nodemend.api.node_health_check import (
+    NodeHealthCheck,
+    NodeHealthCheckStatus,
+    PastRemediation,
+    RecoveryPhase,
+    RecoveryReport,
+    TargetReport,
+)
+from nodemend.api.remediation_policy import (
+    ADMISSION_DOUBTED,
+    STORM,
+    Mode,
+    RemediationPolicy,
+    RemediationPolicyStatus,
+)
+from nodemend.guard import state
+from nodemend.guard.evaluator import Clocks, GuardEvaluator
+from nodemend.guard.state import (
+    CONDITION,
+    CheckCounts,
+    LimitUsage,
+    TargetState,
+    limit_usage_of_check,
+    limit_usages_of_cluster,
+)
+from nodemend.health.creation import Writer
+from nodemend.health.node import preflight
+from nodemend.health.node.history import History
+from nodemend.health.node.targets import NodeView, anybody_under
+from nodemend.health.node.tracker import RecoveryTracker
+from nodemend.health.reporting import WHILE_WAITING, HoldReminders, after_report
+from nodemend.kube.controller import Done, Outcome, RequeueAfter
+from nodemend.records.live_reads import active_pause
+from nodemend.safety.facts import Present
+from nodemend.safety.guard import Allowed, HealthCounts
+from nodemend.safety.guard_holds import CheckDryRun, DryRun, Paused, Unserved
+from nodemend.safety.holds import Hold, HoldReason, spell_count
+from nodemend.safety.limits import LimitSemantics, can_never_act, parse_comparison
+from nodemend.safety.policies import PolicyProblem
+
+MOST_REPORTS = 50
+MOST_NAMED: Final = 5
+UNSERVED: Final = condition_reasons.REMEDIATION_UNSERVED
+_NEVER: Final = "With this maxUnhealthy one unhealthy node is already too many: nothing is ever remediated."
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAbility:
+    """Ability of a check to act: the result of the guard, and faults of its remedies.
+
+    `unusable` says what is wrong with its remedies; empty if they are usable.
+    """
+
+    guarded: Allowed | Hold
+    unusable: str = ""
+    left: Mapping[str, int] = field(default_factory=dict)
+    """Number of selected nodes that another check owns, by the name of that check."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckHistory:
+    """Remediations that ended, and recoveries."""
+
+    history: tuple[PastRemediation, ...] = ()
+    recoveries: tuple[RecoveryReport, ...] = ()
+
+
+def status_of(
+    check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility, past: CheckHistory, now: str
+) -> NodeHealthCheckStatus:
+    reported = (
+        *_conditions(check, counts, ability, now),
+        *_overlap_condition(check, counts, ability, now),
+        *_recovery_condition(check, past.recoveries, now),
+    )
+    return NodeHealthCheckStatus(
+        observed_generation=check.metadata.generation,
+        targets=_watched(counts),
+        healthy=counts.count(TargetState.HEALTHY),
+        remediating=counts.count(TargetState.REMEDIATING),
+        reports=tuple(
+            TargetReport(name=name, verdict=entry.state, message=entry.message, remedy=entry.remedy)
+            for name, entry in counts.worst(MOST_REPORTS)
+        ),
+        history=past.history,
+        recoveries=past.recoveries,
+        conditions=merged(check.status.conditions, reported),
+    )
+
+
+def _watched(counts: CheckCounts) -> int:
+    """Return the number of targets that exist. The guard's counts include some that were deleted."""
+    return len(counts) - counts.count(TargetState.DELETED)
+
+
+def policy_status(
+    policy: RemediationPolicy,
+    health_counts: HealthCounts,
+    storm_state: str,
+    problem: PolicyProblem | None,
+    wall: datetime,
+) -> RemediationPolicyStatus:
+    paused = active_pause(policy.spec.pause, wall) is not None
+    acting = policy.spec.mode is Mode.ACT
+    facts: tuple[tuple[str, bool, str, str], ...] = (
+        (
+            condition_types.DRY_RUN,
+            not acting,
+            condition_reasons.ACTING if acting else condition_reasons.DRY_RUN,
+            "",
+        ),
+        (
+            condition_types.PAUSED,
+            paused,
+            condition_reasons.PAUSED if paused else condition_reasons.NOT_PAUSED,
+            "",
+        ),
+        (STORM, bool(storm_state), storm_state or condition_reasons.CALM, ""),
+    )
+    if problem is not None:
+        facts += ((ADMISSION_DOUBTED, True, problem.reason, str(problem.explain())),)
+    elif find(policy.status.conditions, ADMISSION_DOUBTED) is not None:
+        facts += ((ADMISSION_DOUBTED, False, condition_reasons.PROVEN, ""),)
+    return RemediationPolicyStatus(
+        observed_generation=policy.metadata.generation,
+        targets=health_counts.total,
+        unhealthy=health_counts.unhealthy,
+        remediating=health_counts.remediating,
+        conditions=merged(
+            policy.status.conditions, _as_conditions(facts, policy.metadata.generation, print_time(wall))
+        ),
+    )
+
+
+def as_fields(status: NodeHealthCheckStatus | RemediationPolicyStatus) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(status)
+    return fields
+
+
+def _conditions(
+    check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility, now: str
+) -> tuple[Condition, ...]:
+    held = ability.guarded.reason if isinstance(ability.guarded, Hold) else None
+    why = held.reason if held else condition_reasons.ALLOWED
+    reported = str(held.explain()) if held else ""
+    stalled, stall = _stall(check, counts, ability)
+    watched = f"{_watched(counts)} nodes are watched."
+    facts = (
+        # A check that cannot act is not Ready, even if it watches nodes.
+        (
+            condition_types.READY,
+            not stall,
+            stalled if stall else condition_reasons.WATCHING,
+            stall or watched,
+        ),
+        (condition_types.STALLED, bool(stall), stalled, stall),
+        (condition_types.REMEDIATION_ALLOWED, held is None, why, reported),
+        (
+            condition_types.PAUSED,
+            isinstance(held, Paused),
+            why if isinstance(held, Paused) else condition_reasons.NOT_PAUSED,
+            "",
+        ),
+        (condition_types.DRY_RUN, *_dry_run(held, counts)),
+    )
+    return _as_conditions(facts, check.metadata.generation, now)
+
+
+def _overlap_condition(
+    check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility, now: str
+) -> tuple[Condition, ...]:
+    """Return the overlap condition of a check that leaves nodes to other checks (True) or did (False)."""
+    if not ability.left and find(check.status.conditions, state.CONDITION) is None:
+        return ()
+    named = {f"nhc/{name}": number for name, number in ability.left.items()}
+    reported = state.spell_overlap(named, _watched(counts), "node")
+    why = state.OTHERS_FIRST if reported else state.NO_OVERLAP
+    return _as_conditions(((state.CONDITION, bool(reported), why, reported),), check.metadata.generation, now)
+
+
+def _recovery_condition(
+    check: NodeHealthCheck, recoveries: tuple[RecoveryReport, ...], now: str
+) -> tuple[Condition, ...]:
+    """Return RecoveryFailed: True while a recovery is failed or overdue.
+
+    Only for checks that have a recovery or had one.
+    """
+    if check.spec.recovery is None and find(check.status.conditions, condition_types.RECOVERY_FAILED) is None:
+        return ()
+    bad = [one.node for one in recoveries if one.phase in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE)]
+    more = f" and {len(bad) - MOST_NAMED} more" if len(bad) > MOST_NAMED else ""
+    reported = f"Failed or overdue: {', '.join(bad[:MOST_NAMED])}{more}." if bad else ""
+    why = condition_reasons.RECOVERY_FAILED if bad else condition_reasons.NONE_FAILED
+    facts = ((condition_types.RECOVERY_FAILED, bool(bad), why, reported),)
+    return _as_conditions(facts, check.metadata.generation, now)
+
+
+def _stall(check: NodeHealthCheck, counts: CheckCounts, ability: CheckAbility) -> tuple[str, str]:
+    """Return the Stalled reason and the message why the check could remediate no node; empty if it could."""
+    if ability.unusable:
+        return condition_reasons.REMEDY_UNUSABLE, ability.unusable
+    if unserved := _unserved(counts):
+        return UNSERVED, unserved
+    if ability.left and not _watched(counts):
+        return condition_reasons.NOTHING_LEFT, state.NOTHING_LEFT
+    never = can_never_act(
+        parse_comparison(check.spec.max_unhealthy), _watched(counts), LimitSemantics.ALLOW_ONE
+    )
+    return (condition_reasons.LIMIT_TOO_LOW, _NEVER) if never else (condition_reasons.CAN_ACT, "")
+
+
+def _dry_run(held: HoldReason | None, counts: CheckCounts) -> tuple[bool, str, str]:
+    """Return whether the check is in dry run (by policy or by its spec), the reason, and an example node."""
+    if not isinstance(held, DryRun | CheckDryRun):
+        return False, condition_reasons.ACTING, ""
+    waiting = {name: one.message for name, one in counts.unwell.items() if one.cause == held.reason}
+    if not waiting:
+        return True, held.reason, ""
+    first = min(waiting)
+    many = f"{spell_count(len(waiting), 'node')} would be remediated, or held by the guard."
+    return True, held.reason, f"{many} {first}: {waiting[first]}"
+
+
+def _unserved(counts: CheckCounts) -> str:
+    """Describe nodes whose remediation exists but is unserved; empty if every remediation is served."""
+    found = {name: entry for name, entry in counts.unwell.items() if entry.cause == Unserved.reason}
+    if not found:
+        return ""
+    first = min(found)
+    many = f"{spell_count(len(found), 'remediation')} asked for, and served by nobody"
+    return f"{many}. {first}: {found[first].message}"
+
+
+def _as_conditions(
+    facts: Iterable[tuple[str, bool, str, str]], generation: int, now: str
+) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(
+            type=type_,
+            status=ConditionStatus.TRUE if holds else ConditionStatus.FALSE,
+            reason=reason,
+            message=message,
+            observed_generation=generation,
+            last_transition_time=now,
+        )
+        for type_, holds, reason, message in facts
+    )
+
+
+class NodeCountsRecorder(Protocol):
+    def counted(self, check: str, counts: CheckCounts | None) -> None:
+        """Report the target counts of a check; None if the check is gone."""
+        ...
+
+    def still_held(self, check: NodeHealthCheck, note: str) -> None:
+        """Report that a target of a check has been held for long."""
+        ...
+
+    def overlapped(self, check: NodeHealthCheck, note: str) -> None:
+        """Report that other checks have started to own nodes that this check selects."""
+        ...
+
+    def stalled(self, check: NodeHealthCheck, now: NodeHealthCheckStatus) -> None:
+        """Report Stalled and overlap conditions: `now` as written, `check` with the previous status."""
+        ...
+
+    def recovering(self, check: NodeHealthCheck, now: tuple[RecoveryReport, ...]) -> None:
+        """Report changed recoveries; `check` has the previous ones, `now` the written ones."""
+        ...
+
+    def guarded(self, check: str, guarded: Allowed | Hold, usage: LimitUsage | None) -> None:
+        """Report whether the guard lets a check act, and the usage of the check's own limit."""
+        ...
+
+    def filled(self, cluster: str, usages: Iterable[LimitUsage]) -> None:
+        """Report the usage of the policy's limits."""
+        ...
+
+
+class NodeReporter:
+    def __init__(
+        self,
+        view: NodeView,
+        evaluator: GuardEvaluator,
+        history: History,
+        recoveries: RecoveryTracker,
+        writer: Writer,
+        counts: NodeCountsRecorder,
+    ) -> None:
+        self._view = view
+        self._evaluator = evaluator
+        self._history = history
+        self._recoveries = recoveries
+        self._writer = writer
+        self._counts = counts
+        self._reminders = HoldReminders("node")
+
+    async def report_check(self, name: str, moment: Clocks) -> Outcome:
+        check = self._view.checks.get(name)
+        if check is None:
+            self._counts.counted(name, None)
+            self._reminders.forget(name)
+            return Done()
+        counts = self._evaluator.target_index.of_check(name)
+        self._counts.counted(name, counts)
+        anybody = anybody_under(check, moment.wall)
+        guarded = self._evaluator.of_check(anybody, moment)
+        self._counts.guarded(name, guarded, limit_usage_of_check(self._evaluator.target_index, anybody.check))
+        outcome = await self._write(check, guarded, moment)
+        if outcome != Done():
+            return outcome
+        note, again_in = self._reminders.update(name, counts, moment.now)
+        if note:
+            self._counts.still_held(check, note)
+        return after_report(guarded, again_in)
+
+    async def write_down(self, check: NodeHealthCheck, moment: Clocks) -> Outcome:
+        """Write the check's status from the tracked state, for the next leader. Done once it is stored."""
+        guarded = self._evaluator.of_check(anybody_under(check, moment.wall), moment)
+        return await self._write(check, guarded, moment)
+
+    async def _write(self, check: NodeHealthCheck, guarded: Allowed | Hold, moment: Clocks) -> Outcome:
+        counts = self._evaluator.target_index.of_check(check.metadata.name)
+        left = self._evaluator.target_index.overlaps.of_check(check.metadata.name)
+        ability = CheckAbility(guarded, self._unusable(check), left)
+        past = CheckHistory(self._history.of(check), self._recoveries.reports(check, moment))
+        status = status_of(check, counts, ability, past, print_time(moment.wall))
+        if status != check.status:
+            outcome = await self._writer.write(preflight.report_status(check, as_fields(status)))
+            if outcome != Done():
+                return outcome
+        self._counts.recovering(check, status.recoveries)
+        self._counts.stalled(check, status)
+        if begun := _begun_overlap(check, status):
+            self._counts.overlapped(check, begun)
+        return Done()
+
+    def _unusable(self, check: NodeHealthCheck) -> str:
+        """Describe the first remedy that cannot be used; reported before a node needs it."""
+        remedies = self._view.remedies
+        found = ((one.kind, remedies.unusable(one) or remedies.missing(one)) for one in check.spec.templates)
+        return next((f"The remedy {kind} cannot be used: {why}." for kind, why in found if why), "")
+
+    async def report_policy(self, moment: Clocks) -> Outcome:
+        policy = self._view.policies.get(well_known.POLICY_NAME)
+        if policy is None:
+            return Done()
+        health_counts, storm_state = (
+            self._evaluator.target_index.health_counts(),
+            self._evaluator.storm_state(moment),
+        )
+        known = self._evaluator.policy(moment)
+        if isinstance(known, Present):
+            self._counts.filled("", limit_usages_of_cluster(self._evaluator.target_index, known.value, ""))
+        problem = known.value.problem if isinstance(known, Present) else None
+        status = policy_status(policy, health_counts, storm_state, problem, moment.wall)
+        # The machine history belongs to the machine controller's field manager.
+        if status != policy.status.but(machine_history=()):
+            outcome = await self._writer.write(preflight.report_policy(policy, as_fields(status)))
+            if outcome != Done():
+                return outcome
+        waits = bool(storm_state) or policy.spec.pause is not None
+        return RequeueAfter(WHILE_WAITING) if waits else Done()
+
+
+def _begun_overlap(check: NodeHealthCheck, now: NodeHealthCheckStatus) -> str:
+    """Return the overlap message if the condition was not True before; else empty."""
+    was, reported = (find_true(one.conditions, CONDITION) for one in (check.status, now))
+    return reported.message if reported is not None and was is None else ""

@@ -1,0 +1,217 @@
+"""Reports verdicts on targets of any kind: a log line, a metric, an event on the target.
+
+Reminders of lasting holds: one sentence per check, regardless of the number of held nodes.
+
+The intervals at which a check's status is re-evaluated although nothing about the check has changed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nodemend.api.upstream_types import ObjectReference
+from nodemend.guard.metrics import GuardMetrics
+from nodemend.guard.state import CheckCounts, LimitUsage, TargetState, TargetStatus
+from nodemend.kube.controller import Done, Outcome, RequeueAfter
+from nodemend.kube.events import EventRecord
+from nodemend.rules.request import LastingHold, remind
+from nodemend.safety.guard import Allowed
+from nodemend.safety.guard_holds import (
+    ApiUnsettled,
+    CoolingDown,
+    Paused,
+    TooFewUnhealthy,
+    TooManyAtOnce,
+    TooManyUnhealthy,
+    Unserved,
+)
+from nodemend.safety.holds import Hold, ViewStale, spell_count
+from nodemend.telemetry import event_reasons
+from nodemend.telemetry.event_reasons import EventReason
+from nodemend.telemetry.logging import Log
+from nodemend.telemetry.metrics import Metrics
+from nodemend.telemetry.printable import printable
+
+MOST_REASONS: Final = 3
+
+
+class HoldReminders:
+    """Tracks since when each check has had held targets without a break, for one leader term."""
+
+    def __init__(self, noun: str) -> None:
+        """`noun` is the name of a target in texts: node, machine."""
+        self._noun = noun
+        self._lasting: dict[str, LastingHold] = {}
+
+    def update(self, check: str, counts: CheckCounts, now: float) -> tuple[str, float | None]:
+        """Return the reminder that is due now, or "", and the seconds until the next call is due."""
+        held = {name: entry for name, entry in counts.unwell.items() if _is_held(entry)}
+        lasting, tell = remind(self._lasting.pop(check, None), held=bool(held), now=now)
+        if lasting is None:
+            return "", None
+        self._lasting[check] = lasting
+        return self._spell(held, len(counts), tell.lasted) if tell else "", lasting.due_in(now)
+
+    def forget(self, check: str) -> None:
+        self._lasting.pop(check, None)
+
+    def _spell(self, held: dict[str, TargetStatus], total: int, lasted: float) -> str:
+        """Describe how many targets are held for which reasons, with one example of the commonest reason."""
+        reasons = Counter(entry.cause for entry in held.values()).most_common()
+        shown = ", ".join(f"{cause} {number}" for cause, number in reasons[:MOST_REASONS])
+        more = ", ..." if len(reasons) > MOST_REASONS else ""
+        first = min(name for name, entry in held.items() if entry.cause == reasons[0][0])
+        count = f"{len(held)} of {spell_count(total, self._noun)}"
+        return (
+            f"Held for {lasted / 60:.0f} min without a break: {count} ({shown}{more})."
+            f" {first}: {held[first].message}"
+        )
+
+
+def _is_held(entry: TargetStatus) -> bool:
+    """True also under remediation with a hold: the last remedy failed, so the target needs an operator."""
+    return entry.state is TargetState.HELD or (entry.state is TargetState.REMEDIATING and bool(entry.cause))
+
+
+REPORT_AT_MOST_EVERY: Final = 1.0
+"""Seconds, so that changes that occur together are reported together."""
+WHILE_WAITING: Final = 10.0
+"""Seconds: a storm may end in another scope, and a cooldown ends by time alone."""
+
+_PASSING: Final = (
+    Paused,
+    CoolingDown,
+    ApiUnsettled,
+    ViewStale,
+    TooManyAtOnce,
+    TooManyUnhealthy,
+    TooFewUnhealthy,
+)
+"""Holds that end without a change of the check: by time, or when other targets recover."""
+
+
+def after_report(guarded: Allowed | Hold, reminder_in: float | None = None) -> Outcome:
+    """Return when to report again. `reminder_in`: seconds until the next reminder of a lasting hold."""
+    if isinstance(guarded, Hold) and isinstance(guarded.reason, _PASSING):
+        return RequeueAfter(WHILE_WAITING if reminder_in is None else min(WHILE_WAITING, reminder_in))
+    return Done() if reminder_in is None else RequeueAfter(reminder_in)
+
+
+_UNWELL: Final = frozenset({TargetState.UNHEALTHY, TargetState.HELD, TargetState.REMEDIATING})
+
+
+@dataclass(frozen=True, slots=True)
+class EventReasons:
+    """The event reasons of one kind of target. `suspect` is None if that state alone causes no event."""
+
+    healthy: EventReason
+    unhealthy: EventReason
+    suspect: EventReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventSubject:
+    """A target as named in events and in the log."""
+
+    name: str
+    check: str
+    regarding: ObjectReference
+    logged: Mapping[str, object]
+
+
+class HealthEvents:
+    """The common part of the recorders of all checks. `record` takes an event and never blocks or fails."""
+
+    def __init__(
+        self,
+        controller: str,
+        words: EventReasons,
+        log: Log,
+        metrics: Metrics,
+        record: Callable[[EventRecord], None],
+    ) -> None:
+        self._controller = controller
+        self._words = words
+        self._log = log
+        self._metrics = metrics
+        self._record = record
+        self._guard = GuardMetrics(metrics, controller)
+
+    def count(self, verdict: str) -> None:
+        self._metrics.decisions.labels(self._controller, verdict).inc()
+
+    def log(self, event: str, **fields: object) -> None:
+        self._log.info(event, **fields)
+
+    def tell(
+        self,
+        regarding: ObjectReference,
+        reason: EventReason,
+        note: str,
+        related: ObjectReference | None = None,
+    ) -> None:
+        event_record = EventRecord(
+            regarding=regarding,
+            related=related,
+            type=reason.type,
+            reason=reason.name,
+            action=reason.action,
+            note=printable(note),
+        )
+        self._record(event_record)
+
+    def judged(self, subject: EventSubject, before: TargetStatus | None, now: TargetStatus) -> None:
+        """Report a changed entry: a log line, and events if the change matters to users."""
+        was = before.state if before else "-"
+        self.log("judged", standing=now.state, was=was, note=now.message, **subject.logged)
+        for reason, note in _news(subject, self._words, before, now):
+            self.tell(subject.regarding, reason, note)
+
+    def started(self, check: str, kind: str, waited: float | None) -> None:
+        self._guard.begin(check, kind, waited)
+
+    def guarded(self, check: str, guarded: Allowed | Hold, usage: LimitUsage | None) -> None:
+        self._guard.show_check(check, guarded, usage)
+
+    def filled(self, cluster: str, usages: Iterable[LimitUsage]) -> None:
+        self._guard.show_cluster(cluster, usages)
+
+    def counted(self, check: str, counts: CheckCounts | None) -> None:
+        """Export a check's counts; None removes them after the check was deleted."""
+        if counts is None:
+            self._guard.forget_check(check)
+            self._metrics.unserved.remove(check)
+        else:
+            unserved = sum(entry.cause == Unserved.reason for entry in counts.unwell.values())
+            self._metrics.unserved.labels(check).set(unserved)
+        for target_state in TargetState:
+            state = target_state.value.lower()
+            if counts is not None:
+                self._metrics.nodes.labels(check, state).set(counts.count(target_state))
+            else:
+                self._metrics.nodes.remove(check, state)
+
+
+def _news(
+    subject: EventSubject, words: EventReasons, before: TargetStatus | None, now: TargetStatus
+) -> Iterator[tuple[EventReason, str]]:
+    """Yield the events for a change. An unchanged state causes none, except a hold with another reason."""
+    name, check = subject.name, subject.check
+    was_unwell = before is not None and before.state in _UNWELL
+    # A new leader finds existing remediations, which do not prove that the target is unhealthy now.
+    found_open = before is None and now.state is TargetState.REMEDIATING
+    if now.ordered_by and (before is None or before.ordered_by != now.ordered_by):
+        yield event_reasons.REMEDIATION_ORDERED, f"{now.ordered_by} ordered the remediation of {name}."
+    elif now.state in _UNWELL and not was_unwell and not found_open:
+        yield words.unhealthy, f"{name} is unhealthy by {check}."
+    match now.state:
+        case TargetState.SUSPECT:
+            if words.suspect is not None:
+                yield words.suspect, f"{check}: {now.message}."
+        case TargetState.HELD:
+            yield event_reasons.REMEDIATION_HELD, now.message
+        case TargetState.HEALTHY:
+            yield words.healthy, f"{name} is healthy by {check}."
+        case TargetState.UNHEALTHY | TargetState.REMEDIATING | TargetState.UNJUDGED | TargetState.DELETED:
+            pass

@@ -1,0 +1,1 @@
+"""Pure: the self-fencing protocol that agents and the remediator share."""

@@ -1,0 +1,1 @@
+"""Compact records of Nodes, remediations and Leases, and live (uncached) reads."""

@@ -1,0 +1,1 @@
+"""What all remediators share: reconciler, locks, concurrency, writes."""

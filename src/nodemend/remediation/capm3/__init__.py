@@ -1,0 +1,1 @@
+"""The remediation kind of CAPM3, served for Cluster API."""

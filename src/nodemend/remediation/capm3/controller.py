@@ -1,0 +1,269 @@
+"""Serves CAPM3's remediations every few seconds.
+
+There are few, and each waits for changes of other objects. So they are listed, not watched, and a cluster
+without that kind needs no special case.
+
+The write request of each step.
+
+The facts about one of CAPM3's remediations, read live.
+
+Events and logs of CAPM3's remediations. Their status has no field for a reason.
+"""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+
+from nodemend.api import well_known
+from nodemend.api.meta import print_time
+from nodemend.api.metal3_remediation import Capm3Remediation, Capm3Strategy, Metal3Remediation
+from nodemend.api.resources import CAPM3_REMEDIATION, LEASE, METAL3_REMEDIATION
+from nodemend.api.upstream_types import Lease, ObjectReference
+from nodemend.kube.client import ApiClient, list_all
+from nodemend.kube.events import EventRecord
+from nodemend.kube.outcome import Acknowledged, Ok, ReadFailure, Reason, Refused
+from nodemend.kube.request import Precondition, Request, Selection, create, delete
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, UnchangedTimer, read_result
+from nodemend.records.machine import parse_go_duration
+from nodemend.remediation import writes
+from nodemend.remediation.capm3 import decide as capm3
+from nodemend.remediation.capm3.decide import Capm3Facts, Capm3Request, Step, decide, is_delegate_for
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
+from nodemend.safety.guard import ExternalLease
+from nodemend.safety.holds import Hold
+from nodemend.safety.lifecycle import AddFinalizer, DropFinalizer, NothingLeft
+from nodemend.telemetry import event_reasons
+from nodemend.telemetry.event_reasons import EventReason
+from nodemend.telemetry.logging import Log
+from nodemend.telemetry.printable import printable
+
+
+def request_for(theirs: Capm3Remediation, step: capm3.Step, now: str) -> Request | None:
+    """Return the write that carries out `step`; None for a step without one."""
+    match step:
+        case AddFinalizer() | DropFinalizer():
+            return writes.write_finalizer(CAPM3_REMEDIATION, theirs.metadata, step)
+        case capm3.CreateDelegate():
+            return create_delegate(theirs, step)
+        case capm3.WriteCapm3Status():
+            wanted = capm3.with_status(theirs.status, step, now)
+            return writes.write_status(CAPM3_REMEDIATION, theirs.metadata, theirs.status, wanted)
+        case capm3.DeleteDelegate(delegate):
+            return delete_delegate(delegate)
+        case NothingLeft() | Hold():
+            return None
+
+
+def create_delegate(theirs: Capm3Remediation, step: capm3.CreateDelegate) -> Request:
+    """Return the create request of a delegate, named like CAPM3's remediation.
+
+    The same Machine owns it, through which it finds its host.
+    """
+    metadata = theirs.metadata
+    body = {
+        "apiVersion": METAL3_REMEDIATION.api_version,
+        "kind": METAL3_REMEDIATION.kind,
+        "metadata": {
+            "name": metadata.name,
+            "annotations": {well_known.DELEGATE_FOR: metadata.uid},
+            "ownerReferences": [one for one in metadata.owner_references if one.kind == "Machine"],
+        },
+        "spec": msgspec.to_builtins(step.spec),
+    }
+    return create(METAL3_REMEDIATION, body, metadata.namespace, manager=writes.FIELD_MANAGER)
+
+
+def delete_delegate(delegate: Metal3Remediation) -> Request:
+    metadata = delegate.metadata
+    only_if = Precondition(metadata.uid, metadata.resource_version)
+    return delete(METAL3_REMEDIATION, metadata.name, metadata.namespace, only_if=only_if)
+
+
+_ITS_LEASES = Selection(fields=f"metadata.name={well_known.CAPM3_LEASE}")
+
+
+class Capm3InputReader:
+    """Reads for one leader term. Remembers for how long each of CAPM3's Leases has been unchanged."""
+
+    def __init__(self, reader: LiveReader) -> None:
+        self._reader = reader
+        self._unchanged = UnchangedTimer()
+
+    async def leases(self) -> ReadResult[tuple[ExternalLease, ...]]:
+        """List CAPM3's leader Leases in all namespaces: its namespace is not known."""
+        monotonic = self._reader.runtime.monotonic
+        asked_at = monotonic()
+        listed = await list_all(
+            self._reader.client, LEASE, Lease, of=_ITS_LEASES, deadline=self._reader.deadline
+        )
+        answered_at = monotonic()
+        if not isinstance(listed, Ok):
+            return Unreadable(str(listed))
+        return Present(tuple(self._as_facts(one, asked_at, answered_at) for one in listed.value.items))
+
+    def _as_facts(self, lease: Lease, asked_at: float, answered_at: float) -> ExternalLease:
+        name = f"{lease.metadata.namespace}/{lease.metadata.name}"
+        shown = lease.metadata.uid, lease.spec
+        return ExternalLease(
+            name=name,
+            holder=lease.spec.holder_identity or "",
+            lasts=lease.spec.lease_duration_seconds,
+            unchanged_for=self._unchanged.unchanged_for(
+                name, shown, asked_at=asked_at, answered_at=answered_at
+            ),
+        )
+
+    async def gather(
+        self, theirs: Capm3Remediation, leases: ReadResult[tuple[ExternalLease, ...]]
+    ) -> Capm3Facts:
+        metadata = theirs.metadata
+        ours = await self._reader.get(
+            METAL3_REMEDIATION, metadata.name, Metal3Remediation, metadata.namespace
+        )
+        return Capm3Facts(theirs=theirs, wish=capm3_request_of(theirs), ours=read_result(ours), leases=leases)
+
+
+def capm3_request_of(theirs: Capm3Remediation) -> Capm3Request | None:
+    strategy = theirs.spec.strategy
+    return Capm3Request(strategy.type, strategy.retry_limit, _timeout(strategy)) if strategy else None
+
+
+def _timeout(strategy: Capm3Strategy) -> float | str | None:
+    """Return the timeout in seconds, or a message if it cannot be parsed; None if it is not set."""
+    if strategy.timeout is None:
+        return None
+    try:
+        return parse_go_duration(strategy.timeout)
+    except ValueError as error:
+        return f"spec.strategy.timeout: {error}"
+
+
+class Capm3RemediationRecorder:
+    """Reports steps and holds. `record` takes an event, and never blocks or raises."""
+
+    def __init__(self, log: Log, record: Callable[[EventRecord], None]) -> None:
+        self._log = log
+        self._record = record
+        self._unserved = ""
+
+    def took(self, theirs: Capm3Remediation, step: capm3.Step) -> None:
+        metadata = theirs.metadata
+        self._log.info("step taken", step=step.step, name=metadata.name, namespace=metadata.namespace)
+        match step:
+            case capm3.CreateDelegate():
+                said = f"Metal3Remediation {metadata.name} of remediation.metal3.io carries it out."
+                self._tell(theirs, event_reasons.DELEGATE_CREATED, said)
+            case capm3.DeleteDelegate():
+                why = "It is no longer wanted" if metadata.deleting else "CAPM3 serves it"
+                self._tell(theirs, event_reasons.DELEGATE_DELETED, f"{why}: ours comes to its safe end.")
+            case capm3.WriteCapm3Status(phase=capm3.FAILED):
+                said = "It has failed, or was stopped; what a person should do stands in our own remediation."
+                self._tell(theirs, event_reasons.REMEDIATION_FAILED, said)
+            case _:
+                pass
+
+    def held(self, theirs: Capm3Remediation, hold: Hold) -> None:
+        """Report a hold. The event aggregator suppresses repeated messages."""
+        self._tell(theirs, event_reasons.REMEDIATION_HELD, str(hold.reason.explain()))
+
+    def unserved(self, why: str) -> None:
+        if why and why != self._unserved:
+            self._log.warning("CAPM3's remediations cannot be served", note=why)
+        self._unserved = why
+
+    def _tell(self, theirs: Capm3Remediation, reason: EventReason, note: str) -> None:
+        metadata, resource = theirs.metadata, CAPM3_REMEDIATION
+        self._record(
+            EventRecord(
+                regarding=ObjectReference(
+                    api_version=resource.api_version,
+                    kind=resource.kind,
+                    name=metadata.name,
+                    namespace=metadata.namespace,
+                    uid=metadata.uid,
+                ),
+                type=reason.type,
+                reason=reason.name,
+                action=reason.action,
+                note=printable(note),
+            )
+        )
+
+
+POLL_INTERVAL: Final = 5.0
+GO_ON_AFTER: Final = 0.2
+
+
+class Capm3Recorder(Protocol):
+    """Reports every step and every hold, and why the kind cannot be served at all."""
+
+    def took(self, theirs: Capm3Remediation, step: Step) -> None: ...
+
+    def held(self, theirs: Capm3Remediation, hold: Hold) -> None: ...
+
+    def unserved(self, why: str) -> None:
+        """Report why they cannot be listed; empty if they can."""
+        ...
+
+
+class Capm3Service:
+    """Serves one leader term. `client` must refuse writes after the term ends."""
+
+    def __init__(self, reader: LiveReader, client: ApiClient, recorder: Capm3Recorder) -> None:
+        self._reader = reader
+        self._client = client
+        self._recorder = recorder
+        self._gatherer = Capm3InputReader(reader)
+
+    async def run(self) -> None:
+        """Run until cancelled. A failed read or write is retried in the next pass."""
+        while True:
+            wrote = await self.reconcile()
+            await self._reader.runtime.sleep(GO_ON_AFTER if wrote else POLL_INTERVAL)
+
+    async def reconcile(self) -> bool:
+        """Run one pass with at most one write for each of them. Returns whether a write succeeded."""
+        # List delegates first: the CAPM3 remediation of each is then in the second list, or gone.
+        ours = await list_all(
+            self._reader.client, METAL3_REMEDIATION, Metal3Remediation, deadline=self._reader.deadline
+        )
+        theirs = await list_all(
+            self._reader.client, CAPM3_REMEDIATION, Capm3Remediation, deadline=self._reader.deadline
+        )
+        self._recorder.unserved("" if isinstance(theirs, Ok) else _why(theirs))
+        if not isinstance(theirs, Ok):
+            return False
+        wrote = False
+        leases = await self._gatherer.leases() if theirs.value.items else Absent()
+        for one in theirs.value.items:
+            wrote |= await self._tend(one, leases)
+        uids = {one.metadata.uid for one in theirs.value.items}
+        for delegate in ours.value.items if isinstance(ours, Ok) else ():
+            stands_for, ending = is_delegate_for(delegate), delegate.metadata.deleting
+            if stands_for and stands_for not in uids and not ending:
+                wrote |= await self._write(delete_delegate(delegate))
+        return wrote
+
+    async def _tend(self, theirs: Capm3Remediation, leases: ReadResult[tuple[ExternalLease, ...]]) -> bool:
+        step = decide(await self._gatherer.gather(theirs, leases))
+        if isinstance(step, Hold):
+            self._recorder.held(theirs, step)
+            return False
+        request = request_for(theirs, step, print_time(self._reader.runtime.wall()))
+        if request is None or not await self._write(request):
+            return False
+        self._recorder.took(theirs, step)
+        return True
+
+    async def _write(self, request: Request) -> bool:
+        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
+        return isinstance(await self._client.write(request, Acknowledged, deadline=deadline), Ok)
+
+
+def _why(failure: ReadFailure) -> str:
+    match failure:
+        case Refused(reason=Reason.NOT_FOUND):
+            return "the API server does not serve them: CAPM3's kinds are not installed"
+        case _:
+            return str(failure)

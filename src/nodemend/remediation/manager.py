@@ -1,0 +1,272 @@
+"""The remediator: serves the remediations that health checks request."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeVar
+
+from nodemend.api.manual_remediation import ManualRemediation
+from nodemend.api.metal3_remediation import Metal3Remediation
+from nodemend.api.resources import MANUAL_REMEDIATION, METAL3_REMEDIATION, SELF_REMEDIATION, Resource
+from nodemend.api.self_remediation import SelfRemediation
+from nodemend.guard.policy_proof import Admission, AdmissionProof
+from nodemend.kube.client import ApiClient, Rate
+from nodemend.kube.controller import Controller, LoopObserver, Outcome
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Leadership, LeaderTransport, lead
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.reflector import Reflector, ReflectorTimings
+from nodemend.kube.store import Change, Store, whole
+from nodemend.kube.tasks import run_together
+from nodemend.records.live_reads import LiveReader
+from nodemend.remediation.capm3.controller import Capm3Recorder, Capm3Service
+from nodemend.remediation.cluster_view import ClusterView
+from nodemend.remediation.concurrency import ConcurrencyTracker
+from nodemend.remediation.locks import LockSweep
+from nodemend.remediation.manual.controller import ManualController, ManualDriver, ManualRecorder
+from nodemend.remediation.manual.controller import ManualInputReader as ManualGatherer
+from nodemend.remediation.metal3.controller import PowerController, PowerCycleDriver, PowerRecorder
+from nodemend.remediation.metal3.controller import PowerCycleInputReader as PowerGatherer
+from nodemend.remediation.metal3.sweep import OrphanedPowerOffGC
+from nodemend.remediation.node_state import NodeReader
+from nodemend.remediation.self_fencing.controller import FencingRecorder, SelfController, SelfFencingDriver
+from nodemend.remediation.self_fencing.controller import SelfFencingInputReader as SelfGatherer
+from nodemend.remediation.self_fencing.peer_assignment import AgentSweep
+from nodemend.remediation.switch_guard import RemediatorGuard
+from nodemend.safety.lifecycle import LeaderTerm
+
+RATE: Final = Rate(per_second=500.0, at_once=1000)
+"""A remediation makes about fifty live reads and writes until it releases its node's workloads, and a whole
+rack may fail at once. The chart gives the remediator its own queues in the API server."""
+LEFT_BY_READS: Final = 20
+"""Requests. Reads queue for the rate limit, so that a write, for which they were made, never does."""
+_WORKERS: Final = 16
+"""A reconcile makes about ten reads in sequence, each a round trip to the API server."""
+_SYNC_POLL_INTERVAL: Final = 0.1
+_VIEW_WITHIN: Final = 10.0
+
+
+class RemediationKey(NamedTuple):
+    """One remediation of any kind."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"Key(kind={self.kind!r}, namespace={self.namespace!r}, name={self.name!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class RemediatorObservers:
+    """Observers for logs, metrics and events."""
+
+    election: ElectionObserver
+    loop: LoopObserver[RemediationKey]
+    manual: ManualRecorder
+    power: PowerRecorder
+    capm3: Capm3Recorder
+    fencing: FencingRecorder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnabledKinds:
+    """The features that the installation enables beside releases after an operator confirmation."""
+
+    power_cycle: bool = False
+    """The remediator may power hosts off and on."""
+    node_deletion: bool = False
+    """The remediator may delete Nodes if a remediation requests that way of release."""
+    capm3_kinds: bool = False
+    """The remediator carries out CAPM3's remediations by its own kinds."""
+    self_fencing: bool = False
+    """The remediator may request nodes to reset themselves."""
+
+
+NO_POWERS: Final = EnabledKinds()
+
+K = TypeVar("K", ManualRemediation, Metal3Remediation, SelfRemediation)
+
+
+class WatchedKind(NamedTuple):
+    """One kind: its cache, and the task that keeps it up to date."""
+
+    cache: Store[Any]
+    unreadable: Callable[[], Mapping[str, str]]
+    """Objects by key that cannot be parsed, such as those of a newer version: reported, not served."""
+    follow: Callable[[], Coroutine[Any, Any, None]]
+
+
+class Remediator:
+    """Every replica watches; only the leader acts."""
+
+    def __init__(  # noqa: PLR0913 - runtime, observers, enabled features and admission policies
+        self,
+        runtime: Runtime,
+        transport: Transport,
+        election: ElectionSettings,
+        observers: RemediatorObservers,
+        timings: ReflectorTimings = ReflectorTimings(),  # noqa: B008 - frozen
+        *,
+        powers: EnabledKinds = NO_POWERS,
+        admission: Admission | None = None,
+    ) -> None:
+        """`admission`: without these policies in force no irreversible action runs; None in test worlds."""
+        self._admission = admission
+        self._runtime = runtime
+        self._transport = transport
+        self._election = election
+        self._observers = observers
+        self._timings = timings
+        self._powers = powers
+        self._loop: Controller[RemediationKey] | None = None
+        self._power_cycles_stirred = False
+        """True if one changed since the last `_any_power_cycle`, so that the sweep misses no short one."""
+        self.view = ClusterView(runtime, transport, timings)
+        self.kinds = {MANUAL_REMEDIATION.kind: self._watch(MANUAL_REMEDIATION, ManualRemediation)}
+        if powers.power_cycle:
+            self.kinds[METAL3_REMEDIATION.kind] = self._watch(METAL3_REMEDIATION, Metal3Remediation)
+        if powers.self_fencing:
+            self.kinds[SELF_REMEDIATION.kind] = self._watch(SELF_REMEDIATION, SelfRemediation)
+
+    def _watch(self, resource: Resource, type_: type[K]) -> WatchedKind:
+        reflector = Reflector(whole(resource, type_), chance=self._runtime.random, timings=self._timings)
+
+        def changed(changes: Sequence[Change[K]]) -> None:
+            self._power_cycles_stirred |= resource is METAL3_REMEDIATION
+            if self._loop is not None:
+                for change in changes:
+                    namespace, _, name = change.key.partition("/")
+                    self._loop.add(RemediationKey(resource.kind, namespace, name))
+
+        return WatchedKind(
+            reflector.cache,
+            lambda: reflector.unreadable,
+            lambda: run_reflector(reflector, self._transport, self._runtime, changed),
+        )
+
+    @property
+    def synced(self) -> bool:
+        return all(watched.cache.synced_at is not None for watched in self.kinds.values())
+
+    @property
+    def waiting(self) -> int:
+        """Number of keys in the queue; 0 while another replica leads."""
+        return self._loop.status().waiting if self._loop is not None else 0
+
+    async def run(self) -> None:
+        """Run until cancelled; raise if one of the tasks fails."""
+        watches = {kind: watched.follow() for kind, watched in self.kinds.items()}
+        election = lead(self._runtime, self._transport, self._election, self._work, self._observers.election)
+        await run_together(self._runtime, {**watches, **self.view.follow(), "election": election})
+
+    async def _work(self, leadership: Leadership) -> None:
+        await self._await_sync()
+        client = ApiClient(LeaderTransport(self._runtime, self._transport, leadership), self._runtime, RATE)
+        proof = AdmissionProof(client, self._runtime, self._admission)
+        reading = client.leaving(LEFT_BY_READS, queues=True)
+        reader = LiveReader(reading, self._runtime, proof.problem, proof.reports_from)
+        in_progress = ConcurrencyTracker(reader, self_fencing=self._powers.self_fencing)
+        # The last start of the previous leader is unknown: assume that it was just now.
+        switch = RemediatorGuard(self.view, self._runtime, in_progress, last_start=self._runtime.monotonic())
+        tenure = LeaderTerm(leadership.epoch, leadership.remembers_from, leadership.remembers_since)
+        serving = self._controllers(reader, client, switch, tenure)
+
+        async def reconcile(key: RemediationKey) -> Outcome:
+            return await serving[key.kind]((key.namespace, key.name))
+
+        loop = Controller(self._runtime, reconcile, self._observers.loop, self._everything, workers=_WORKERS)
+        await proof.prove()
+        self._loop, self.view.on_node = loop, switch.node_changed
+        try:
+            for key in self._everything():
+                loop.add(key)
+            sweeps = self._sweeps(reader, client, proof)
+            await run_together(self._runtime, {"work": loop.run(), **sweeps})
+        finally:
+            self._loop = self.view.on_node = None
+
+    def _controllers(
+        self, reader: LiveReader, client: ApiClient, switch: RemediatorGuard, tenure: LeaderTerm
+    ) -> dict[str, Callable[[tuple[str, str]], Coroutine[Any, Any, Outcome]]]:
+        """Return the reconcile function per kind; its argument is (namespace, name)."""
+        namespace = self._election.lease.namespace
+        around = NodeReader(reader, switch.in_progress)
+        by_hand = ManualDriver(
+            gatherer=ManualGatherer(reader, around, switch, namespace),
+            tenure=tenure,
+            system_namespace=namespace,
+        )
+        gatherer = PowerGatherer(
+            reader,
+            around,
+            self.view.claims,
+            switch,
+            namespace,
+            may_delete_nodes=self._powers.node_deletion,
+        )
+        by_power = PowerCycleDriver(
+            runtime=self._runtime, gatherer=gatherer, tenure=tenure, system_namespace=namespace
+        )
+        by_itself = SelfFencingDriver(
+            gatherer=SelfGatherer(reader, around, switch, namespace),
+            tenure=tenure,
+            system_namespace=namespace,
+        )
+        manual = ManualController(by_hand, reader, client, self._observers.manual, switch)
+        power = PowerController(by_power, reader, client, self._observers.power, switch)
+        fencing = SelfController(by_itself, reader, client, self._observers.fencing, switch)
+        return {
+            MANUAL_REMEDIATION.kind: manual.reconcile,
+            METAL3_REMEDIATION.kind: power.reconcile,
+            SELF_REMEDIATION.kind: fencing.reconcile,
+        }
+
+    async def _await_sync(self) -> None:
+        """Wait for the remediations, and for the view of the cluster for a limited time only.
+
+        Without the view the guard holds every start, and clean-up must not wait for that.
+        """
+        until = self._runtime.monotonic() + _VIEW_WITHIN
+        while not self.synced or (not self.view.synced and self._runtime.monotonic() < until):
+            await self._runtime.sleep(_SYNC_POLL_INTERVAL)
+
+    def _sweeps(
+        self, reader: LiveReader, client: ApiClient, proof: AdmissionProof
+    ) -> dict[str, Coroutine[Any, Any, None]]:
+        """Return the background tasks by name."""
+        sweeps = {"lock sweep": LockSweep(reader, client, self._election.lease.namespace).run()}
+        if self._admission is not None:
+            sweeps["admission policies"] = proof.run()
+        if METAL3_REMEDIATION.kind in self.kinds:
+            orphaned_power_off_gc = OrphanedPowerOffGC(
+                reader, client, self._observers.power, self._any_power_cycle
+            )
+            sweeps["hold sweep"] = orphaned_power_off_gc.run()
+        if self._powers.self_fencing:
+            sweep = AgentSweep(
+                client,
+                self._runtime,
+                self.view.nodes,
+                proof.reports_from,
+                self._observers.fencing.agents_seen,
+            )
+            sweeps["agents"] = sweep.run()
+        if self._powers.power_cycle and self._powers.capm3_kinds:
+            sweeps["CAPM3's kinds"] = Capm3Service(reader, client, self._observers.capm3).run()
+        return sweeps
+
+    def _any_power_cycle(self) -> bool:
+        """True if a power cycle exists, or changed since the last call."""
+        stirred, self._power_cycles_stirred = self._power_cycles_stirred, False
+        known = self.kinds[METAL3_REMEDIATION.kind]
+        return stirred or bool(known.cache or known.unreadable())
+
+    def _everything(self) -> list[RemediationKey]:
+        """Return all keys, including unreadable objects: their reconcile fails and reports that."""
+        keys = []
+        for kind, watched in self.kinds.items():
+            keys += [
+                RemediationKey(kind, one.metadata.namespace, one.metadata.name) for one in watched.cache.all()
+            ]
+            keys += [RemediationKey(kind, *key.split("/", 1)) for key in watched.unreadable()]
+        return keys

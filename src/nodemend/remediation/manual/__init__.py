@@ -1,0 +1,1 @@
+"""ManualRemediation: an operator makes the node harmless and confirms it."""

@@ -1,0 +1,379 @@
+"""State machine of one ManualRemediation: its next step, computed from live reads alone.
+
+Every step is at most one write. After a crash between any two, `decide` continues from the resulting state.
+
+    AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> (hold until a confirmation is accepted)
+      -> RecordEvidence -> Release -> (hold until pods and volumes are gone) -> MarkReleased
+      -> Untaint -> ForgetTaint -> (hold until Ready on a new boot) -> Close -> DropLock
+
+Steps of a ManualRemediation.
+
+Status of a ManualRemediation after each step.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from nodemend.api import condition_reasons, condition_types
+from nodemend.api.evidence import Evidence
+from nodemend.api.manual_remediation import ManualRemediation, ManualRemediationPhase, ManualRemediationStatus
+from nodemend.api.meta import ConditionStatus
+from nodemend.safety.confirmation import Confirmed, evaluate_confirmation, is_disproved
+from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.safety.guard import in_flight_guard
+from nodemend.safety.holds import (
+    BootUnknown,
+    CannotRead,
+    ConfirmationContradicted,
+    Hold,
+    HoldReason,
+    NodeReady,
+    NoKubeletLease,
+    NotBackYet,
+)
+from nodemend.safety.lifecycle import (
+    OUR_TAINT,
+    AddFinalizer,
+    ClearRevocation,
+    Close,
+    ConditionClaim,
+    DropFinalizer,
+    DropLock,
+    ForgetEvidence,
+    ForgetTaint,
+    LockHolder,
+    MarkReleased,
+    NothingLeft,
+    RecordEpoch,
+    RecordEvidence,
+    RecordTarget,
+    Release,
+    RemainingWorkloads,
+    ReportRemaining,
+    RevokeRelease,
+    TakeLock,
+    Untaint,
+    after_new_boot,
+    await_eviction,
+    begin,
+    conditions_of,
+    drop_lock_then,
+    has_revocation,
+    is_contradiction,
+    is_out_of_service,
+    is_unreported,
+    leave_node,
+    names,
+    report_contradiction,
+    revoke,
+    take_lock,
+    was_contradicted,
+)
+from nodemend.safety.release import ReleaseTicket, open_gate
+from nodemend.safety.switch_guard import RemediatorGuardFacts, may_release
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSilence:
+    """Record the kubelet's last Lease renewal; empty if the kubelet renews its Lease."""
+
+    step: ClassVar[str] = "ReportSilence"
+    renew_time: str
+
+
+Step = (
+    AddFinalizer
+    | RecordEpoch
+    | RecordTarget
+    | TakeLock
+    | ReportSilence
+    | RecordEvidence
+    | Release
+    | ReportRemaining
+    | MarkReleased
+    | Untaint
+    | ForgetTaint
+    | RevokeRelease
+    | ForgetEvidence
+    | ClearRevocation
+    | Close
+    | DropLock
+    | DropFinalizer
+    | NothingLeft
+    | Hold
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ManualFacts:
+    """All from live reads, except the two durations, which are measured."""
+
+    remediation: ManualRemediation
+    epoch: int
+    remembers_from: int
+    remembers_for: float
+    """Seconds for which the leader's process has watched."""
+    node: ReadResult[NodeFacts]
+    revocation: str
+    lease: ReadResult[LeaseFacts]
+    lock: ReadResult[LockHolder]
+    policy: ReadResult[PolicyFacts]
+    switch: ReadResult[RemediatorGuardFacts]
+    """Read only if a confirmation may be recorded."""
+    left: ReadResult[RemainingWorkloads]
+    confirmation_age: float | None
+
+
+def decide(facts: ManualFacts) -> Step:
+    status = facts.remediation.status
+    if first := begin(facts):
+        return first
+    if facts.remediation.metadata.deleting:
+        return _end(facts)
+    if status.phase is ManualRemediationPhase.SUCCEEDED:
+        return drop_lock_then(facts, NothingLeft())
+    match facts.node:
+        case Unreadable(why):
+            return Hold(CannotRead("the Node", why))
+        case Present(node) if status.node_uid in ("", node.uid):
+            return _pursue(facts, node)
+        case Present() | Absent():
+            return Close(node_gone=True)
+
+
+def _pursue(facts: ManualFacts, node: NodeFacts) -> Step:
+    status = facts.remediation.status
+    if status.released:
+        return _recover(facts, node)
+    if status.evidence is not None and node.boot_id not in ("", status.evidence.boot_id):
+        return after_new_boot(facts, node, status.hardware_id)
+    if status.evidence is not None and is_out_of_service(node):
+        contradicted = _contradicted(facts, node, status.evidence)
+        against = ConfirmationContradicted(status.evidence.by, node.boot_id)
+        return await_eviction(facts, node, contradicted=contradicted, revoked_as=against)
+    if node.boot_id == "":
+        return Hold(BootUnknown(node.name))
+    same_boot = (status.node_uid, status.boot_id) == (node.uid, node.boot_id)
+    if not same_boot or (status.evidence is None and status.hardware_id != node.hardware_id):
+        return RecordTarget(node.uid, node.boot_id, hardware_id=node.hardware_id)
+    return take_lock(facts) or _before_release(facts, node)
+
+
+def _before_release(facts: ManualFacts, node: NodeFacts) -> Step:
+    match facts.lease:
+        case Unreadable(why):
+            return Hold(CannotRead("the kubelet's Lease", why))
+        case Absent():
+            return Hold(NoKubeletLease(node.name))
+        case Present(lease):
+            confirmed = evaluate_confirmation(
+                facts.remediation.spec.confirmation,
+                facts.confirmation_age,
+                node,
+                lease,
+                facts.remembers_for,
+                disproved=is_disproved(facts.remediation),
+            )
+            recorded = facts.remediation.status.evidence
+            if recorded is None and has_revocation(facts):
+                return ClearRevocation(node)
+            if recorded is None:
+                return _await_confirmation(facts, lease, confirmed)
+            return _release(facts, node, recorded, confirmed)
+
+
+def _await_confirmation(facts: ManualFacts, lease: LeaseFacts, confirmed: Confirmed | HoldReason) -> Step:
+    silent_since = lease.renew_time if lease.silent else ""
+    if facts.remediation.status.last_renew_time != silent_since:
+        return ReportSilence(silent_since)
+    if not isinstance(confirmed, Confirmed):
+        return Hold(confirmed)
+    return may_release(facts.switch) or RecordEvidence(_evidence(confirmed))
+
+
+def _release(
+    facts: ManualFacts, node: NodeFacts, recorded: Evidence, confirmed: Confirmed | HoldReason
+) -> Step:
+    if has_revocation(facts):
+        # Evidence is recorded only while no revocation is set. A revocation beside evidence revokes it,
+        # regardless of the current state: the leader that wrote it had a reason, and stopped before it forgot
+        # the evidence.
+        why = (
+            ConfirmationContradicted(recorded.by, node.boot_id)
+            if was_contradicted(facts)
+            else _reason(confirmed)
+        )
+        return revoke(facts, node, why)
+    # The guard checks only mode and pause here: other remediations already count this one. If they held it,
+    # two could wait for each other.
+    gate = open_gate(node, recorded, confirmed, in_flight_guard(facts.policy), facts.epoch)
+    if isinstance(gate, ReleaseTicket):
+        return Release(gate)
+    if isinstance(confirmed, Confirmed):
+        return gate
+    # The evidence itself is no longer valid, and waiting would not restore it.
+    return revoke(facts, node, confirmed)
+
+
+def _reason(confirmed: Confirmed | HoldReason) -> HoldReason | None:
+    return None if isinstance(confirmed, Confirmed) else confirmed
+
+
+def _contradicted(facts: ManualFacts, node: NodeFacts, evidence: Evidence) -> bool:
+    """Return whether the boot that the evidence declares ended is alive."""
+    if isinstance(facts.lease, Present) and facts.lease.value.renew_time != evidence.last_renew_time:
+        return True
+    return node.ready is ConditionStatus.TRUE
+
+
+def _recover(facts: ManualFacts, node: NodeFacts) -> Step:
+    status = facts.remediation.status
+    if OUR_TAINT in node.taints:
+        return Untaint(node)
+    if status.tainted:
+        return ForgetTaint()
+    if has_revocation(facts):
+        return ClearRevocation(node)
+    ready = node.ready is ConditionStatus.TRUE
+    if node.boot_id != status.boot_id:
+        return Close(node_gone=False) if ready else Hold(NotBackYet(node.name))
+    if ready:
+        by = status.evidence.by if status.evidence else ""
+        return Hold(ConfirmationContradicted(by, node.boot_id))
+    return Hold(NotBackYet(node.name))
+
+
+def _end(facts: ManualFacts) -> Step:
+    """Return the next step of a deleted remediation: leave nothing behind, no write in flight."""
+    return leave_node(facts) or drop_lock_then(facts, DropFinalizer())
+
+
+def _evidence(confirmed: Confirmed) -> Evidence:
+    confirmation = confirmed.confirmation
+    return Evidence(
+        class_="E5",
+        node_uid=confirmation.node_uid,
+        boot_id=confirmation.boot_id,
+        by=confirmation.by,
+        reason=confirmation.reason,
+        last_renew_time=confirmation.last_renew_time,
+    )
+
+
+StatusStep = (
+    RecordEpoch
+    | RecordTarget
+    | ReportSilence
+    | RecordEvidence
+    | ReportRemaining
+    | MarkReleased
+    | ForgetTaint
+    | ForgetEvidence
+    | Close
+    | Hold
+)
+
+
+def after(
+    status: ManualRemediationStatus, step: StatusStep, *, epoch: int, generation: int, now: str
+) -> ManualRemediationStatus:
+    """Return the status that makes `step` true, with its conditions. `now` is only for human readers."""
+    changed = _changed(status, step, epoch).but(observed_generation=generation)
+    if isinstance(step, ForgetEvidence) and (step.contradicted or isinstance(step.why, NodeReady)):
+        changed = changed.but(disproved_generation=generation)
+    if isinstance(step, RecordEpoch):
+        return changed
+    said = (*_conditions(changed, _why(step)), *report_contradiction(step, released=status.released))
+    return changed.but(conditions=conditions_of(status.conditions, said, generation=generation, now=now))
+
+
+def tells(status: ManualRemediationStatus, hold: Hold) -> bool:
+    """Return whether a write would add no information.
+
+    That is so if the status has the kind of hold already, or the remediation is over.
+    """
+    if is_unreported(status.conditions, hold.reason, released=status.released):
+        return False
+    return status.phase is ManualRemediationPhase.SUCCEEDED or names(status.conditions, _why(hold))
+
+
+def _changed(status: ManualRemediationStatus, step: StatusStep, epoch: int) -> ManualRemediationStatus:
+    match step:
+        case RecordEpoch(forgets):
+            return status.but(epoch=epoch, last_renew_time="" if forgets else status.last_renew_time)
+        case RecordTarget(node_uid, boot_id, hardware_id=hardware_id):
+            return status.but(
+                node_uid=node_uid,
+                boot_id=boot_id,
+                hardware_id=hardware_id,
+                last_renew_time="",
+                phase=ManualRemediationPhase.WAITING_FOR_CONFIRMATION,
+            )
+        case ReportSilence(renew_time):
+            return status.but(last_renew_time=renew_time)
+        case RecordEvidence(evidence):
+            return status.but(
+                evidence=evidence, tainted=True, phase=ManualRemediationPhase.RELEASING, message=""
+            )
+        case ReportRemaining(left):
+            return status.but(pods_left=left.pods, attachments_left=left.attachments)
+        case MarkReleased():
+            return status.but(
+                released=True,
+                pods_left=0,
+                attachments_left=0,
+                phase=ManualRemediationPhase.RECOVERING,
+                message="",
+            )
+        case ForgetTaint():
+            return status.but(tainted=False)
+        case ForgetEvidence(why):
+            message = str(why.explain()) if why else ""
+            return status.but(
+                evidence=None,
+                tainted=False,
+                phase=ManualRemediationPhase.WAITING_FOR_CONFIRMATION,
+                message=message,
+            )
+        case Close(node_gone):
+            message = "The Node is gone." if node_gone else "The node is back on a new boot."
+            return status.but(phase=ManualRemediationPhase.SUCCEEDED, message=message)
+        case Hold(reason):
+            twice = status.released and is_contradiction(reason, released=True)
+            phase = ManualRemediationPhase.CONTRADICTED if twice else status.phase
+            return status.but(phase=phase, message=str(reason.explain()))
+
+
+def _why(step: StatusStep) -> str:
+    """Return the CamelCase reason for conditions and events."""
+    match step:
+        case Hold(reason):
+            return reason.reason
+        case ForgetEvidence(why):
+            return why.reason if why else condition_reasons.STOPPING
+        case Close(node_gone):
+            return condition_reasons.NODE_GONE if node_gone else condition_reasons.RECOVERED
+        case _:
+            return condition_reasons.IN_PROGRESS
+
+
+def _conditions(status: ManualRemediationStatus, why: str) -> tuple[ConditionClaim, ...]:
+    """Return the conditions.
+
+    Succeeded is Unknown until the end: False would mean to requesters that it failed.
+    """
+    over = status.phase is ManualRemediationPhase.SUCCEEDED
+    fenced = condition_reasons.HUMAN_CONFIRMED if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    leaving = condition_reasons.LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    return (
+        ConditionClaim(condition_types.PROCESSING, not over, why, status.message),
+        ConditionClaim(condition_types.FENCED, status.evidence is not None, fenced),
+        ConditionClaim(
+            condition_types.WORKLOAD_RELEASED,
+            status.released,
+            condition_reasons.GONE if status.released else leaving,
+        ),
+        ConditionClaim(
+            condition_types.SUCCEEDED, True if over else None, why if over else condition_reasons.IN_PROGRESS
+        ),
+    )

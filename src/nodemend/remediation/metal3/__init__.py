@@ -1,0 +1,1 @@
+"""Metal3Remediation: a power cycle through metal3."""

@@ -1,0 +1,257 @@
+"""Log lines, metrics and events about steps and holds of Metal3Remediations.
+
+Metrics of power cycles: switches, failures, phase durations, and hosts with a power-off request.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from nodemend.api import well_known
+from nodemend.api.metal3_remediation import Metal3Remediation, Metal3RemediationPhase
+from nodemend.api.resources import BARE_METAL_HOST, METAL3_REMEDIATION
+from nodemend.api.upstream_types import BareMetalHost, ObjectReference
+from nodemend.kube.events import EventRecord
+from nodemend.kube.ports import Runtime
+from nodemend.remediation.events import EventText, RemediationEvents, RemediationSubject, spell_taint
+from nodemend.remediation.metal3 import model as power
+from nodemend.safety import lifecycle as steps
+from nodemend.safety.holds import CannotRead, Hold, HoldReason, KubeletActive, NotBackYet
+from nodemend.safety.host_holds import HOST_HOLDS
+from nodemend.safety.lifecycle import is_contradiction, says_contradicted
+from nodemend.telemetry import event_reasons, metric_labels
+from nodemend.telemetry.logging import Log
+from nodemend.telemetry.metrics import HeldFor, HostName, Metrics
+from nodemend.telemetry.printable import printable
+
+_MOST: Final = 10_000
+_ENTERED: Final = {
+    steps.AddFinalizer: Metal3RemediationPhase.PENDING,
+    power.WantOff: Metal3RemediationPhase.POWER_OFF,
+    steps.RecordEvidence: Metal3RemediationPhase.RELEASE,
+    steps.MarkReleased: Metal3RemediationPhase.POWER_ON,
+    power.GiveUp: Metal3RemediationPhase.BACKING_OFF,
+    power.BeginAgain: Metal3RemediationPhase.PENDING,
+    power.RequestReplacement: Metal3RemediationPhase.DELETING_MACHINE,
+    steps.Close: Metal3RemediationPhase.SUCCEEDED,
+    steps.DropFinalizer: Metal3RemediationPhase.SUCCEEDED,
+}
+"""The phase that each step starts. Forgetting evidence returns to an earlier phase and starts none."""
+
+
+_FAILURES: Final[tuple[type[HoldReason], ...]] = (*HOST_HOLDS, NotBackYet, KubeletActive, CannotRead)
+
+
+class _OffPeriod(NamedTuple):
+    """A phase and the number of failed attempts before it."""
+
+    phase: Metal3RemediationPhase
+    failed: int
+
+
+class PowerMetrics:
+    """Metrics of one process. A phase that started or ended under another leader is not measured."""
+
+    def __init__(self, metrics: Metrics, runtime: Runtime) -> None:
+        self._metrics = metrics
+        self._runtime = runtime
+        self._since: dict[str, tuple[_OffPeriod, float]] = {}
+        """By the UID of the remediation."""
+        # Create every counter at 0: rate() misses the first increment of a new series.
+        for reason in _FAILURES:
+            for permanent in (metric_labels.NO, metric_labels.YES):
+                metrics.power_cycle_failures.labels(reason.reason, permanent)
+
+    def took(self, remediation: Metal3Remediation, step: power.Step) -> None:
+        match step:
+            case power.RequestPowerOff():
+                self._metrics.power_switches.labels(metric_labels.OFF).inc()
+            case power.ClearPowerOff():
+                self._metrics.power_switches.labels(metric_labels.ON).inc()
+            case power.GiveUp(why, permanent):
+                labels = (why.reason, metric_labels.YES if permanent else metric_labels.NO)
+                self._metrics.power_cycle_failures.labels(*labels).inc()
+            case _:
+                pass
+        self._measure(remediation, step)
+
+    def _measure(self, remediation: Metal3Remediation, step: power.Step) -> None:
+        uid, status = remediation.metadata.uid, remediation.status
+        entered, left = _ENTERED.get(type(step)), _OffPeriod(status.phase, status.retry_count)
+        if entered is None or (isinstance(step, power.WantOff) and status.phase is entered):
+            # WantOff was repeated because the host was on again: the phase started before.
+            return
+        now = self._runtime.monotonic()
+        stay, since = self._since.pop(uid, (None, now))
+        if stay == left and not isinstance(step, steps.DropFinalizer):
+            result = (
+                metric_labels.PHASE_FAILED if isinstance(step, power.GiveUp) else metric_labels.PHASE_DONE
+            )
+            labels = (METAL3_REMEDIATION.kind, left.phase.value, result)
+            self._metrics.phase_seconds.labels(*labels).observe(now - since)
+        if entered is not Metal3RemediationPhase.SUCCEEDED and len(self._since) < _MOST:
+            failed = left.failed + isinstance(step, power.GiveUp)
+            self._since[uid] = (_OffPeriod(entered, failed), now)
+
+    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None:
+        """Record the hosts: all were read; `held` are those with a power-off request now."""
+        unhealthy = [
+            HostName(host.metadata.namespace, host.metadata.name)
+            for host in hosts
+            if any(
+                host.metadata.annotations.get(key) == well_known.MARKED_BY_US
+                for key in well_known.HOST_UNHEALTHY
+            )
+        ]
+        self._metrics.hosts.update(held, unhealthy, wall=self._runtime.wall().timestamp())
+
+    def report_orphaned(self, *, kept: bool) -> None:
+        self._metrics.orphaned_power_offs.labels(
+            metric_labels.KEPT if kept else metric_labels.GIVEN_BACK
+        ).inc()
+
+
+CONTROLLER: Final = metric_labels.POWER_CYCLE
+_ONLY_REPORTS = steps.RecordEpoch | steps.ReportRemaining
+
+
+class PowerCycleRecorder:
+    """Reports steps and holds of Metal3Remediations. `record` takes an event, and never blocks or raises."""
+
+    def __init__(
+        self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None], runtime: Runtime
+    ) -> None:
+        self._events = RemediationEvents(CONTROLLER, log, metrics, record, runtime)
+        self._power_metrics = PowerMetrics(metrics, runtime)
+        self._log = log
+        self._record = record
+
+    def took(self, remediation: Metal3Remediation, step: power.Step) -> None:
+        self._power_metrics.took(remediation, step)
+        reported = (
+            _tell_deletion(remediation, step)
+            or _tell_power(remediation, step)
+            or _tell_release(remediation, step)
+        )
+        released = remediation.status.released
+        if isinstance(step, power.GiveUp) and is_contradiction(step.why, released=released):
+            self._events.contradicted(_subject(remediation), str(step.why.explain()), first=True)
+        if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
+            self._events.broke_off(_subject(remediation))
+        ends_hold = not isinstance(step, _ONLY_REPORTS)
+        self._events.took(_subject(remediation), step.step, reported, ends_hold=ends_hold)
+
+    def held(self, remediation: Metal3Remediation, hold: Hold) -> None:
+        self._events.held(_subject(remediation), hold)
+
+    def looked(self, hosts: Sequence[BareMetalHost], held: Sequence[HeldFor]) -> None:
+        self._power_metrics.looked(hosts, held)
+
+    def report_orphaned(self, host: BareMetalHost, why_kept: str) -> None:
+        self._power_metrics.report_orphaned(kept=why_kept != "")
+        metadata = host.metadata
+        after = f"It stays: {why_kept}." if why_kept else "It is taken off, and the host may go on."
+        said = (
+            f"{metadata.namespace}/{metadata.name} is held off by us for a remediation that is gone. {after}"
+        )
+        self._log.warning("hold left behind", host=metadata.name, namespace=metadata.namespace, note=said)
+        self._record(
+            EventRecord(
+                regarding=ObjectReference(
+                    api_version=BARE_METAL_HOST.api_version,
+                    kind=BARE_METAL_HOST.kind,
+                    name=metadata.name,
+                    namespace=metadata.namespace,
+                    uid=metadata.uid,
+                ),
+                related=None,
+                type=event_reasons.POWER_OFF_ORPHANED.type,
+                reason=event_reasons.POWER_OFF_ORPHANED.name,
+                action=event_reasons.POWER_OFF_ORPHANED.action,
+                note=printable(said),
+            )
+        )
+
+
+def _subject(remediation: Metal3Remediation) -> RemediationSubject:
+    metadata, status = remediation.metadata, remediation.status
+    node = status.node_name or metadata.name
+    twice = says_contradicted(status.conditions)
+    return RemediationSubject(METAL3_REMEDIATION, metadata, node, status.node_uid, status.released, twice)
+
+
+def _tell_power(remediation: Metal3Remediation, step: power.Step) -> EventText | None:
+    """Return the event about the host; None if the step has none."""
+    match step:
+        case power.RequestPowerOff(host):
+            return EventText(event_reasons.POWER_OFF_REQUESTED, f"{host} is to be switched off.")
+        case power.ClearPowerOff(host):
+            return EventText(event_reasons.POWER_ON_REQUESTED, f"Our hold on {host} is gone: it may go on.")
+        case power.GiveUp(why, permanent=False):
+            return EventText(event_reasons.POWER_CYCLE_FAILED, f"{why.explain()} It is tried again.")
+        case power.GiveUp(why, permanent=True):
+            return EventText(event_reasons.REMEDIATION_FAILED, str(why.explain()))
+        case power.MarkHost(host):
+            return EventText(
+                event_reasons.HOST_MARKED_UNHEALTHY, f"{host} is not picked for another machine."
+            )
+        case power.AskOwner():
+            said = "Power cycles did not help: the machine's owner is asked to replace it."
+            return EventText(event_reasons.MACHINE_REPLACEMENT, said)
+        case steps.DropFinalizer(still_off=still_off) if still_off:
+            said = f"Deleted, and ended at its safe point; {still_off} has not come back on."
+            return EventText(event_reasons.POWER_NOT_BACK, said)
+        case steps.DropFinalizer() if remediation.status.phase not in (
+            Metal3RemediationPhase.SUCCEEDED,
+            Metal3RemediationPhase.FAILED,
+        ):
+            return EventText(event_reasons.REMEDIATION_STOPPED, "Deleted, and ended at its safe point.")
+        case _:
+            return None
+
+
+def _tell_deletion(remediation: Metal3Remediation, step: power.Step) -> EventText | None:
+    """Return the event about deletion or restoration of the Node; None if the step has none."""
+    name, backup = remediation.status.node_name, remediation.status.backup
+    match step:
+        case power.DeleteNode(ticket):
+            said = f"The Node {name} is deleted: its pods and volumes are released, as"
+            return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by} is off.")
+        case power.Restore(_, missing):
+            said = f"The Node {name} is there again, and gets back: {', '.join(missing.parts)}."
+            return EventText(event_reasons.NODE_RESTORED, said)
+        case power.ForgetBackup(refused) if refused and backup is not None:
+            said = f"The Node {name} did not get back what it had ({refused}): {', '.join(backup.parts)}."
+            return EventText(event_reasons.NODE_NOT_RESTORED, said)
+        case steps.DropFinalizer(still_off, lost) if lost:
+            off = f", nor has {still_off} come back on" if still_off else ""
+            said = f"The Node {name} has not come back{off}. It had: {', '.join(lost)}."
+            return EventText(event_reasons.NODE_NOT_RESTORED, said)
+        case _:
+            return None
+
+
+def _tell_release(remediation: Metal3Remediation, step: power.Step) -> EventText | None:
+    """Return the event about the node; None if the step has none."""
+    name = remediation.status.node_name
+    match step:
+        case steps.RecordEvidence(evidence):
+            said = f"{evidence.by} is off: {evidence.reason}."
+            return EventText(event_reasons.POWER_OFF_CONFIRMED, said)
+        case steps.ForgetEvidence(why) if why is not None:
+            return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
+        case steps.Release(ticket):
+            said = f"{name} is marked out of service: its pods and volumes are released, as"
+            return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.by} is off.")
+        case steps.MarkReleased(taint_stays):
+            said = f"The pods and volumes of {name} are gone from it." if name else "It has been off."
+            return EventText(event_reasons.WORKLOADS_RELEASED, f"{said}{spell_taint(taint_stays)}")
+        case steps.Untaint(contradicted=True):
+            said = f"{name} may be running, although its host was seen off. Its workloads may run twice."
+            return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
+        case steps.Untaint():
+            said = f"{name} is marked out of service no longer."
+            return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
+        case steps.Close():
+            return EventText(event_reasons.REMEDIATION_SUCCEEDED, f"{name} is back on a new boot.")
+        case _:
+            return None

@@ -1,0 +1,232 @@
+"""Status of a Metal3Remediation after each step."""
+
+from typing import Final
+
+from nodemend.api import condition_reasons, condition_types
+from nodemend.api.metal3_remediation import Metal3RemediationPhase, Metal3RemediationStatus
+from nodemend.remediation.metal3.model import (
+    BackUp,
+    BeginAgain,
+    ForgetBackup,
+    GiveUp,
+    NoteOff,
+    RecordHostTarget,
+    RequestReplacement,
+    WantOff,
+)
+from nodemend.safety.holds import Hold, HoldReason
+from nodemend.safety.host_holds import HostDoubtful
+from nodemend.safety.lifecycle import (
+    Close,
+    ConditionClaim,
+    ForgetEvidence,
+    ForgetTaint,
+    MarkReleased,
+    RecordEpoch,
+    RecordEvidence,
+    ReportRemaining,
+    conditions_of,
+    is_contradiction,
+    is_unreported,
+    names,
+    report_contradiction,
+)
+
+StatusStep = (
+    RecordEpoch
+    | RecordHostTarget
+    | WantOff
+    | NoteOff
+    | RecordEvidence
+    | BackUp
+    | ForgetBackup
+    | ReportRemaining
+    | MarkReleased
+    | ForgetTaint
+    | ForgetEvidence
+    | GiveUp
+    | BeginAgain
+    | RequestReplacement
+    | Close
+    | Hold
+)
+
+OVER: Final = (Metal3RemediationPhase.SUCCEEDED, Metal3RemediationPhase.FAILED)
+_NOT_SEEN: Final = {"seen_on_version": "", "power_off_events": None, "seen_off": None}
+"""The host must be observed on, and then going off, from the beginning."""
+
+
+def after(
+    status: Metal3RemediationStatus, step: StatusStep, *, epoch: int, generation: int, now: str
+) -> Metal3RemediationStatus:
+    """Return the status that makes `step` true, with its conditions.
+
+    `now` is wall-clock time, for display only.
+    """
+    changed = _changed(status, step, epoch, now).but(observed_generation=generation)
+    if isinstance(step, RecordEpoch):
+        return changed
+    # Giving up has a reason, as a hold does.
+    held = Hold(step.why) if isinstance(step, GiveUp) else step
+    twice = report_contradiction(held, released=status.released)
+    said = (*_conditions(changed, _why(step)), *twice)
+    return changed.but(conditions=conditions_of(status.conditions, said, generation=generation, now=now))
+
+
+def tells(status: Metal3RemediationStatus, hold: Hold) -> bool:
+    """Return whether a write would add no information.
+
+    That is so if the status has the kind of hold already, or the remediation is over.
+    """
+    if is_unreported(status.conditions, hold.reason, released=status.released):
+        return False
+    return status.phase in OVER or names(status.conditions, _why(hold))
+
+
+def _changed(
+    status: Metal3RemediationStatus, step: StatusStep, epoch: int, now: str
+) -> Metal3RemediationStatus:
+    match step:
+        case RecordEpoch(forgets):
+            forgotten = _NOT_SEEN if forgets and status.evidence is None and not status.released else {}
+            return status.but(epoch=epoch, **forgotten)
+        case RecordHostTarget(node, node_uid, boot_id, host, hardware_id):
+            # An earlier observation of power off does not count for this boot: it may have begun since.
+            return status.but(
+                node_name=node,
+                node_uid=node_uid,
+                boot_id=boot_id,
+                hardware_id=hardware_id,
+                host=host,
+                **_NOT_SEEN,
+            )
+        case WantOff(version, events):
+            seen_on = {**_NOT_SEEN, "seen_on_version": version, "power_off_events": events}
+            return status.but(phase=Metal3RemediationPhase.POWER_OFF, message="", **seen_on)
+        case RecordEvidence(evidence):
+            return status.but(
+                evidence=evidence, tainted=True, phase=Metal3RemediationPhase.RELEASE, message=""
+            )
+        case ForgetEvidence(why):
+            # The host must be observed going off again, so it must be observed on first.
+            message = str(why.explain()) if why else ""
+            return status.but(
+                evidence=None,
+                tainted=False,
+                backup=None,
+                phase=Metal3RemediationPhase.POWER_OFF,
+                message=message,
+                **_NOT_SEEN,
+            )
+        case Hold(reason):
+            twice = status.released and is_contradiction(reason, released=True)
+            phase = Metal3RemediationPhase.CONTRADICTED if twice else status.phase
+            return status.but(phase=phase, message=str(reason.explain()))
+        case NoteOff() | BackUp() | ForgetBackup() | ReportRemaining() | ForgetTaint():
+            return _noted(status, step)
+        case MarkReleased() | GiveUp() | BeginAgain() | RequestReplacement() | Close():
+            return _turned(status, step)
+
+
+def _noted(
+    status: Metal3RemediationStatus, step: NoteOff | BackUp | ForgetBackup | ReportRemaining | ForgetTaint
+) -> Metal3RemediationStatus:
+    """Apply steps that record a single field."""
+    match step:
+        case NoteOff(sighting):
+            return status.but(seen_off=sighting)
+        case BackUp(kept):
+            return status.but(backup=kept)
+        case ForgetBackup():
+            return status.but(backup=None)
+        case ReportRemaining(left):
+            return status.but(pods_left=left.pods, attachments_left=left.attachments)
+        case ForgetTaint():
+            return status.but(tainted=False)
+
+
+def _turned(
+    status: Metal3RemediationStatus, step: MarkReleased | GiveUp | BeginAgain | RequestReplacement | Close
+) -> Metal3RemediationStatus:
+    """Apply steps that start another phase."""
+    match step:
+        case MarkReleased():
+            return status.but(
+                released=True,
+                pods_left=0,
+                attachments_left=0,
+                phase=Metal3RemediationPhase.POWER_ON,
+                message="",
+            )
+        case GiveUp(why, permanent):
+            return status.but(
+                # No release may rest on it any longer, and the requester may escalate to another remedy.
+                evidence=None,
+                phase=Metal3RemediationPhase.FAILED if permanent else Metal3RemediationPhase.BACKING_OFF,
+                retry_count=status.retry_count + 1,
+                message=str(why.explain()),
+            )
+        case BeginAgain():
+            return status.but(
+                phase=Metal3RemediationPhase.PENDING,
+                evidence=None,
+                tainted=False,
+                released=False,
+                message="",
+                **_NOT_SEEN,
+            )
+        case RequestReplacement():
+            return status.but(phase=Metal3RemediationPhase.DELETING_MACHINE, message="")
+        case Close(node_gone):
+            gone = "Its Machine is gone, as its owner was asked to replace it."
+            message = gone if node_gone else "The node is back on a new boot."
+            return status.but(phase=Metal3RemediationPhase.SUCCEEDED, backup=None, message=message)
+
+
+def _why(step: StatusStep) -> str:
+    """Return the CamelCase reason for conditions and events."""
+    match step:
+        case Hold(reason) | GiveUp(reason, _):
+            return _reason_name(reason)
+        case ForgetEvidence(why):
+            return _reason_name(why) if why else condition_reasons.STOPPING
+        case Close(node_gone):
+            return condition_reasons.MACHINE_REPLACED if node_gone else condition_reasons.RECOVERED
+        case _:
+            return condition_reasons.IN_PROGRESS
+
+
+def _reason_name(reason: HoldReason) -> str:
+    """Return the reason's name; for a doubtful host the doubt's, so that a new doubt counts as a change."""
+    return reason.problem.reason if isinstance(reason, HostDoubtful) else reason.reason
+
+
+def _conditions(status: Metal3RemediationStatus, why: str) -> tuple[ConditionClaim, ...]:
+    """Return the conditions.
+
+    Succeeded is Unknown until the end: False would mean to requesters that it failed.
+    """
+    over, failed = status.phase in OVER, status.phase is Metal3RemediationPhase.FAILED
+    # Fenced only while the host is held off: after that, the health check may delete this remediation again.
+    fenced = status.evidence is not None and status.phase in (
+        Metal3RemediationPhase.RELEASE,
+        Metal3RemediationPhase.DELETING_MACHINE,
+    )
+    released = (
+        condition_reasons.POWER_GIVEN_BACK if status.released else condition_reasons.WAITING_FOR_EVIDENCE
+    )
+    leaving = condition_reasons.LEAVING if status.evidence else condition_reasons.WAITING_FOR_EVIDENCE
+    return (
+        ConditionClaim(condition_types.PROCESSING, not over, why, status.message),
+        ConditionClaim(condition_types.FENCED, fenced, condition_reasons.POWERED_OFF if fenced else released),
+        ConditionClaim(
+            condition_types.WORKLOAD_RELEASED,
+            status.released,
+            condition_reasons.GONE if status.released else leaving,
+        ),
+        ConditionClaim(
+            condition_types.SUCCEEDED,
+            not failed if over else None,
+            why if over else condition_reasons.IN_PROGRESS,
+        ),
+    )

@@ -1,0 +1,316 @@
+"""Reads around a node under remediation: its kubelet's Lease, its control plane, its remaining workloads.
+
+The Node of a remediation: the remediation is named like it, or owned by its Machine.
+
+The reason of a remediation, from its annotations. The check that it names is read live.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from nodemend.api import well_known
+from nodemend.api.meta import ConditionStatus, ObjectMeta, OwnerReference
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.resources import (
+    LEASE,
+    NODE,
+    NODE_HEALTH_CHECK,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    VOLUME_ATTACHMENT,
+    Resource,
+)
+from nodemend.api.upstream_types import Lease, Machine, Node, PersistentVolumeClaim, Pod, VolumeAttachment
+from nodemend.guard.state import meets_threshold
+from nodemend.kube.client import list_all
+from nodemend.kube.outcome import Ok
+from nodemend.kube.request import Selection
+from nodemend.records.live_reads import LiveReader, UnchangedTimer, node_facts, project, read_result
+from nodemend.records.machine import CLUSTER_API, OPENSHIFT, MachineCheckWire, read_rules
+from nodemend.remediation.concurrency import ConcurrencyTracker, OtherRemediations
+from nodemend.rules.request import matches
+from nodemend.safety.facts import (
+    Absent,
+    LeaseFacts,
+    Present,
+    ReadResult,
+    Taint,
+    Toleration,
+    Unreadable,
+    tolerates,
+)
+from nodemend.safety.guard import ControlPlane
+from nodemend.safety.identity import (
+    MachineIdentityFacts,
+    Matched,
+    Mismatch,
+    NodeIdentityFacts,
+    Unproven,
+    identify_node,
+)
+from nodemend.safety.lifecycle import OUR_TAINT, RemainingWorkloads, taint_of_another
+from nodemend.safety.switch_guard import RemediationGrounds
+
+_PROJECTS: Final = (CLUSTER_API, OPENSHIFT)
+
+
+async def named_node(reader: LiveReader, remediation: ObjectMeta, known: str) -> ReadResult[Node]:
+    """Read the Node of a remediation live. `known` is the name in its status, once that is settled.
+
+    A Machine's Node must match the Machine's identity facts: a Machine of a workload cluster may have a Node
+    with the name of a local one.
+    """
+    owner = next((one for one in remediation.owner_references if is_machine(one)), None)
+    if known or owner is None:
+        name = known or remediation.annotations.get(well_known.NODE_OF_REMEDIATION, remediation.name)
+        return await reader.node(name)
+    group, _, version = owner.api_version.partition("/")
+    resource = Resource(group, version, "Machine", "machines")
+    machine = read_result(await reader.get(resource, owner.name, Machine, remediation.namespace))
+    if not isinstance(machine, Present):
+        return machine
+    if machine.value.metadata.uid != owner.uid or not machine.value.node:
+        return Absent()
+    node = await reader.node(machine.value.node)
+    if not isinstance(node, Present):
+        return node
+    match identify_node(node_identity_facts(node.value, group), machine_identity_facts(machine.value, group)):
+        case Matched():
+            return node
+        case Unproven(missing):
+            return Unreadable(missing)
+        case Mismatch(what, said, actual):
+            return Unreadable(f"{what} is given as {said}, but it is {actual}")
+
+
+def is_machine(owner: OwnerReference) -> bool:
+    return owner.kind == "Machine" and owner.api_version.partition("/")[0] in _PROJECTS
+
+
+def node_identity_facts(node: Node, group: str = CLUSTER_API) -> NodeIdentityFacts:
+    """Return the identity facts of a Node. `group` is the API group of the Machine to compare with."""
+    said = node.metadata.annotations
+    namespace, name = said.get(well_known.NAMESPACE_OF_CLUSTER, ""), said.get(well_known.MACHINE_OF_NODE, "")
+    of_cluster_api = f"{namespace}/{name}" if namespace and name else ""
+    of_openshift = said.get(well_known.OPENSHIFT_MACHINE_OF_NODE, "")
+    return NodeIdentityFacts(
+        name=node.metadata.name,
+        provider_id=node.spec.provider_id,
+        system_uuid=node.status.node_info.system_uuid,
+        machine=of_openshift if group == OPENSHIFT else of_cluster_api,
+    )
+
+
+def machine_identity_facts(machine: Machine, group: str) -> MachineIdentityFacts:
+    """Return the identity facts of a Machine, without those of its Metal3Machine."""
+    metadata = machine.metadata
+    return MachineIdentityFacts(
+        name=f"{metadata.namespace}/{metadata.name}",
+        uid=metadata.uid,
+        node=machine.node,
+        provider_ids=(machine.spec.provider_id,),
+        system_uuid=machine.system_uuid,
+        of_this_cluster=group == OPENSHIFT,
+    )
+
+
+_VERSION: Final = re.compile(r"v[0-9]{1,3}((alpha|beta)[0-9]{1,3})?")
+
+
+async def remediation_grounds_of(
+    reader: LiveReader, remediation: ObjectMeta, node: Node | None, *, drills: bool = False
+) -> RemediationGrounds:
+    """Return the grounds of a remediation. `drills`: this kind may be a drill.
+
+    Without a `node` no check can agree.
+    """
+    annotations = remediation.annotations
+    ordered = well_known.ORDER in annotations
+    return RemediationGrounds(
+        check_agrees=await _check_agrees(reader, remediation, node) if node is not None else Absent(),
+        ordered=ordered,
+        past_guard=ordered and well_known.PAST_GUARD in annotations,
+        drill=drills and well_known.DRILL in annotations,
+    )
+
+
+async def _check_agrees(reader: LiveReader, remediation: ObjectMeta, node: Node) -> ReadResult[bool]:
+    """Return whether the check finds the node unhealthy now; Absent if it names none, or a deleted one."""
+    name, uid = (
+        remediation.labels.get(well_known.CHECK, ""),
+        remediation.annotations.get(well_known.CHECK_UID, ""),
+    )
+    if not name or not uid:
+        return Absent()
+    owner = next((one for one in remediation.owner_references if is_machine(one)), None)
+    if owner is not None:
+        return await _machine_check_agrees(reader, remediation, owner, node)
+    check = read_result(await reader.get(NODE_HEALTH_CHECK, name, NodeHealthCheck))
+    if not isinstance(check, Present):
+        return check
+    if check.value.metadata.uid != uid:
+        return Absent()
+    # A check applies only to nodes that it selects; its thresholds must not be used for another node.
+    selects = matches(check.value.spec.selector, node.metadata.labels)
+    return Present(selects and meets_threshold(check.value, node.status.conditions))
+
+
+async def _machine_check_agrees(
+    reader: LiveReader, remediation: ObjectMeta, owner: OwnerReference, node: Node
+) -> ReadResult[bool]:
+    group, _, version = owner.api_version.partition("/")
+    if not _VERSION.fullmatch(version):
+        return Absent()
+    checks = Resource(group, version, "MachineHealthCheck", "machinehealthchecks")
+    machines = Resource(group, version, "Machine", "machines")
+    name, namespace = remediation.labels[well_known.CHECK], remediation.namespace
+    check = read_result(await reader.get(checks, name, MachineCheckWire, namespace))
+    if not isinstance(check, Present):
+        return check
+    if check.value.metadata.uid != remediation.annotations[well_known.CHECK_UID]:
+        return Absent()
+    machine = read_result(await reader.get(machines, owner.name, Machine, namespace))
+    if not isinstance(machine, Present):
+        return machine
+    if machine.value.metadata.uid != owner.uid:
+        return Absent()
+    rules = read_rules(check.value.spec, namespace, check.value.metadata.annotations)
+    cluster, labels = machine.value.spec.cluster_name, machine.value.metadata.labels
+    selects = rules.selects(cluster, labels, all_without_demand=group != CLUSTER_API)
+    return Present(selects and _shows(node, ((one.type, one.status) for one in rules.of_node)))
+
+
+def _shows(node: Node, any_of: Iterable[tuple[str, str]]) -> bool:
+    shown = {(one.type, one.status) for one in node.status.conditions}
+    return any((type_, str(status)) in shown for type_, status in any_of)
+
+
+NOT_ASKED = Unreadable("not asked")
+DEFAULT_LEASE_SECONDS = 40.0
+LONGEST_LEASE_SECONDS = 600.0
+"""Upper bound of the duration a kubelet may claim in its Lease.
+
+Without it a kubelet could claim never to be silent. No release depends on silence alone.
+"""
+
+
+class NodeReader:
+    """Reads from the API server, and remembers for how long each Lease has been unchanged."""
+
+    def __init__(self, reader: LiveReader, in_progress: ConcurrencyTracker) -> None:
+        self._reader = reader
+        self.in_progress = in_progress
+        self._leases = UnchangedTimer()
+
+    async def kubelet_lease(self, node: str) -> ReadResult[LeaseFacts]:
+        asked_at = self._reader.runtime.monotonic()
+        found = read_result(await self._reader.get(LEASE, node, Lease, well_known.KUBELET_LEASE_NAMESPACE))
+        answered_at = self._reader.runtime.monotonic()
+        return project(found, lambda lease: self._lease_facts(lease, asked_at, answered_at))
+
+    def _lease_facts(self, lease: Lease, asked_at: float, answered_at: float) -> LeaseFacts:
+        renewed = lease.spec.renew_time or ""
+        silent_for = self._leases.unchanged_for(
+            lease.metadata.uid, renewed, asked_at=asked_at, answered_at=answered_at
+        )
+        lasts = min(float(lease.spec.lease_duration_seconds or DEFAULT_LEASE_SECONDS), LONGEST_LEASE_SECONDS)
+        return LeaseFacts(renew_time=renewed, lasts=lasts, unchanged_for=silent_for)
+
+    async def left(self, node: ReadResult[Node]) -> ReadResult[RemainingWorkloads]:
+        """Return the workloads that a release still waits for; read only if the node is out of service."""
+        if not isinstance(node, Present):
+            return NOT_ASKED
+        known = node_facts(node.value)
+        taint = OUR_TAINT if OUR_TAINT in known.taints else taint_of_another(known)
+        return await self.left_on(node.value.metadata.name, taint) if taint else NOT_ASKED
+
+    async def left_on(self, name: str, taint: Taint | None) -> ReadResult[RemainingWorkloads]:
+        """Return what is left on the named node that does not tolerate `taint`.
+
+        Pass None if the Node does not exist: the pod garbage collector ignores tolerations.
+        """
+        client = self._reader.client
+        on_node = Selection(fields=f"spec.nodeName={name}")
+        pods = await list_all(client, POD, Pod, of=on_node, deadline=self._reader.deadline)
+        volumes = await list_all(client, VOLUME_ATTACHMENT, VolumeAttachment, deadline=self._reader.deadline)
+        if not isinstance(pods, Ok):
+            return Unreadable(str(pods))
+        if not isinstance(volumes, Ok):
+            return Unreadable(str(volumes))
+        attached = [one for one in volumes.value.items if one.spec.node_name == name]
+        leaving = [pod for pod in pods.value.items if taint is None or must_leave(pod, taint)]
+        staying = [pod for pod in pods.value.items if taint is not None and stays(pod, taint)]
+        kept = await self._volumes_of(staying) if attached else Present(frozenset[str]())
+        if not isinstance(kept, Present):
+            return kept
+        waited_for = [one for one in attached if one.spec.source.persistent_volume_name not in kept.value]
+        return Present(RemainingWorkloads(len(leaving), len(waited_for)))
+
+    async def _volumes_of(self, pods: Iterable[Pod]) -> Present[frozenset[str]] | Unreadable:
+        """Return the volumes of these pods. Kubernetes detaches none of them while the pods are bound."""
+        found = set[str]()
+        for pod in pods:
+            for claim in pod.claims:
+                namespace = pod.metadata.namespace
+                match read_result(
+                    await self._reader.get(PERSISTENT_VOLUME_CLAIM, claim, PersistentVolumeClaim, namespace)
+                ):
+                    case Unreadable(why):
+                        return Unreadable(why)
+                    case Present(read):
+                        found.add(read.spec.volume_name)
+                    case Absent():
+                        pass
+        return Present(frozenset(found))
+
+    async def control_plane(
+        self, node: Node, others: ReadResult[OtherRemediations]
+    ) -> ReadResult[ControlPlane]:
+        """Return the control plane members by their labels; Absent if the node is not one of them.
+
+        Nodes of other remediations count as lost even if they look Ready. If `others` is not known, only the
+        conditions count.
+        """
+        if well_known.CONTROL_PLANE_ROLES.isdisjoint(node.metadata.labels):
+            return Absent()
+        ready: dict[str, bool] = {}
+        for role in sorted(well_known.CONTROL_PLANE_ROLES):
+            deadline, members = self._reader.deadline, Selection(labels=role)
+            listed = await list_all(self._reader.client, NODE, Node, of=members, deadline=deadline)
+            if not isinstance(listed, Ok):
+                return Unreadable(str(listed))
+            ready |= {one.metadata.name: _is_ready(one) for one in listed.value.items}
+        away = others.value.away if isinstance(others, Present) else frozenset()
+        there = sum(ready[name] for name in ready.keys() - away - {node.metadata.name})
+        return Present(ControlPlane(len(ready), there, busy=""))
+
+
+def _is_ready(node: Node) -> bool:
+    return node_facts(node).ready is ConditionStatus.TRUE
+
+
+def must_leave(pod: Pod, taint: Taint = OUR_TAINT) -> bool:
+    """Return whether a release waits for this pod: it runs, and is terminating or lacks the toleration.
+
+    Kubernetes removes terminating pods of such a node by force, regardless of their tolerations.
+    """
+    declared = (Toleration(t.key, t.operator or "Equal", t.value, t.effect) for t in pod.spec.tolerations)
+    return not _is_over(pod) and (pod.metadata.deleting or not tolerates(declared, taint))
+
+
+def stays(pod: Pod, taint: Taint) -> bool:
+    """Return whether the pod stays on the node with its volumes: it still runs and need not leave."""
+    return not _is_over(pod) and not must_leave(pod, taint)
+
+
+def _is_over(pod: Pod) -> bool:
+    return pod.status.phase in ("Succeeded", "Failed")
+
+
+def revocation(node: ReadResult[Node]) -> str:
+    return (
+        node.value.metadata.annotations.get(well_known.RELEASE_REVOKED, "")
+        if isinstance(node, Present)
+        else ""
+    )

@@ -1,0 +1,185 @@
+"""The reconciler of all remediation kinds: gather, decide, act.
+
+A pass makes at most one write, and the next pass reads everything again.
+"""
+
+from typing import Final, Generic, Protocol, TypeVar
+
+from nodemend.api.meta import ObjectMeta, Wire, print_time
+from nodemend.api.resources import Resource
+from nodemend.guard.state import A_MOMENT
+from nodemend.kube.client import ApiClient
+from nodemend.kube.controller import Done, Outcome, RequeueAfter, Retry
+from nodemend.kube.outcome import Ok, Reason, Refused, Undecodable, Unknown, Unsent, WriteOutcome
+from nodemend.kube.request import Request
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader
+from nodemend.remediation.switch_guard import RemediatorGuard
+from nodemend.safety import guard_holds, holds
+from nodemend.safety.facts import ReadResult
+from nodemend.safety.holds import Hold
+from nodemend.safety.switch_guard import RemediatorGuardFacts
+
+R = TypeVar("R", bound="ReconciledRemediation")
+G = TypeVar("G")
+S = TypeVar("S")
+R_contra = TypeVar("R_contra", contravariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
+
+AT_ONCE: Final = RequeueAfter(0.0)
+RECHECK_INTERVAL: Final = 10.0
+RECHECK_SOON: Final = 2.0
+
+
+class ReconciledRemediation(Protocol):
+    """A remediation of any kind."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
+class Written(Wire):
+    """The part of a write's response that the reconciler uses: the new version."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class StepRecorder(Protocol[R_contra, S_contra]):
+    """Reports every step taken and every hold, as events, log lines and metrics."""
+
+    def took(self, remediation: R_contra, step: S_contra) -> None: ...
+
+    def held(self, remediation: R_contra, hold: Hold) -> None: ...
+
+
+class Driver(Protocol[R, G, S]):
+    """The driver of one remediation kind. `G` is the type of its gathered facts, `S` of its steps."""
+
+    @property
+    def resource(self) -> Resource: ...
+    @property
+    def type(self) -> type[R]: ...
+
+    async def gather(self, remediation: R, server_time: float | None) -> G: ...
+
+    def decide(self, inputs: G) -> S | Hold: ...
+
+    def tells(self, remediation: R, hold: Hold) -> bool:
+        """Return whether the remediation's status already shows this hold."""
+        ...
+
+    def request_for(self, inputs: G, step: S | Hold, now: str) -> Request | None:
+        """Return the write that carries out `step`; None for a step without one."""
+        ...
+
+    def begins(self, inputs: G, step: S) -> ReadResult[RemediatorGuardFacts] | None:
+        """Return the facts given to the guard if `step` starts a remediation; else None."""
+        ...
+
+    def wrote(self, inputs: G, step: S | Hold, version: str) -> None:
+        """Handle an acknowledged write; `version` is the version it produced."""
+        ...
+
+    def refused(self, remediation: R, step: S | Hold, outcome: Refused) -> bool:
+        """Handle a refused write.
+
+        True if the refusal was recorded, so that the next pass decides differently.
+        """
+        ...
+
+    def again_in(self, hold: Hold) -> float | None:
+        """Return the seconds after which a hold of this kind is checked again; None for the default."""
+        ...
+
+
+class RemediationController(Generic[R, G, S]):
+    """Serves one leader term. `client` must refuse writes after the term ends. All kinds share `switch`."""
+
+    def __init__(
+        self,
+        way: Driver[R, G, S],
+        reader: LiveReader,
+        client: ApiClient,
+        recorder: StepRecorder[R, S],
+        switch: RemediatorGuard,
+    ) -> None:
+        self._way = way
+        self._switch = switch
+        self._reader = reader
+        self._client = client
+        self._recorder = recorder
+
+    async def reconcile(self, key: tuple[str, str]) -> Outcome:
+        namespace, name = key
+        match await self._reader.get(self._way.resource, name, self._way.type, namespace):
+            case Ok(remediation, server_time):
+                with self._switch.in_progress.reservation(remediation.metadata.uid):
+                    inputs = await self._way.gather(remediation, server_time)
+                    return await self._act(remediation, inputs, self._way.decide(inputs))
+            case Refused(reason=Reason.NOT_FOUND):
+                return Done()
+            case failure:
+                return Retry(str(failure))
+
+    async def _act(self, remediation: R, inputs: G, wanted: S | Hold) -> Outcome:
+        step = self._claim(remediation.metadata.uid, inputs, wanted)
+        if isinstance(step, Hold):
+            self._recorder.held(remediation, step)
+            if isinstance(step.reason, holds.LeadershipLost):
+                return Done()
+            if self._way.tells(remediation, step):
+                return RequeueAfter(self._again_in(step))
+        now = print_time(self._reader.runtime.wall())
+        request = self._way.request_for(inputs, step, now)
+        if request is None:
+            return Done()
+        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
+        outcome = await self._client.write(request, Written, deadline=deadline)
+        if isinstance(outcome, Ok):
+            self._way.wrote(inputs, step, outcome.value.metadata.resource_version)
+        if isinstance(outcome, Unknown) and not isinstance(step, Hold):
+            self._switch.in_progress.unanswered(remediation.metadata.uid)
+        self._switch.answered(remediation.metadata.uid, refused=isinstance(outcome, Refused | Unsent))
+        return self._evaluate(remediation, step, outcome)
+
+    def _claim(self, uid: str, inputs: G, step: S | Hold) -> S | Hold:
+        """Claim the start interval before a step that starts a remediation; returns the step, or a hold.
+
+        Nothing may be awaited between this and the write: a concurrent pass could claim the same start.
+        """
+        begins = None if isinstance(step, Hold) else self._way.begins(inputs, step)
+        return step if begins is None else self._switch.claim(uid, begins) or step
+
+    def _evaluate(self, remediation: R, step: S | Hold, outcome: WriteOutcome[Written]) -> Outcome:
+        match outcome:
+            case Ok():
+                if isinstance(step, Hold):
+                    return RequeueAfter(self._again_in(step))
+                self._recorder.took(remediation, step)
+                return AT_ONCE
+            case Refused(reason=Reason.CONFLICT | Reason.ALREADY_EXISTS | Reason.NOT_FOUND):
+                # The object changed, so the decision is out of date. Never retry it: read everything again.
+                return AT_ONCE
+            case Refused() if self._way.refused(remediation, step, outcome):
+                return AT_ONCE
+            case Unknown(why) | Undecodable(why) | Unsent(why) | Refused(message=why):
+                return Retry(why)
+
+    def _again_in(self, hold: Hold) -> float:
+        """Return the seconds until the next pass. Watches requeue watched objects; the rest is polled."""
+        match hold.reason:
+            case holds.KubeletActive(silent_for, needed):
+                return min(RECHECK_INTERVAL, max(needed - silent_for, RECHECK_SOON))
+            case holds.WorkloadsLeaving() | holds.TaintedByAnother() | holds.CannotRead():
+                return RECHECK_SOON
+            case guard_holds.StartInterval(remaining) | guard_holds.CoolingDown(remaining):
+                return _when_over(remaining)
+            case guard_holds.ApiUnsettled(passed, needed) | guard_holds.NotReadyBriefly(passed, needed):
+                return _when_over(needed - passed)
+            case _:
+                special = self._way.again_in(hold)
+                return RECHECK_INTERVAL if special is None else special
+
+
+def _when_over(remaining: float) -> float:
+    """Return a delay that ends with the wait itself, but no later than the usual recheck."""
+    return min(RECHECK_INTERVAL, max(0.0, remaining) + A_MOMENT)

@@ -1,0 +1,1 @@
+"""SelfRemediation: the node resets itself by its watchdog."""

@@ -1,0 +1,493 @@
+"""The driver of SelfRemediation.
+
+Live reads of agents' Leases, and since when each agent's reports have been observed.
+
+All facts about one SelfRemediation, read live.
+
+The write request of each step.
+
+Log lines, metrics and events about steps and holds of SelfRemediations.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Final, Protocol
+
+from nodemend.api.agent import AgentReport
+from nodemend.api.evidence import Evidence
+from nodemend.api.resources import LEASE, SELF_REMEDIATION, Resource
+from nodemend.api.self_remediation import SelfRemediation, SelfRemediationPhase
+from nodemend.api.upstream_types import Lease, Node
+from nodemend.api.well_known import AGENT_NAMESPACE
+from nodemend.kube.events import EventRecord
+from nodemend.kube.outcome import Refused
+from nodemend.kube.ports import Runtime
+from nodemend.kube.request import Precondition, Request
+from nodemend.kube.tasks import ConcurrentReads
+from nodemend.protocol.timing import TwoClocks, TwoClockTime
+from nodemend.records.agent_lease import AgentLease, LeaseFound, UnreadableReport, read_lease, write_marker
+from nodemend.records.live_reads import (
+    BoundedMap,
+    LiveReader,
+    UnchangedTimer,
+    node_facts,
+    project,
+    read_result,
+    value_of,
+)
+from nodemend.remediation import writes
+from nodemend.remediation.events import EventText, RemediationEvents, RemediationSubject, spell_taint
+from nodemend.remediation.locks import held_by, is_ours, read_lock
+from nodemend.remediation.node_state import (
+    NOT_ASKED,
+    NodeReader,
+    named_node,
+    remediation_grounds_of,
+    revocation,
+)
+from nodemend.remediation.reconciler import RECHECK_SOON, RemediationController, StepRecorder
+from nodemend.remediation.self_fencing.decide import (
+    BeginFencing,
+    NoteProgress,
+    PlaceMarker,
+    RecordProof,
+    SelfFacts,
+    Step,
+    TakeMarkerOff,
+    decide,
+)
+from nodemend.remediation.self_fencing.status import after, tells
+from nodemend.remediation.switch_guard import GuardRequest, RemediatorGuard
+from nodemend.safety import lifecycle as steps
+from nodemend.safety import self_fencing_holds
+from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.safety.holds import Hold
+from nodemend.safety.lifecycle import LeaderTerm, says_contradicted
+from nodemend.safety.policies import is_pinned
+from nodemend.safety.switch_guard import RemediatorGuardFacts
+from nodemend.safety.time_proof import (
+    DEFAULT_ASSUMPTIONS,
+    AgentFacts,
+    PeerObservation,
+    SequenceHistory,
+    contact_of,
+    covered_until,
+)
+from nodemend.telemetry import event_reasons, metric_labels
+from nodemend.telemetry.logging import Log
+from nodemend.telemetry.metrics import Metrics
+
+READ_AT_ONCE: Final = 16
+SHARED_FOR: Final = 1.0
+"""Seconds. Nodes lost together share peers, so each peer is read once, not once for each node."""
+
+_ANYBODYS: Final = (
+    "another agent could have written it, for when it was last written the admission policy "
+    "nodemend-agent-leases was not in force, or not as it is now"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Boot:
+    node: str
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    observation: PeerObservation
+    asked_at: float
+
+
+class AgentReader:
+    """Agent reports as one manager observes them, by its own clocks only. Evicts the least recently read.
+
+    It uses the upper bound of elapsed time, so no peer counts as covered for longer than it is.
+    """
+
+    def __init__(self, reader: LiveReader) -> None:
+        self._reader = reader
+        self._clocks = TwoClocks()
+        self._histories: BoundedMap[_Boot, SequenceHistory] = BoundedMap()
+        self._shared: BoundedMap[str, _Shared] = BoundedMap()
+        self._anybodys: BoundedMap[str, tuple[str, int]] = BoundedMap()
+        """By node: boot ID and sequence of a report that another agent could have written."""
+
+    def moment(self) -> TwoClockTime:
+        runtime = self._reader.runtime
+        return self._clocks.read(runtime.monotonic(), runtime.unslewed())
+
+    async def at_node(self, node: str) -> ReadResult[AgentFacts]:
+        asked_at = self.moment().most
+        found = read_result(await self._reader.get(LEASE, node, Lease, AGENT_NAMESPACE))
+        if not isinstance(found, Present):
+            return found
+        news = read_lease(found.value)
+        if not isinstance(news, LeaseFound):
+            return Unreadable(news.why)
+        lease, report = news.lease, news.lease.report
+        if not self._reports_for_itself(node, lease):
+            return Present(AgentFacts(lease.uid, lease.version, None, lease.marker, _ANYBODYS))
+        if isinstance(report, AgentReport):
+            self._note(_Boot(node, report.boot_id), report.sequence, asked_at)
+            return Present(AgentFacts(lease.uid, lease.version, report, lease.marker))
+        problem = report.why if isinstance(report, UnreadableReport) else "it has reported nothing"
+        return Present(AgentFacts(lease.uid, lease.version, None, lease.marker, problem))
+
+    def _reports_for_itself(self, node: str, lease: AgentLease) -> bool:
+        """Return whether only the node's own agent could have written its report.
+
+        Removing Nodemend's marker makes such a Lease newer, but its report no more trustworthy.
+        """
+        report = lease.report
+        says = (report.boot_id, report.sequence) if isinstance(report, AgentReport) else None
+        if is_pinned(lease.revision, self._reader.reports_from()):
+            return says is None or self._anybodys.find(node) != says
+        if says is not None:
+            self._anybodys.keep(node, says)
+        return False
+
+    async def at_peers(self, names: tuple[str, ...], since: float) -> dict[str, PeerObservation]:
+        """Return the reads of peers, none older than `since`; a peer that cannot be read is left out.
+
+        The node itself names its peers: a report limits their number, and only a few are read concurrently.
+        """
+        shared = {name: self._read_shared(name, since) for name in names}
+        observations = {name: observation for name, observation in shared.items() if observation is not None}
+        unread = [name for name in names if name not in observations]
+        for start in range(0, len(unread), READ_AT_ONCE):
+            async with ConcurrentReads(self._reader.runtime) as reads:
+                batch = unread[start : start + READ_AT_ONCE]
+                asked = {name: reads.ask(self._read_again(name)) for name in batch}
+            observations |= {
+                name: observation for name, one in asked.items() if (observation := one.answer) is not None
+            }
+        return observations
+
+    def _read_shared(self, name: str, since: float) -> PeerObservation | None:
+        shared, now = self._shared.find(name), self.moment().most
+        if shared is None or shared.asked_at < max(since, now - SHARED_FOR):
+            return None
+        return shared.observation
+
+    async def _read_again(self, name: str) -> PeerObservation | None:
+        asked_at = self.moment().most
+        found = await self.at_node(name)
+        if not isinstance(found, Present) or found.value.report is None:
+            return None
+        newest = _Shared(self._observe(name, found.value.report), asked_at)
+        known = self._shared.find(name)
+        if known is not None and known.asked_at > asked_at:
+            # A concurrent read that was sent later returned first. Keep it.
+            newest = known
+        self._shared.keep(name, newest)
+        return newest.observation
+
+    def _observe(self, name: str, report: AgentReport) -> PeerObservation:
+        contact = contact_of(report)
+        history = self._histories.find(_Boot(name, report.boot_id)) or SequenceHistory()
+        return PeerObservation(contact, covered_until(contact, history, DEFAULT_ASSUMPTIONS.clock_error))
+
+    def _note(self, boot: _Boot, sequence: int, asked_at: float) -> None:
+        known = self._histories.find(boot) or SequenceHistory()
+        self._histories.keep(boot, known.seen(sequence, asked_at))
+
+
+@dataclass(frozen=True, slots=True)
+class SelfFencingInputs:
+    """The facts, and the objects whose versions the writes will name."""
+
+    facts: SelfFacts
+    node: Node | None
+    lock: Lease | None
+    counted_until: float
+    """Time of these reads by the slower clock: elapsed time is counted up to here."""
+
+
+class SelfFencingInputReader:
+    """Reads the Node first.
+
+    Node writes are bound to that version, so a release fails if the Node changes later.
+
+    It reads the node's own agent Lease before those of its peers, so that the peers' reports were read after
+    the marker was observed.
+    """
+
+    def __init__(
+        self, reader: LiveReader, around: NodeReader, switch: RemediatorGuard, system_namespace: str
+    ) -> None:
+        self._reader = reader
+        self._switch = switch
+        self._namespace = system_namespace
+        self._around = around
+        self._agents = AgentReader(reader)
+        self._markers = UnchangedTimer()
+        self._since: BoundedMap[str, tuple[str, float]] = BoundedMap()
+        """Per remediation UID: a version of it, and the time up to which its status counts elapsed time."""
+
+    async def gather(self, remediation: SelfRemediation, tenure: LeaderTerm) -> SelfFencingInputs:
+        metadata, status = remediation.metadata, remediation.status
+        since = self._counted_until(remediation)
+        node = await named_node(self._reader, metadata, status.node_name)
+        name = _name_of(node, remediation)
+        lock = await read_lock(self._reader, self._namespace, status.node_uid)
+        undecided = not status.released and not metadata.deleting
+        asked_at = self._agents.moment().most
+        agent = await self._agents.at_node(name) if name else Absent()
+        observations = await self._peers(remediation, agent, asked_at)
+        now = self._agents.moment()
+        lease = await self._around.kubelet_lease(name) if name else NOT_ASKED
+        held = await held_by(self._reader, lock, metadata)
+        policy = await self._reader.policy() if undecided else NOT_ASKED
+        facts = SelfFacts(
+            remediation=remediation,
+            epoch=tenure.epoch,
+            remembers_from=tenure.remembers_from,
+            node=project(node, node_facts),
+            revocation=revocation(node),
+            lease=lease,
+            lock=held,
+            policy=policy,
+            switch=await self._ask_switch(remediation, node, agent, lease, policy)
+            if is_ours(held)
+            else NOT_ASKED,
+            left=await self._around.left(node),
+            agent=agent,
+            observations=observations,
+            passed=now.least - since,
+            now=now.most,
+        )
+        return SelfFencingInputs(facts, value_of(node), value_of(lock), now.least)
+
+    def counted(self, inputs: SelfFencingInputs, version: str) -> None:
+        """Record that this version, written now, counts time up to the reads of `gathered`."""
+        self._since.keep(inputs.facts.uid, (version, inputs.counted_until))
+
+    def _counted_until(self, remediation: SelfRemediation) -> float:
+        """Return the time up to which the status counts elapsed time.
+
+        A version from another writer counts at most up to this first read of it, so no second counts twice.
+        """
+        metadata, now = remediation.metadata, self._agents.moment().least
+        known = self._since.find(metadata.uid)
+        if known is None or known[0] != metadata.resource_version:
+            known = (metadata.resource_version, now)
+        self._since.keep(metadata.uid, known)
+        return known[1]
+
+    async def _ask_switch(
+        self,
+        remediation: SelfRemediation,
+        node: ReadResult[Node],
+        agent: ReadResult[AgentFacts],
+        lease: ReadResult[LeaseFacts],
+        policy: ReadResult[PolicyFacts],
+    ) -> ReadResult[RemediatorGuardFacts]:
+        """Ask the guard, only while the marker may still be placed."""
+        metadata, status = remediation.metadata, remediation.status
+        marked = isinstance(agent, Present) and agent.value.marked_for(metadata.uid, status.boot_id)
+        if marked or status.evidence is not None or metadata.deleting or not isinstance(node, Present):
+            return NOT_ASKED
+        question = GuardRequest(
+            uid=metadata.uid,
+            name=node.value.metadata.name,
+            node=node.value,
+            lease=lease,
+            policy=policy,
+            grounds=await remediation_grounds_of(self._reader, metadata, node.value, drills=True),
+            begun=status.phase is not SelfRemediationPhase.PENDING,
+            members=self._around.control_plane,
+        )
+        return await self._switch.ask(question)
+
+    async def _peers(
+        self, remediation: SelfRemediation, agent: ReadResult[AgentFacts], asked_at: float
+    ) -> dict[str, PeerObservation]:
+        """Read the peers only if their time counts: with the marker on the node, before there is evidence."""
+        status = remediation.status
+        if status.evidence is not None or not isinstance(agent, Present):
+            return {}
+        found = agent.value
+        if found.report is None or not found.marked_for(remediation.metadata.uid, status.boot_id):
+            return {}
+        names = {name for names in found.report.peers for name in names}
+        now = self._agents.moment().most
+        marked_for = self._markers.unchanged_for(
+            remediation.metadata.uid, found.marker, asked_at=asked_at, answered_at=now
+        )
+        return await self._agents.at_peers(tuple(sorted(names)), since=now - marked_for)
+
+
+def _name_of(node: ReadResult[Node], remediation: SelfRemediation) -> str:
+    """Return the name of the node, even if it is gone; empty if it was never known."""
+    return node.value.metadata.name if isinstance(node, Present) else remediation.status.node_name
+
+
+def request_for(inputs: SelfFencingInputs, step: Step, *, namespace: str, now: str) -> Request | None:
+    """Return the write that carries out `step`; None for a step without one."""
+    facts = inputs.facts
+    metadata, status = facts.remediation.metadata, facts.remediation.status
+    match step:
+        case steps.AddFinalizer() | steps.DropFinalizer():
+            return writes.write_finalizer(SELF_REMEDIATION, metadata, step)
+        case steps.TakeLock():
+            return writes.take_lock(SELF_REMEDIATION, metadata, status.node_uid, inputs.lock, namespace)
+        case steps.DropLock():
+            return writes.drop_lock(inputs.lock)
+        case steps.Release() | steps.Untaint() | steps.RevokeRelease() | steps.ClearRevocation():
+            return writes.write_node(inputs.node, step)
+        case PlaceMarker(agent, marker):
+            return write_marker(status.node_name, Precondition(agent.uid, agent.version), marker)
+        case TakeMarkerOff(agent):
+            return write_marker(status.node_name, Precondition(agent.uid, agent.version), None)
+        case steps.NothingLeft():
+            return None
+        case _:
+            wanted = after(status, step, epoch=facts.epoch, generation=metadata.generation, now=now)
+            return writes.write_status(SELF_REMEDIATION, metadata, status, wanted)
+
+
+SelfRecorder = StepRecorder[SelfRemediation, Step]
+
+
+class FencingRecorder(StepRecorder[SelfRemediation, Step], Protocol):
+    def agents_seen(self, reporting: int, silent: int) -> None:
+        """Report how many agents report, and how many are silent on Ready nodes."""
+        ...
+
+
+SelfController = RemediationController[SelfRemediation, SelfFencingInputs, Step]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfFencingDriver:
+    """Remediates a node by the node's own watchdog."""
+
+    resource: ClassVar[Resource] = SELF_REMEDIATION
+    type: ClassVar = SelfRemediation
+
+    gatherer: SelfFencingInputReader
+    tenure: LeaderTerm
+    system_namespace: str
+
+    async def gather(self, remediation: SelfRemediation, _server_time: float | None) -> SelfFencingInputs:
+        return await self.gatherer.gather(remediation, self.tenure)
+
+    def decide(self, inputs: SelfFencingInputs) -> Step:
+        return decide(inputs.facts)
+
+    def tells(self, remediation: SelfRemediation, hold: Hold) -> bool:
+        return tells(remediation.status, hold)
+
+    def request_for(self, inputs: SelfFencingInputs, step: Step, now: str) -> Request | None:
+        return request_for(inputs, step, namespace=self.system_namespace, now=now)
+
+    def begins(self, inputs: SelfFencingInputs, step: Step) -> ReadResult[RemediatorGuardFacts] | None:
+        return inputs.facts.switch if isinstance(step, BeginFencing) else None
+
+    def wrote(self, inputs: SelfFencingInputs, step: Step, version: str) -> None:
+        if isinstance(step, NoteProgress):
+            self.gatherer.counted(inputs, version)
+
+    def refused(self, _remediation: SelfRemediation, _step: Step, _outcome: Refused) -> bool:
+        return False
+
+    def again_in(self, hold: Hold) -> float | None:
+        """Return LOOK_SOON for time proofs.
+
+        A peer counts as covered only for seconds after each read, and no watch reports a new boot.
+        """
+        match hold.reason:
+            case self_fencing_holds.AccumulatingProof() | self_fencing_holds.NoTimeProof():
+                return RECHECK_SOON
+            case _:
+                return None
+
+
+CONTROLLER: Final = metric_labels.SELF_REMEDIATION
+_ONLY_REPORTS = steps.RecordEpoch | steps.ReportRemaining | NoteProgress
+
+
+class SelfRemediationRecorder:
+    """Reports steps and holds of SelfRemediations. `record` takes an event, and never blocks or raises."""
+
+    def __init__(
+        self, log: Log, metrics: Metrics, record: Callable[[EventRecord], None], runtime: Runtime
+    ) -> None:
+        self._events = RemediationEvents(CONTROLLER, log, metrics, record, runtime)
+        self._agents = metrics.agents
+
+    def took(self, remediation: SelfRemediation, step: Step) -> None:
+        reported = _tell_fencing(remediation, step) or _tell_release(remediation, step)
+        if isinstance(step, steps.ForgetEvidence | steps.MarkReleased) and step.contradicted:
+            self._events.broke_off(_subject(remediation))
+        ends_hold = not isinstance(step, _ONLY_REPORTS)
+        self._events.took(_subject(remediation), step.step, reported, ends_hold=ends_hold)
+
+    def agents_seen(self, reporting: int, silent: int) -> None:
+        self._agents.labels(metric_labels.REPORTING).set(reporting)
+        self._agents.labels(metric_labels.SILENT).set(silent)
+
+    def held(self, remediation: SelfRemediation, hold: Hold) -> None:
+        self._events.held(_subject(remediation), hold)
+
+
+def _subject(remediation: SelfRemediation) -> RemediationSubject:
+    metadata = remediation.metadata
+    status = remediation.status
+    twice = says_contradicted(status.conditions)
+    return RemediationSubject(
+        SELF_REMEDIATION, metadata, _node_of(remediation), status.node_uid, status.released, twice
+    )
+
+
+def _node_of(remediation: SelfRemediation) -> str:
+    return remediation.status.node_name or remediation.metadata.name
+
+
+def _tell_fencing(remediation: SelfRemediation, step: Step) -> EventText | None:
+    """Return the event about fencing, up to recorded evidence; None if the step has none."""
+    name = _node_of(remediation)
+    match step:
+        case PlaceMarker(_, marker):
+            said = f"Boot {marker.boot_id} of {name} is to end: nothing feeds its watchdog any more."
+            return EventText(event_reasons.SELF_FENCING_ASKED, said)
+        case RecordProof(_, evidence):
+            return EventText(event_reasons.BOOT_PROVEN_OVER, _vouched(name, evidence))
+        case steps.RecordEvidence(evidence):
+            return EventText(event_reasons.NEW_BOOT_SEEN, _vouched(name, evidence))
+        case TakeMarkerOff():
+            said = f"The boot gate of {name} may open: nothing asks for its end any more."
+            return EventText(event_reasons.MARKER_TAKEN_OFF, said)
+        case _:
+            return None
+
+
+def _vouched(name: str, evidence: Evidence) -> str:
+    return f"Boot {evidence.boot_id} of {name} is over, by {evidence.by}: {evidence.reason}."
+
+
+def _tell_release(remediation: SelfRemediation, step: Step) -> EventText | None:
+    name = _node_of(remediation)
+    match step:
+        case steps.ForgetEvidence(why) if why is not None:
+            return EventText(event_reasons.EVIDENCE_REVOKED, str(why.explain()))
+        case steps.Release(ticket):
+            said = f"{name} is marked out of service: its pods and volumes are released, on evidence"
+            return EventText(event_reasons.RELEASE_STARTED, f"{said} {ticket.evidence.class_}.")
+        case steps.MarkReleased(taint_stays):
+            said = f"Nothing of the boot that is over is left on {name}.{spell_taint(taint_stays)}"
+            return EventText(event_reasons.WORKLOADS_RELEASED, said)
+        case steps.Untaint(contradicted=True):
+            said = f"{name} speaks, although its boot is over. Its workloads may run twice."
+            return EventText(event_reasons.NODE_CONTRADICTED_EVIDENCE, said)
+        case steps.Untaint():
+            said = f"{name} is marked out of service no longer."
+            return EventText(event_reasons.OUT_OF_SERVICE_TAINT_REMOVED, said)
+        case steps.Close(node_gone):
+            said = f"The Node {name} is gone." if node_gone else f"{name} is back on a new boot."
+            return EventText(event_reasons.REMEDIATION_SUCCEEDED, said)
+        case steps.DropFinalizer() if remediation.status.phase is not SelfRemediationPhase.SUCCEEDED:
+            return EventText(event_reasons.REMEDIATION_STOPPED, "Deleted, and ended at its safe point.")
+        case _:
+            return None

@@ -1,0 +1,579 @@
+"""Fencing of a SelfRemediation: the marker, and then a new boot (E2) or enough time (E4) as evidence.
+
+Inputs of the decisions about a SelfRemediation.
+
+Steps of a SelfRemediation. Each is at most one write.
+
+Release of a SelfRemediation by its evidence, while the Node still names the boot that is over.
+
+State machine of one SelfRemediation: its next step, computed from live reads alone.
+
+Every step is at most one write. After a crash between any two, `decide` continues from the resulting state.
+
+    AddFinalizer -> Stamp -> RecordTarget -> TakeLock -> BeginFencing -> PlaceMarker -> NoteMarker
+      -> NoteProgress ... -> RecordProof (E4), or RecordEvidence (E2)
+      -> Release -> (hold until pods and volumes are gone) -> MarkReleased
+      -> Untaint -> ForgetTaint -> TakeMarkerOff -> (hold until Ready on a new boot) -> Close -> DropLock
+
+The marker is removed last: while it is set, the boot gate of a node that comes back stays closed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from nodemend.api import well_known
+from nodemend.api.agent import AgentReport, Marker
+from nodemend.api.evidence import Evidence
+from nodemend.api.meta import ConditionStatus
+from nodemend.api.self_remediation import (
+    ProvenPeer,
+    SelfRemediation,
+    SelfRemediationPhase,
+    SelfRemediationStatus,
+)
+from nodemend.safety.facts import Absent, LeaseFacts, NodeFacts, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.safety.guard import in_flight_guard
+from nodemend.safety.holds import (
+    BootUnknown,
+    CannotRead,
+    Hold,
+    KubeletActive,
+    NodeReady,
+    NoKubeletLease,
+    NotBackYet,
+)
+from nodemend.safety.lifecycle import (
+    OUR_TAINT,
+    AddFinalizer,
+    ClearRevocation,
+    Close,
+    DropFinalizer,
+    DropLock,
+    ForgetEvidence,
+    ForgetTaint,
+    LockHolder,
+    MarkReleased,
+    NothingLeft,
+    RecordEpoch,
+    RecordEvidence,
+    RecordTarget,
+    Release,
+    RemainingWorkloads,
+    ReportRemaining,
+    RevokeRelease,
+    TakeLock,
+    Untaint,
+    after_new_boot,
+    await_eviction,
+    begin,
+    drop_lock_then,
+    evaluate_new_boot,
+    has_revocation,
+    leave_node,
+    revoke,
+    taint_of_another,
+    take_lock,
+    was_contradicted,
+)
+from nodemend.safety.release import ReleaseTicket, open_gate
+from nodemend.safety.self_fencing_holds import (
+    AccumulatingProof,
+    AgentElsewhere,
+    AgentUnread,
+    BootGateUnreported,
+    NoAgent,
+    NoNode,
+    NothingResets,
+    NoTimeProof,
+    ProofContradicted,
+)
+from nodemend.safety.switch_guard import RemediatorGuardFacts, may_begin, may_go_on
+from nodemend.safety.time_proof import (
+    DEFAULT_ASSUMPTIONS,
+    AgentFacts,
+    Anchor,
+    Assumptions,
+    BootOver,
+    PeerObservation,
+    PeerProof,
+    Progress,
+    count,
+    evaluate_time,
+    needed_for,
+    proven,
+    unvouched,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfFacts:
+    """All from live reads, the agents' Leases after the Node: the node's own first, then its peers'.
+
+    `now` is a time after those reads. All progress in the status was counted at least `passed` before the
+    reads. `passed` is on the slower of two clocks; `now` and `looks` are on the faster (protocol/timing).
+    """
+
+    remediation: SelfRemediation
+    epoch: int
+    remembers_from: int
+    node: ReadResult[NodeFacts]
+    revocation: str
+    lease: ReadResult[LeaseFacts]
+    lock: ReadResult[LockHolder]
+    policy: ReadResult[PolicyFacts]
+    switch: ReadResult[RemediatorGuardFacts]
+    """Read only while a marker may have to be placed."""
+    left: ReadResult[RemainingWorkloads]
+    agent: ReadResult[AgentFacts]
+    observations: Mapping[str, PeerObservation]
+    passed: float
+    now: float
+    assumed: Assumptions = DEFAULT_ASSUMPTIONS
+
+    @property
+    def uid(self) -> str:
+        return self.remediation.metadata.uid
+
+    def is_ours(self, agent: AgentFacts) -> bool:
+        """Return whether the marker on the Lease is this remediation's, for any boot."""
+        return agent.marker is not None and agent.marker.remediation_uid == self.uid
+
+    def proof(self) -> dict[str, PeerProof]:
+        """Return the progress counted before, by the peer's name."""
+        return {
+            one.name: PeerProof(Anchor(one.node_uid, one.boot_id, one.acknowledged), one.milliseconds / 1000)
+            for one in self.remediation.status.proven
+        }
+
+
+def agent_of(facts: SelfFacts, node: str) -> AgentFacts | Hold:
+    match facts.agent:
+        case Unreadable(why):
+            return Hold(CannotRead("the agent's Lease", why))
+        case Absent():
+            return Hold(NoAgent(node))
+        case Present(agent):
+            return agent
+
+
+def kubelet_of(facts: SelfFacts, node: NodeFacts) -> LeaseFacts | Hold:
+    match facts.lease:
+        case Unreadable(why):
+            return Hold(CannotRead("the kubelet's Lease", why))
+        case Absent():
+            return Hold(NoKubeletLease(node.name))
+        case Present(lease):
+            return lease
+
+
+@dataclass(frozen=True, slots=True)
+class BeginFencing:
+    """From here on other remediations count this one, and its marker may be on the Lease."""
+
+    step: ClassVar[str] = "BeginFencing"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceMarker:
+    """Place the marker on exactly this version of the Lease: a renewal that came first makes it fail."""
+
+    step: ClassVar[str] = "PlaceMarker"
+    agent: AgentFacts
+    marker: Marker
+
+
+@dataclass(frozen=True, slots=True)
+class NoteMarker:
+    """Record that the marker was read on this version. Progress counted under another version is void."""
+
+    step: ClassVar[str] = "NoteMarker"
+    agent: AgentFacts
+
+
+@dataclass(frozen=True, slots=True)
+class NoteProgress:
+    step: ClassVar[str] = "NoteProgress"
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class RecordProof:
+    """Record the completed time proof as evidence."""
+
+    step: ClassVar[str] = "RecordProof"
+    progress: Progress
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class TakeMarkerOff:
+    step: ClassVar[str] = "TakeMarkerOff"
+    agent: AgentFacts
+
+
+StatusStep = (
+    RecordEpoch
+    | RecordTarget
+    | BeginFencing
+    | NoteMarker
+    | NoteProgress
+    | RecordProof
+    | RecordEvidence
+    | ReportRemaining
+    | MarkReleased
+    | ForgetTaint
+    | ForgetEvidence
+    | Close
+    | Hold
+)
+"""Written to the remediation's own status."""
+
+MarkerStep = PlaceMarker | TakeMarkerOff
+"""Written to the Lease of the node's agent."""
+
+Step = (
+    StatusStep
+    | MarkerStep
+    | AddFinalizer
+    | TakeLock
+    | DropLock
+    | Release
+    | Untaint
+    | RevokeRelease
+    | ClearRevocation
+    | DropFinalizer
+    | NothingLeft
+)
+
+
+NOTED_EVERY: Final = 10.0
+"""Interval in seconds at which progress is recorded; a change of leaders may lose this much."""
+
+
+def begin_fencing(facts: SelfFacts, node: NodeFacts) -> Step:
+    """Return the next step before fencing: nothing was requested of the node yet."""
+    status = facts.remediation.status
+    agent = agent_of(facts, node.name)
+    if isinstance(agent, Hold):
+        return agent
+    report = _report_on(agent, node)
+    if isinstance(report, Hold):
+        return report
+    if report.boot_id != node.boot_id and not report.held_back:
+        return Hold(AgentElsewhere("boot", report.boot_id, node.boot_id))
+    known = (status.node_uid, status.boot_id, status.hardware_id)
+    if known != (node.uid, node.boot_id, node.hardware_id):
+        return RecordTarget(node.uid, node.boot_id, node.name, node.hardware_id)
+    if locked := take_lock(facts):
+        return locked
+    if report.watchdog.effective <= 0:
+        return Hold(NothingResets(node.name, report.watchdog.why or "it reports none"))
+    return may_begin(facts.switch) or BeginFencing()
+
+
+def fence(facts: SelfFacts, node: NodeFacts) -> Step:
+    """Return the next step of fencing, when the marker may be on the Lease."""
+    status = facts.remediation.status
+    if has_revocation(facts):
+        # First: it would revoke any evidence recorded next.
+        return ClearRevocation(node)
+    if node.boot_id != status.boot_id and (unproven := evaluate_new_boot(node, status.hardware_id)):
+        return Hold(unproven)
+    if node.boot_id != status.boot_id:
+        return RecordEvidence(_new_boot(facts, node.boot_id, "its kubelet"))
+    agent = agent_of(facts, node.name)
+    if isinstance(agent, Hold):
+        return agent
+    report = _report_on(agent, node)
+    if isinstance(report, Hold):
+        return report
+    marked = agent.marked_for(facts.uid, status.boot_id)
+    if report.boot_id != status.boot_id and marked:
+        return RecordEvidence(_new_boot(facts, report.boot_id, "its agent"))
+    if report.boot_id != status.boot_id and not report.held_back:
+        return Hold(AgentElsewhere("boot", report.boot_id, node.boot_id))
+    if not marked:
+        # Also while a boot gate holds back a new boot: the gate opens only by a write to this version of the
+        # Lease, and never under a marker. The workloads of the node can then be released.
+        drill = well_known.DRILL in facts.remediation.metadata.annotations
+        marker = Marker(
+            node_uid=node.uid,
+            boot_id=status.boot_id,
+            remediation_uid=facts.uid,
+            drill=drill,
+            epoch=facts.epoch,
+        )
+        return may_go_on(facts.switch) or PlaceMarker(agent, marker)
+    if status.marked is None or (status.marked.uid, status.marked.version) != (agent.uid, agent.version):
+        return NoteMarker(agent)
+    if status.contradicted:
+        return Hold(ProofContradicted(status.boot_id))
+    return _prove(facts, node, report)
+
+
+def _report_on(agent: AgentFacts, node: NodeFacts) -> AgentReport | Hold:
+    if agent.report is None:
+        return Hold(AgentUnread(node.name, agent.problem))
+    if agent.report.node_uid != node.uid:
+        return Hold(AgentElsewhere("node", agent.report.node_uid, node.uid))
+    return agent.report
+
+
+def _prove(facts: SelfFacts, node: NodeFacts, report: AgentReport) -> Step:
+    spec, status = facts.remediation.spec, facts.remediation.status
+    needed = needed_for(report, spec, facts.assumed)
+    if isinstance(needed, NoTimeProof):
+        return Hold(needed)
+    peers = {name for names in report.peers for name in names}
+    observations = {name: observation for name, observation in facts.observations.items() if name in peers}
+    before = {name: proof for name, proof in facts.proof().items() if name in peers}
+    counted = count(before, observations, facts.passed)
+    progress = evaluate_time(
+        counted, observations, facts.now, report.peers, needed, facts.assumed.byzantine_peers
+    )
+    held: RecordProof | Hold | None = None
+    if progress.done:
+        covering = proven(counted, observations, facts.now, needed)
+        problem = unvouched(report, {name: observations[name] for name in covering}, facts.assumed)
+        held = Hold(problem) if problem else _conclude(facts, node, progress)
+    elif len(observations) == len(peers) and (problem := unvouched(report, observations, facts.assumed)):
+        held = Hold(problem)
+    if held is not None and not isinstance(held, Hold):
+        return held
+    if facts.passed >= NOTED_EVERY or _anchors_of(progress, status):
+        return NoteProgress(progress)
+    return held or Hold(AccumulatingProof(progress.seconds, progress.needed, progress.covered, len(peers)))
+
+
+def _conclude(facts: SelfFacts, node: NodeFacts, progress: Progress) -> RecordProof | Hold:
+    """Return the proof once the time is proven.
+
+    A live kubelet shows that something is wrong with the proof.
+    """
+    lease = kubelet_of(facts, node)
+    if isinstance(lease, Hold):
+        return lease
+    if not lease.silent:
+        return Hold(KubeletActive(lease.unchanged_for, lease.lasts))
+    if node.ready is ConditionStatus.TRUE:
+        return Hold(NodeReady(node.name))
+    go = in_flight_guard(facts.policy)
+    return go if isinstance(go, Hold) else RecordProof(progress, _by_time(facts, progress, lease))
+
+
+def _anchors_of(progress: Progress, status: SelfRemediationStatus) -> bool:
+    """Return whether the set of counted peers or the needed time has changed."""
+    return status.safe_time_seconds != progress.needed or (
+        {(one.name, one.node_uid, one.boot_id, one.acknowledged) for one in status.proven}
+        != {(one.name, one.node_uid, one.boot_id, one.acknowledged) for one in proven_peers(progress)}
+    )
+
+
+def proven_peers(progress: Progress) -> tuple[ProvenPeer, ...]:
+    """Return the proof as stored in the status. Rounded down: no time may grow by being recorded."""
+    return tuple(
+        ProvenPeer(
+            name=name,
+            node_uid=one.anchor.uid,
+            boot_id=one.anchor.boot_id,
+            acknowledged=one.anchor.acknowledged,
+            milliseconds=int(one.seconds * 1000),
+        )
+        for name, one in sorted(progress.counted.items())
+    )
+
+
+def _new_boot(facts: SelfFacts, boot_id: str, who: str) -> Evidence:
+    """Return evidence E2, with the current renew time of the Lease.
+
+    The recorded boot is over, regardless of earlier renewals of its kubelet.
+    """
+    renewed = facts.lease.value.renew_time if isinstance(facts.lease, Present) else ""
+    return _evidence(facts, "E2", who, f"it reports a new boot, {boot_id}", renewed)
+
+
+def _by_time(facts: SelfFacts, progress: Progress, lease: LeaseFacts) -> Evidence:
+    reason = (
+        f"it was marked for {progress.seconds} s, which no boot of it outlives ({progress.needed} s); "
+        f"{progress.covered} of its peers cannot have kept it alive"
+    )
+    return _evidence(facts, "E4", "its watchdog", reason, lease.renew_time)
+
+
+def _evidence(facts: SelfFacts, class_: str, by: str, reason: str, renewed: str) -> Evidence:
+    status = facts.remediation.status
+    return Evidence(
+        class_=class_,
+        node_uid=status.node_uid,
+        boot_id=status.boot_id,
+        by=by,
+        reason=reason,
+        last_renew_time=renewed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRejoined:
+    """A new boot is up, or will be, and no boot gate holds back its kubelet.
+
+    The pods bound to the node are then its own, and it ends those that must end.
+    """
+
+
+def release(facts: SelfFacts, node: NodeFacts, recorded: Evidence) -> Step:
+    end = evaluate_end(facts, node, recorded)
+    match end:
+        case Hold() | PlaceMarker():
+            return end
+        case NodeRejoined():
+            return MarkReleased(contradicted=was_contradicted(facts))
+        case ProofContradicted():
+            return revoke(facts, node, end)
+        case BootOver():
+            return _open(facts, node, recorded)
+
+
+def _open(facts: SelfFacts, node: NodeFacts, recorded: Evidence) -> Step:
+    gate = open_gate(node, recorded, BootOver(), in_flight_guard(facts.policy), facts.epoch)
+    if not isinstance(gate, ReleaseTicket):
+        return gate
+    # A revocation beside evidence revokes it, regardless of the current state: the leader that wrote it
+    # stopped before it forgot the evidence.
+    revoked = ForgetEvidence(ProofContradicted(recorded.boot_id), was_contradicted(facts))
+    return revoked if has_revocation(facts) else Release(gate)
+
+
+def evaluate_end(
+    facts: SelfFacts, node: NodeFacts, recorded: Evidence
+) -> BootOver | NodeRejoined | ProofContradicted | PlaceMarker | Hold:
+    """Return whether no workload of the node can run: its old boot is over, a new one is held back."""
+    agent, lease = agent_of(facts, node.name), kubelet_of(facts, node)
+    if isinstance(agent, Hold):
+        return agent
+    if isinstance(lease, Hold):
+        return lease
+    report = agent.report
+    if report is None:
+        return Hold(AgentUnread(node.name, agent.problem))
+    heard = speaks(lease, node, recorded)
+    if _is_up(report, recorded):
+        return NodeRejoined() if heard else _evaluate_new_boot(facts, node, agent, report)
+    if heard:
+        return ProofContradicted(recorded.boot_id)
+    if agent.marked_for(facts.uid, recorded.boot_id):
+        return BootOver()
+    # No new boot has written to this version, so the marker is set before its gate can open.
+    marker = Marker(node_uid=node.uid, boot_id=recorded.boot_id, remediation_uid=facts.uid, epoch=facts.epoch)
+    return PlaceMarker(agent, marker)
+
+
+def _evaluate_new_boot(
+    facts: SelfFacts, node: NodeFacts, agent: AgentFacts, report: AgentReport
+) -> BootOver | NodeRejoined | PlaceMarker | Hold:
+    """Return whether the boot gate holds back the new boot now.
+
+    If its agent reports, the kubelet runs: an agent is a pod. A gate answers the marker that it has read, and
+    opens under no marker. Its answer to this leader was written after this leader's term began, so it is not
+    from a backup of etcd.
+    """
+    marker = agent.marker
+    if marker is None or marker.remediation_uid != facts.uid or report.answers is None:
+        return NodeRejoined()
+    if marker.epoch != facts.epoch:
+        return PlaceMarker(agent, marker.but(epoch=facts.epoch))
+    return BootOver() if report.answers == facts.epoch else Hold(BootGateUnreported(node.name))
+
+
+def _is_up(report: AgentReport, recorded: Evidence) -> bool:
+    return report.boot_id != recorded.boot_id
+
+
+def speaks(lease: LeaseFacts, node: NodeFacts, recorded: Evidence) -> bool:
+    """Return whether a kubelet has renewed the Lease, or this Node is Ready, since evidence was recorded."""
+    return lease.renew_time != recorded.last_renew_time or node.ready is ConditionStatus.TRUE
+
+
+def decide(facts: SelfFacts) -> Step:
+    status = facts.remediation.status
+    if first := begin(facts):
+        return first
+    if facts.remediation.metadata.deleting:
+        return _end(facts)
+    if status.phase is SelfRemediationPhase.SUCCEEDED:
+        return drop_lock_then(facts, NothingLeft())
+    match facts.node:
+        case Unreadable(why):
+            return Hold(CannotRead("the Node", why))
+        case Present(node) if status.node_uid in ("", node.uid):
+            return _pursue(facts, node)
+        case Absent() if status.node_uid == "":
+            return Hold(NoNode(facts.remediation.metadata.name))
+        case Present() | Absent():
+            return _take_marker_off(facts) or Close(node_gone=True)
+
+
+def _pursue(facts: SelfFacts, node: NodeFacts) -> Step:
+    status = facts.remediation.status
+    if status.released:
+        return _recover(facts, node)
+    if status.evidence is not None:
+        return _use(facts, node, status.evidence)
+    if node.boot_id == "":
+        return Hold(BootUnknown(node.name))
+    return begin_fencing(facts, node) if status.phase is SelfRemediationPhase.PENDING else fence(facts, node)
+
+
+def _use(facts: SelfFacts, node: NodeFacts, evidence: Evidence) -> Step:
+    if node.boot_id not in ("", evidence.boot_id):
+        return after_new_boot(facts, node, facts.remediation.status.hardware_id)
+    against = ProofContradicted(evidence.boot_id)
+    if OUR_TAINT in node.taints:
+        heard = isinstance(facts.lease, Present) and speaks(facts.lease.value, node, evidence)
+        return await_eviction(facts, node, contradicted=heard, revoked_as=against)
+    step = release(facts, node, evidence)
+    if isinstance(step, Release) and taint_of_another(node):
+        return await_eviction(facts, node, contradicted=False, revoked_as=against)
+    return step
+
+
+def _recover(facts: SelfFacts, node: NodeFacts) -> Step:
+    status = facts.remediation.status
+    if OUR_TAINT in node.taints:
+        return Untaint(node)
+    if status.tainted:
+        return ForgetTaint()
+    if has_revocation(facts):
+        return ClearRevocation(node)
+    if kept := _take_marker_off(facts):
+        return kept
+    if node.ready is not ConditionStatus.TRUE:
+        return Hold(NotBackYet(node.name))
+    if node.boot_id != status.boot_id:
+        return Close(node_gone=False)
+    by_time = status.evidence is not None and status.evidence.class_ == "E4"
+    return Hold(ProofContradicted(status.boot_id) if by_time else NotBackYet(node.name))
+
+
+def _end(facts: SelfFacts) -> Step:
+    """Return the next step of a deleted remediation: leave nothing behind, no write in flight.
+
+    The Node is cleaned up before the marker: no gate may open while a release write is still in flight.
+    """
+    return leave_node(facts) or _take_marker_off(facts) or drop_lock_then(facts, DropFinalizer())
+
+
+def _take_marker_off(facts: SelfFacts) -> TakeMarkerOff | Hold | None:
+    """Return the removal of this remediation's marker; None if it is not on the Lease.
+
+    Before fencing begins no marker can exist.
+    """
+    if facts.remediation.status.phase is SelfRemediationPhase.PENDING:
+        return None
+    match facts.agent:
+        case Unreadable(why):
+            return Hold(CannotRead("the agent's Lease", why))
+        case Present(agent) if facts.is_ours(agent):
+            return TakeMarkerOff(agent)
+        case Present() | Absent():
+            return None

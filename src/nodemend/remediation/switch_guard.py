@@ -1,0 +1,327 @@
+"""The guard before a remediation starts: node counts, storms and the last start, for one leader term.
+
+Counts follow the changes of Nodes, so an evaluation costs as much as there are open remediations, not Nodes.
+"""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+from nodemend.api import well_known
+from nodemend.api.node_health_check import NodeHealthCheck
+from nodemend.api.upstream_types import Node
+from nodemend.guard.evaluator import Clocks, GuardEvaluator, GuardInputs, storm_before
+from nodemend.guard.state import (
+    HEALTHY,
+    Busy,
+    CountScope,
+    DeletedTargets,
+    GuardTarget,
+    StormTracker,
+    TargetState,
+    TargetStatus,
+    check_facts,
+    is_ready,
+    maintained_by,
+    meets_threshold,
+    selecting,
+)
+from nodemend.kube.ports import Runtime
+from nodemend.kube.store import Change, Store
+from nodemend.kube.tasks import FairSemaphore
+from nodemend.records.live_reads import excluded_by, node_facts, project
+from nodemend.records.node import NodeRecord
+from nodemend.remediation.concurrency import ConcurrencyTracker, OtherRemediations
+from nodemend.safety.facts import Absent, LeaseFacts, PolicyFacts, Present, ReadResult, Unreadable
+from nodemend.safety.guard import CheckFacts, ControlPlane, GuardFacts, HealthCounts
+from nodemend.safety.guard_holds import StartInterval
+from nodemend.safety.holds import Hold
+from nodemend.safety.switch_guard import (
+    RemediationGrounds,
+    RemediatorGuardFacts,
+    TargetObservation,
+    may_begin,
+)
+
+COUNTED_AT_A_TIME: Final = 500
+COUNTS_ON_AFTER: Final = 120.0
+"""Seconds a Node must have been observed not Ready to stay counted after its deletion.
+
+When a cluster shrinks, Nodes are deleted sooner than that.
+"""
+_UNWELL: Final = TargetStatus(TargetState.UNHEALTHY)
+_NO_CHECK: Final = CheckFacts("")
+
+
+Members = Callable[[Node, ReadResult[OtherRemediations]], Coroutine[Any, Any, ReadResult[ControlPlane]]]
+"""Signature of the function that reads the control plane around a node."""
+_NOT_ASKED: Final = Unreadable("not asked")
+
+
+class RemediatorView(GuardInputs, Protocol):
+    """The cluster as the guard sees it: the remediator's caches, or the lists of a CLI command."""
+
+    @property
+    def nodes(self) -> Store[NodeRecord]: ...
+    @property
+    def checks(self) -> Store[NodeHealthCheck]: ...
+    @property
+    def synced(self) -> bool: ...
+
+    def not_ready_for(self, uid: str) -> float:
+        """Return the seconds for which a node has been observed not Ready; 0 if it was not."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardRequest:
+    """Live reads about one remediation that may start."""
+
+    uid: str
+    """UID of the remediation."""
+    name: str
+    """Name of the node, whether it exists or not."""
+    node: Node | None
+    lease: ReadResult[LeaseFacts]
+    policy: ReadResult[PolicyFacts]
+    grounds: RemediationGrounds
+    begun: bool = False
+    """The remediation has recorded its start, so others count it."""
+    asks: Callable[[ReadResult[RemediatorGuardFacts]], Hold | None] = may_begin
+    """The check that must pass before the start."""
+    members: Members | None = None
+    """Reads the control plane around the node; None if it does not matter."""
+
+
+class _GuardedCluster:
+    """The guard's counts over a set of Nodes."""
+
+    def __init__(self, view: RemediatorView, now: float) -> None:
+        storm_tracker = StormTracker(stormy_before=storm_before(view.policies), now=now)
+        self.evaluator = GuardEvaluator(view, storm_tracker, last_start=now)
+        self.deleted = DeletedTargets(self.evaluator.target_index)
+
+    def upsert(self, guard_target: GuardTarget, entry: TargetStatus, moment: Clocks) -> None:
+        self.deleted.forget(guard_target.name)
+        self.evaluator.target_index.upsert(
+            guard_target.name, self.evaluator.place_of(guard_target, moment), entry
+        )
+
+    def leave(self, name: str, now: float, *, counts_on: bool) -> None:
+        if not counts_on or self.deleted.count_on(name, now) is None:
+            self.deleted.forget(name)
+            self.evaluator.target_index.remove(name)
+
+    def update_storms(self, guard_target: GuardTarget, moment: Clocks) -> None:
+        self.evaluator.update_storms(guard_target, self.evaluator.place_of(guard_target, moment), moment)
+
+    def expire(self, now: float) -> None:
+        for name in self.deleted.names:
+            self.leave(name, now, counts_on=True)
+
+
+class RemediatorGuard:
+    """The guard at the start of a remediation.
+
+    A node under a NodeHealthCheck counts among all checked nodes, as in the checker; any other among all
+    nodes.
+    """
+
+    def __init__(
+        self, view: RemediatorView, runtime: Runtime, in_progress: ConcurrencyTracker, *, last_start: float
+    ) -> None:
+        """`last_start` is the latest time at which a remediation may have started."""
+        self.in_progress = in_progress
+        self._view = view
+        self._runtime = runtime
+        self._last_start = last_start
+        self._checked = _GuardedCluster(view, runtime.monotonic())
+        self._all = _GuardedCluster(view, runtime.monotonic())
+        self._counted_by: object = None
+        """None before the first count and during a count."""
+        self._listening = False
+        self._counting = FairSemaphore(runtime)
+        self._claims: dict[str, tuple[float, float]] = {}
+
+    async def ask(self, asked: GuardRequest) -> Present[RemediatorGuardFacts]:
+        """Return the facts for the guard. The remediation takes a slot only if nothing else holds it."""
+        await self._rebuild_counts()
+        alone = Present(self._facts(asked, Present(OtherRemediations()), Absent()))
+        if not asked.begun and asked.asks(alone) is not None:
+            return alone
+        others = await self.in_progress.others(asked.uid, asked.name, may_begin=not asked.begun)
+        around: ReadResult[ControlPlane] = Absent()
+        if asked.members is not None and asked.node is not None:
+            # Others already count a started remediation as away. If each of two counted the other as lost,
+            # both would wait forever.
+            around = await asked.members(asked.node, _NOT_ASKED if asked.begun else others)
+        return Present(self._facts(asked, others, around))
+
+    def _facts(
+        self,
+        asked: GuardRequest,
+        others: ReadResult[OtherRemediations],
+        control_plane: ReadResult[ControlPlane],
+    ) -> RemediatorGuardFacts:
+        moment = self._moment()
+        node = asked.node
+        labels = node.metadata.labels if node is not None else {}
+        check = next(iter(selecting(self._view.checks.all(), labels)), None) if node is not None else None
+        scope = self._all if check is None else self._checked
+        scope.expire(moment.now)
+        guard_target = _guard_target_of(node, check, moment)
+        guarded = replace(
+            self._guard_facts(scope.evaluator, guard_target, moment, others), policy=asked.policy
+        )
+        return RemediatorGuardFacts(guarded, control_plane, self._target(node, asked.lease), asked.grounds)
+
+    def claim(self, uid: str, facts: ReadResult[RemediatorGuardFacts]) -> Hold | None:
+        """Claim the start interval right before the write that starts a remediation, or return a hold.
+
+        Two passes may both have found the interval over. It counts from here even if the write's outcome is
+        never known.
+        """
+        now = self._runtime.monotonic()
+        if isinstance(facts, Present) and isinstance(policy := facts.value.guard.policy, Present):
+            missing = policy.value.min_interval - (now - self._last_start)
+            if missing > 0 and not facts.value.grounds.past_guard:
+                return Hold(StartInterval(missing))
+        self._claims[uid] = self._last_start, now
+        self._last_start = now
+        return None
+
+    def answered(self, uid: str, *, refused: bool) -> None:
+        """End the claim. A refused write started nothing, so the interval is restored."""
+        before, claimed = self._claims.pop(uid, (0.0, None))
+        if refused and claimed == self._last_start:
+            self._last_start = before
+
+    def node_changed(self, change: Change[NodeRecord]) -> None:
+        if not self._listening:
+            return
+        moment = self._moment()
+        if change.new is not None:
+            # During the first count the few nodes counted so far could look like a storm.
+            self._upsert(change.new, moment, update_storms=self._counted_by is not None)
+        elif change.old is not None:
+            lasting = self._view.not_ready_for(change.old.uid) >= COUNTS_ON_AFTER
+            for scope in (self._all, self._checked):
+                scope.leave(change.key, moment.now, counts_on=lasting)
+
+    async def _rebuild_counts(self) -> None:
+        """Recount all nodes if the rules changed, before the guard is asked under the new rules.
+
+        A storm is a share of all nodes: a partial count would report one falsely.
+        """
+        if not self._view.synced or _current_rules(self._view) == self._counted_by:
+            return
+        async with self._counting.taken():
+            rules = _current_rules(self._view)
+            if rules == self._counted_by:
+                return
+            self._counted_by, self._listening = None, True
+            names = list(self._view.nodes.keys())
+            for first in range(0, len(names), COUNTED_AT_A_TIME):
+                moment = self._moment()
+                for name in names[first : first + COUNTED_AT_A_TIME]:
+                    if (record := self._view.nodes.get(name)) is not None:
+                        self._upsert(record, moment, update_storms=False)
+                await self._runtime.sleep(0)
+            self._counted_by = rules
+
+    def _upsert(self, node: NodeRecord, moment: Clocks, *, update_storms: bool) -> None:
+        check = next(iter(selecting(self._view.checks.all(), node.labels)), None)
+        guard_target = GuardTarget(
+            node.name, node.labels, check_facts(check, moment.wall) if check else _NO_CHECK
+        )
+        well = is_ready(node) and not (check and meets_threshold(check, node.conditions))
+        entry = HEALTHY if well else _UNWELL
+        self._all.upsert(guard_target, entry, moment)
+        if check is not None:
+            self._checked.upsert(guard_target, entry, moment)
+        else:
+            self._checked.leave(node.name, moment.now, counts_on=False)
+        if update_storms:
+            self._all.update_storms(guard_target, moment)
+            if check is not None:
+                self._checked.update_storms(guard_target, moment)
+
+    def _guard_facts(
+        self,
+        evaluator: GuardEvaluator,
+        guard_target: GuardTarget,
+        moment: Clocks,
+        seen: ReadResult[OtherRemediations],
+    ) -> GuardFacts:
+        """Return guard facts: counts and storms from the caches, open remediations as just read."""
+        place = evaluator.place_of(guard_target, moment)
+        evaluator.update_storms(guard_target, place, moment)
+        others = seen.value if isinstance(seen, Present) else OtherRemediations()
+        facts = evaluator.facts_of(guard_target, place, moment, Busy())
+        away = [
+            place_of
+            for name in others.away | {guard_target.name}
+            if (place_of := _counted_healthy(evaluator, name))
+        ]
+        busy = [there for name in others.nodes if (there := evaluator.target_index.place_of(name))]
+        released = others.released - {guard_target.name}
+        gone = [there for name in released if (there := evaluator.target_index.place_of(name))]
+        domain = facts.of_domain
+        if domain is not None:
+            here = sum(one.domain == place.domain for one in away)
+            in_progress = sum(one.domain == place.domain for one in busy)
+            elsewhere = sum(one.domain == place.domain for one in gone)
+            domain = replace(
+                domain, health_counts=_with(domain.health_counts, here, in_progress), released=elsewhere
+            )
+        return replace(
+            facts,
+            of_check=_with(facts.of_check, sum(one.check == place.check for one in away), len(busy)),
+            of_cluster=_with(facts.of_cluster, len(away), len(busy)),
+            of_domain=domain,
+            others=project(seen, lambda found: found.in_progress),
+            released=len(released),
+            since_last_start=moment.now - self._last_start,
+        )
+
+    def _target(self, node: Node | None, lease: ReadResult[LeaseFacts]) -> TargetObservation | None:
+        if node is None:
+            return None
+        silent = isinstance(lease, Present) and lease.value.silent
+        seen_for = self._view.not_ready_for(node.metadata.uid)
+        return TargetObservation(node.metadata.name, node_facts(node).ready, seen_for, silent)
+
+    def _moment(self) -> Clocks:
+        return Clocks(self._runtime.monotonic(), self._runtime.wall())
+
+
+def _guard_target_of(node: Node | None, check: NodeHealthCheck | None, moment: Clocks) -> GuardTarget:
+    """Return the guard target of the Node as just read."""
+    if node is None:
+        return GuardTarget("", {}, _NO_CHECK)
+    metadata = node.metadata
+    return GuardTarget(
+        name=metadata.name,
+        labels=metadata.labels,
+        check=check_facts(check, moment.wall) if check is not None else _NO_CHECK,
+        excluded_by=excluded_by(metadata.labels, metadata.annotations),
+        maintained_by=maintained_by(check, node.status.conditions) if check is not None else "",
+    )
+
+
+def _counted_healthy(evaluator: GuardEvaluator, name: str) -> CountScope | None:
+    """Return the count scope of a node that counts as healthy although a remediation holds it."""
+    previous = evaluator.target_index.previous(name)
+    return previous[0] if previous is not None and previous[1] == HEALTHY else None
+
+
+def _with(health_counts: HealthCounts, away: int, remediating: int) -> HealthCounts:
+    return HealthCounts(health_counts.total, health_counts.unhealthy + away, remediating)
+
+
+def _current_rules(view: RemediatorView) -> object:
+    """Return a value that changes if many Nodes may be counted differently."""
+    checks = sorted((check.metadata.uid, check.metadata.generation) for check in view.checks.all())
+    policy = view.policies.get(well_known.POLICY_NAME)
+    domains = policy.spec.failure_domains if policy is not None else None
+    return tuple(checks), domains.key if domains is not None else ""

@@ -1,0 +1,482 @@
+"""Recovery, the step after the last remedy: when a node is healthy again, power its host back on.
+
+A recovery is a single remedy that starts when a node is healthy. The pending recovery is recorded before the
+remediation is deleted, and its outcome before the recovery object is deleted, so a new leader always finds
+one of the two.
+
+Selection of the next remedy when the current one does not heal the node.
+
+Repetition of the event for a hold that lasts: at growing intervals, for as long as it lasts.
+
+Matching of label selectors.
+
+Request of a health check for one target: create a remediation, delete it, or take no action.
+
+A user's order to remediate one node now: its validity, and the guard reasons that it may override.
+
+An order replaces only the wait for a threshold; guard, preflight and creation are the same as for every other
+remediation. An order to pass the guard overrides only reasons about counts and time.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, assert_never
+
+from nodemend.api.meta import LabelSelector, Operator, Requirement
+from nodemend.api.node_health_check import RecoveryPhase
+from nodemend.rules.node import Healthy, NodeHealth, Suspect, Unhealthy, Unjudged
+from nodemend.safety.guard import Allowed
+from nodemend.safety.guard_holds import (
+    OVERRIDABLE,
+    ControlPlaneBusy,
+    OtherRemediation,
+    QuorumAtRisk,
+    RemediesExhausted,
+    Unserved,
+)
+from nodemend.safety.holds import Hold, HoldReason
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyAttempt:
+    """The current remedy: its index in the escalation, its run time, and whether it reports failure."""
+
+    index: int
+    seconds: float
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTrying:
+    """Keep trying: evaluate again after `again_in` seconds; None if the remedy has no time limit."""
+
+    again_in: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EscalateTo:
+    """Delete the current remedy. The next one starts when it is gone, never in parallel."""
+
+    to: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """The last remedy has failed or timed out."""
+
+
+def next_remedy(
+    timeouts: Sequence[float | None], trying: RemedyAttempt
+) -> KeepTrying | EscalateTo | Exhausted:
+    """Return whether to keep the current remedy, escalate to the next, or stop after the last.
+
+    `timeouts` has one entry per remedy, in order of escalation; None for a remedy without a time limit.
+    """
+    limit = timeouts[trying.index]
+    if not trying.failed and (limit is None or trying.seconds < limit):
+        return KeepTrying(None if limit is None else limit - trying.seconds)
+    following = trying.index + 1
+    return EscalateTo(following) if following < len(timeouts) else Exhausted()
+
+
+FIRST: Final = 300.0
+"""Seconds until the event of a hold is repeated for the first time. Every hold has one when it begins."""
+LONGEST: Final = 2700.0
+"""Less than the hour for which an API server keeps an event, so a lasting hold always has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastingHold:
+    """A lasting hold: its start, its last event, and the interval to the next.
+
+    Times are on this process's clock.
+    """
+
+    since: float
+    reported_at: float
+    interval: float = FIRST
+
+    def due_in(self, now: float) -> float:
+        return max(0.0, self.reported_at + self.interval - now)
+
+
+@dataclass(frozen=True, slots=True)
+class Remind:
+    """A reminder is due: the hold has lasted this many seconds."""
+
+    lasted: float
+
+
+def remind(before: LastingHold | None, *, held: bool, now: float) -> tuple[LastingHold | None, Remind | None]:
+    """Return the state to remember, and the reminder if one is due. A hold that ends is forgotten."""
+    if not held:
+        return None, None
+    known = before or LastingHold(since=now, reported_at=now)
+    if known.due_in(now) > 0:
+        return known, None
+    return LastingHold(known.since, now, min(2 * known.interval, LONGEST)), Remind(now - known.since)
+
+
+def matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+    # A loop instead of a generator, for speed: it runs for every node and every check.
+    for key, value in selector.match_labels.items():
+        if labels.get(key) != value:
+            return False
+    return all(_meets(demand, labels) for demand in selector.match_expressions)
+
+
+def _meets(demand: Requirement, labels: Mapping[str, str]) -> bool:
+    match demand.operator:
+        case Operator.IN:
+            return labels.get(demand.key) in demand.values
+        case Operator.NOT_IN:
+            return labels.get(demand.key) not in demand.values
+        case Operator.EXISTS:
+            return demand.key in labels
+        case Operator.DOES_NOT_EXIST:
+            return demand.key not in labels
+        case _:
+            assert_never(demand.operator)
+
+
+UNSERVED_AFTER: Final = 120.0
+"""Seconds after which a remediation of Nodemend's kinds that no controller has started counts as unserved."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingRemediation:
+    """The remediation that exists for a target."""
+
+    holder: str
+    ours: bool
+    ending: bool
+    # A workload was released, or may have been: only the remediator knows when it is over.
+    committed: bool
+    finished: bool
+    trying: RemedyAttempt
+    # The UID of the user's order that it came from; empty if the check created it without an order.
+    order: str = ""
+    # The controller of its kind has not started it: nothing has been done.
+    untouched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    request: ClassVar[str] = "Create"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRemediation:
+    request: ClassVar[str] = "Withdraw"
+
+
+@dataclass(frozen=True, slots=True)
+class NoAction:
+    """No action; evaluate again after `again_in` seconds, or when something changes."""
+
+    again_in: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Escalate:
+    """Delete this remedy, and create the next one when it is gone."""
+
+    request: ClassVar[str] = "Escalate"
+    to: int
+
+
+Request = Create | DeleteRemediation | Escalate | NoAction | Hold
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyPolicy:
+    """The check's settings for its remedies: the timeout of each, and how long a node must be healthy."""
+
+    timeouts: tuple[float | None, ...]
+    healthy_delay: float
+
+
+def decide(
+    health: NodeHealth,
+    existing: ExistingRemediation | None,
+    guarded: Allowed | Hold,
+    remedy_policy: RemedyPolicy,
+    *,
+    ordered: bool = False,
+) -> Request:
+    """Return the request. `ordered`: a user requests remediation now with a valid order."""
+    if existing is None:
+        return _without(health, guarded, ordered=ordered)
+    if not existing.ours:
+        return _without(health, Hold(OtherRemediation(existing.holder)), ordered=ordered)
+    if existing.ending:
+        return NoAction()
+    return _with(health, existing, remedy_policy)
+
+
+def decide_orphan(existing: ExistingRemediation) -> DeleteRemediation | NoAction:
+    """Return the request for a remediation that no check selects any longer.
+
+    It is deleted, unless only its remediator knows when it is over.
+    """
+    if existing.ending or (existing.committed and not existing.finished):
+        return NoAction()
+    return DeleteRemediation()
+
+
+def _without(health: NodeHealth, guarded: Allowed | Hold, *, ordered: bool) -> Request:
+    if ordered:
+        return guarded if isinstance(guarded, Hold) else Create()
+    match health:
+        case Unhealthy():
+            return guarded if isinstance(guarded, Hold) else Create()
+        case Suspect(match):
+            return NoAction(match.remaining)
+        case Healthy() | Unjudged():
+            return NoAction()
+
+
+def _with(health: NodeHealth, existing: ExistingRemediation, remedy_policy: RemedyPolicy) -> Request:
+    """Return the request while a remediation exists.
+
+    Clean-up is never held: a closed guard stops only new work.
+    """
+    if existing.committed and not existing.finished:
+        return NoAction()
+    match health:
+        case Healthy(ready_for) if ready_for is not None:
+            missing = remedy_policy.healthy_delay - ready_for
+            return DeleteRemediation() if missing <= 0 else NoAction(missing)
+        case Unhealthy() if existing.finished:
+            # It healed one boot; what fails now is the next, and needs a separate remediation.
+            return DeleteRemediation()
+        case Unhealthy():
+            return _escalate(existing, remedy_policy)
+        case Healthy() | Unjudged():
+            return NoAction()
+        case Suspect(match):
+            return NoAction(match.remaining)
+
+
+def _await_service(existing: ExistingRemediation, again_in: float | None) -> NoAction | Hold:
+    """Keep an unserved remediation: its controller may be about to start it, and has its own timeout."""
+    missing = UNSERVED_AFTER - existing.trying.seconds
+    if missing <= 0:
+        return Hold(Unserved(existing.holder))
+    return NoAction(missing if again_in is None else min(missing, again_in))
+
+
+def _escalate(existing: ExistingRemediation, remedy_policy: RemedyPolicy) -> Request:
+    match next_remedy(remedy_policy.timeouts, existing.trying):
+        case KeepTrying(again_in) if existing.untouched:
+            return _await_service(existing, again_in)
+        case KeepTrying(again_in):
+            return NoAction(again_in)
+        case EscalateTo(to):
+            return Escalate(to)
+        case Exhausted():
+            return Hold(RemediesExhausted(len(remedy_policy.timeouts)))
+
+
+PASSES: Final = (*OVERRIDABLE, ControlPlaneBusy, QuorumAtRisk)
+"""Guard reasons that do not hold a recovery: it removes no capacity, and it helps to end a storm. Pauses
+and other settings of users, data that cannot be read and other controllers' work hold a recovery like
+everything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovering:
+    """The object that recovers a node."""
+
+    ending: bool
+    succeeded: bool
+    trying: RemedyAttempt
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryFacts:
+    """The recorded phase of a node's recovery, and its existing object."""
+
+    written: RecoveryPhase | None
+    there: Recovering | None
+    timeout: float
+    missing: float | None
+    """Seconds for which the node must still stay healthy; None if it is not healthy now."""
+    remediating: bool = False
+    """True if a remediation of the node exists, even if it is being deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryDone:
+    """No recovery phase is recorded any longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRecoveryPending:
+    """Record first that a recovery is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRecovery:
+    """Create the recovery object."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRecovery:
+    """Delete the recovery object: it is done, or a remediation is about to start and must run alone."""
+
+
+Step = MarkRecoveryPending | CreateRecovery | DeleteRecovery
+
+
+def progress(
+    written: RecoveryPhase | None, there: Recovering | None, timeout: float, *, owing: bool
+) -> RecoveryPhase | RecoveryDone:
+    """Return the recovery phase to record next. `owing`: another step waits until it is recorded as pending.
+
+    A failed or overdue recovery keeps its phase until it succeeds: an alarm does not clear by itself.
+    """
+    if written is RecoveryPhase.SUCCEEDED:
+        return RecoveryDone() if there is None else written
+    if owing:
+        return RecoveryPhase.PENDING
+    if there is None:
+        return written if written is RecoveryPhase.PENDING else RecoveryDone()
+    if there.ending:
+        return RecoveryDone() if written is None else written
+    if there.succeeded:
+        return RecoveryPhase.SUCCEEDED
+    if there.trying.failed:
+        return RecoveryPhase.FAILED
+    if written in (RecoveryPhase.FAILED, RecoveryPhase.OVERDUE):
+        return written
+    in_time = isinstance(next_remedy((timeout,), there.trying), KeepTrying)
+    return RecoveryPhase.RUNNING if in_time else RecoveryPhase.OVERDUE
+
+
+def decide_recovery(wanted: Request, facts: RecoveryFacts) -> Request | Step:
+    """Return the next step. `wanted` is what the check requests for the node apart from the recovery."""
+    if facts.there is not None:
+        return _beside(wanted, facts, facts.there)
+    pending = facts.written is RecoveryPhase.PENDING
+    if facts.missing is None:
+        return wanted
+    if isinstance(wanted, DeleteRemediation):
+        return wanted if pending else MarkRecoveryPending()
+    if facts.remediating or not pending or wanted != NoAction():
+        return wanted
+    return CreateRecovery() if facts.missing <= 0 else NoAction(facts.missing)
+
+
+def _beside(wanted: Request, facts: RecoveryFacts, there: Recovering) -> Request | Step:
+    """Return the next step while a recovery object exists: a remediation never starts beside it.
+
+    Actions that the recovery has begun end at their own safe point: its object is deleted when its controller
+    removes the finalizer, and the recovery is pending until the node is healthy again.
+    """
+    if there.ending:
+        return NoAction() if isinstance(wanted, Create) else wanted
+    if facts.written is RecoveryPhase.SUCCEEDED:
+        return DeleteRecovery()
+    if isinstance(wanted, Create):
+        return DeleteRecovery() if facts.written is RecoveryPhase.PENDING else MarkRecoveryPending()
+    if wanted == NoAction() and isinstance(stay := next_remedy((facts.timeout,), there.trying), KeepTrying):
+        return NoAction(stay.again_in)
+    return wanted
+
+
+def still_missing(health: NodeHealth, healthy_delay: float) -> float | None:
+    if isinstance(health, Healthy) and health.ready_for is not None:
+        return max(0.0, healthy_delay - health.ready_for)
+    return None
+
+
+def spell_phase(phase: RecoveryPhase, what: str, held: str = "") -> str:
+    """Describe a phase to a user. `what` is the recovery object, `held` the reason why it does not start."""
+    by_hand = f"Switch on by hand what is still off, then delete the {what}."
+    match phase:
+        case RecoveryPhase.PENDING:
+            return held or "It begins when the remediation is gone and the node is well."
+        case RecoveryPhase.RUNNING:
+            return f"The {what} is under way."
+        case RecoveryPhase.SUCCEEDED:
+            return f"The {what} has succeeded, and goes."
+        case RecoveryPhase.FAILED:
+            return f"The {what} says that it has failed. {by_hand}"
+        case RecoveryPhase.OVERDUE:
+            return f"The {what} has not ended in its time. {by_hand}"
+        case _:
+            assert_never(phase)
+
+
+GOOD_FOR: Final = 900.0
+"""Seconds. An older order is not valid: its author no longer watches, and the cluster may have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order as stored in the API server. `age` is the larger of its clock's value and this process's."""
+
+    uid: str
+    node_uid: str
+    by: str
+    reason: str
+    past_guard: bool
+    age: float
+
+
+@dataclass(frozen=True, slots=True)
+class OrderValid:
+    """The order is valid now."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderConsumed:
+    """The remediation that it requested exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderExpired:
+    """The order ends unused. `why` completes a sentence that begins with the order's author."""
+
+    why: str
+
+
+def evaluate_order(
+    order: Order, node_uid: str, health: NodeHealth, existing: ExistingRemediation | None
+) -> OrderValid | OrderConsumed | OrderExpired:
+    """Return the state of the order.
+
+    `existing` is the node's remediation, `health` the verdict of its check.
+    """
+    if existing is not None and existing.ours and not existing.ending:
+        return (
+            OrderConsumed()
+            if existing.order == order.uid
+            else OrderExpired("the node is under remediation already")
+        )
+    if order.node_uid != node_uid:
+        return OrderExpired("it is for another Node, which had this name before")
+    if order.age > GOOD_FOR:
+        return OrderExpired(expired(order.age))
+    if is_well(health):
+        return OrderExpired(
+            "the node is Ready and its check finds nothing wrong: a remediation would end at once"
+        )
+    return OrderValid()
+
+
+def is_well(health: NodeHealth) -> bool:
+    """Return whether the node is Ready and meets no threshold: its remediation would be deleted at once."""
+    return isinstance(health, Healthy) and health.ready_for is not None
+
+
+def expired(age: float) -> str:
+    return f"it is {age:.0f} s old, and is good for {GOOD_FOR:.0f} s"
+
+
+def passes(reasons: Iterable[HoldReason]) -> tuple[tuple[HoldReason, ...], tuple[HoldReason, ...]]:
+    """Split the reasons to hold into those that an override passes and those that still hold."""
+    found = tuple(reasons)
+    passed = tuple(reason for reason in found if isinstance(reason, OVERRIDABLE))
+    return passed, tuple(reason for reason in found if not isinstance(reason, OVERRIDABLE))

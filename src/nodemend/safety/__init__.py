@@ -1,0 +1,1 @@
+"""Pure: everything that decides whether the workloads of a node may be released."""

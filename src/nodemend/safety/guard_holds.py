@@ -1,0 +1,399 @@
+"""Hold reasons of the guard: settings of users, the state of the cluster, and other remediations."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from nodemend.safety.holds import Explanation, HoldReason, spell_count
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun(HoldReason):
+    """The RemediationPolicy is missing, or its mode is DryRun."""
+
+    reason: ClassVar[str] = "DryRun"
+    policy_exists: bool
+    would: str = ""
+    """The action without dry run, and the guard's decision on it; empty if that was not evaluated."""
+
+    def explain(self) -> Explanation:
+        said = "The RemediationPolicy says DryRun" if self.policy_exists else "There is no RemediationPolicy"
+        told = f"{said}: nothing is done, only told.{_after(self.would)}"
+        way = (
+            "Set its mode to Act to remediate."
+            if self.policy_exists
+            else "Create one with mode Act to remediate."
+        )
+        return Explanation(told, way)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDryRun(HoldReason):
+    """The check sets dryRun for its targets."""
+
+    reason: ClassVar[str] = "CheckDryRun"
+    check: str
+    would: str = ""
+    """As in DryRun."""
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The check {self.check} says dryRun: nothing is done, only told.{_after(self.would)}",
+            "Take dryRun off the check to remediate.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Paused(HoldReason):
+    """The check or the whole cluster is paused.
+
+    `check` is empty if the whole cluster is paused. `unpause` says how to end the pause; if it is empty,
+    `kubectl mend resume` ends it.
+    """
+
+    reason: ClassVar[str] = "Paused"
+    by: str
+    why: str
+    check: str = ""
+    unpause: str = ""
+
+    def explain(self) -> Explanation:
+        what = f"The check {self.check} is paused" if self.check else "Paused"
+        resume = f"kubectl mend resume --check {self.check}" if self.check else "kubectl mend resume"
+        ended = f"{self.unpause} to end the pause." if self.unpause else f"`{resume}` ends the pause."
+        return Explanation(f"{what} by {self.by or 'somebody'}: {self.why}.", ended)
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyAtOnce(HoldReason):
+    """Too many other targets are under remediation.
+
+    `domain` is empty if the limit is for the whole cluster. `setting` is the field of the RemediationPolicy
+    that sets the limit.
+    """
+
+    reason: ClassVar[str] = "TooManyAtOnce"
+    others: int
+    limit: int
+    domain: str = ""
+    setting: str = "maxConcurrent"
+
+    def explain(self) -> Explanation:
+        where = f" in {self.domain}" if self.domain else ""
+        return Explanation(
+            f"Other nodes under remediation{where}: {self.others}, and the limit is {self.limit}.",
+            f"It goes on when one of them is done, or when {self.setting} is raised.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyUnhealthy(HoldReason):
+    """So many targets are unhealthy that a common cause is more likely than failures of single nodes.
+
+    `room` is the largest unhealthy count that the limit allows.
+    """
+
+    reason: ClassVar[str] = "TooManyUnhealthy"
+    scope: str
+    unhealthy: int
+    total: int
+    limit: str
+    max_allowed: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Too many are unhealthy in {self.scope}: {self.unhealthy} of {self.total}, and the limit is "
+            f"{self.limit}.",
+            f"It goes on when at most {self.max_allowed} are, or when maxUnhealthy is raised."
+            if self.max_allowed
+            else "With this limit nothing is ever remediated: raise maxUnhealthy.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TooFewUnhealthy(HoldReason):
+    """The check acts only if at least `least` targets are unhealthy."""
+
+    reason: ClassVar[str] = "TooFewUnhealthy"
+    scope: str
+    unhealthy: int
+    least: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Only {self.unhealthy} are unhealthy in {self.scope}, and it acts when at least {self.least} "
+            "are.",
+            "It goes on when more are, or when the range is widened.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CoolingDown(HoldReason):
+    """A storm ended less than the cooldown ago. `remaining` is in seconds."""
+
+    reason: ClassVar[str] = "Settling"
+    remaining: float
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            "A storm has just ended, and what it leaves is judged anew.",
+            f"It goes on in {self.remaining:.0f} s if no other begins.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StartInterval(HoldReason):
+    """The previous remediation started less than the start interval ago. `remaining` is in seconds."""
+
+    reason: ClassVar[str] = "Pacing"
+    remaining: float
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            "Another remediation has only just begun.", f"It goes on in {self.remaining:.0f} s."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlaneBusy(HoldReason):
+    """Another control-plane node is under remediation. Only one may be at a time."""
+
+    reason: ClassVar[str] = "ControlPlaneBusy"
+    other: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The control-plane node {self.other} is under remediation, and there is one at a time.",
+            "It goes on when that one is back.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumAtRisk(HoldReason):
+    """Without this node, fewer than a majority of the control-plane nodes would be Ready."""
+
+    reason: ClassVar[str] = "QuorumAtRisk"
+    others_ready: int
+    total: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Without it {self.others_ready} of {self.total} control-plane nodes would be Ready, no "
+            "majority.",
+            "It goes on when more of the others are Ready.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded(HoldReason):
+    """A label or an annotation excludes this target from remediation."""
+
+    reason: ClassVar[str] = "Excluded"
+    by: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The node is to be left alone: it has {self.by}.",
+            f"Take {self.by} off it to have it remediated.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InMaintenance(HoldReason):
+    """The node reports that it is under maintenance."""
+
+    reason: ClassVar[str] = "InMaintenance"
+    by: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The node is in maintenance: {self.by}.", "It goes on when the maintenance has ended."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ApiUnsettled(HoldReason):
+    """Requests to the API server failed recently, so nodes may only appear unhealthy.
+
+    `error_free_for` is the time without errors, `needed` the time that is required, both in seconds.
+    """
+
+    reason: ClassVar[str] = "ApiUnsettled"
+    error_free_for: float
+    needed: float
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            "The API server failed us just now: nodes may only have looked sick.",
+            f"It goes on in {self.needed - self.error_free_for:.0f} s if it answers all the time.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRemediation(HoldReason):
+    """Another remediation or operator is active on this node."""
+
+    reason: ClassVar[str] = "OtherRemediation"
+    holder: str
+
+    def explain(self) -> Explanation:
+        return Explanation(f"{self.holder} is at work on this node.", "It goes on when that one has ended.")
+
+
+@dataclass(frozen=True, slots=True)
+class RemediesExhausted(HoldReason):
+    """Every remedy of the check was tried. The remediation of the last one stays."""
+
+    reason: ClassVar[str] = "RemediesExhausted"
+    tried: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"{spell_count(self.tried, 'remedy was', 'remedies were')} tried, and it is still unhealthy.",
+            "Repair it by hand; the case is closed when it is healthy.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoOwnerActs(HoldReason):
+    """The check has no template, and the target has no owner that would replace it."""
+
+    reason: ClassVar[str] = "NobodyActs"
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Nobody would act on it: {self.why}.",
+            "Give its check a remediation template, or let machines be deleted in the RemediationPolicy.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotUnderstood(HoldReason):
+    """The check has a setting that cannot be interpreted. It may mean that nothing must be done."""
+
+    reason: ClassVar[str] = "NotUnderstood"
+    check: str
+    what: str
+
+    def explain(self) -> Explanation:
+        return Explanation(f"The check {self.check} says what nobody can follow: {self.what}.", "Correct it.")
+
+
+@dataclass(frozen=True, slots=True)
+class OrderInvalid(HoldReason):
+    """The RemediationOrder that requested this is no longer valid."""
+
+    reason: ClassVar[str] = "OrderVoid"
+    by: str
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The order of {self.by} counts no longer: {self.why}.",
+            "`kubectl mend run NODE --reason ...` orders it anew.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationServed(HoldReason):
+    """Another controller acts on the annotation that requests this remediation."""
+
+    reason: ClassVar[str] = "AnnotationServed"
+    by: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Another controller acts upon the annotation that asks for it: {self.by}.",
+            "Let one of the two serve it: stop that one, or switch this off here.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved(HoldReason):
+    """No controller has started the remediation.
+
+    Its kind is switched off, or the controller for it is not running.
+    """
+
+    reason: ClassVar[str] = "Unserved"
+    holder: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Nobody serves {self.holder}: it was asked for, and nothing has begun.",
+            "Switch its kind on in the chart (powerCycle.enabled, selfFencing.enabled), see that the"
+            " remediator runs, or name another remedy in the check.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHealthy(HoldReason):
+    """The Node is Ready, its kubelet renews its Lease, and no check finds it unhealthy."""
+
+    reason: ClassVar[str] = "NodeWell"
+    node: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Node {self.node} is Ready, its kubelet renews its Lease, and no check finds it unhealthy.",
+            "Nothing is switched off. Delete this remediation, and correct what created it.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotReadyBriefly(HoldReason):
+    """The remediator has not observed the node not Ready for long enough to act on another project's request.
+
+    Both values are in seconds.
+    """
+
+    reason: ClassVar[str] = "NotReadyBriefly"
+    seen_for: float
+    needed: float
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The node has been seen not Ready for {self.seen_for:.0f} s of the {self.needed:.0f} s needed.",
+            "It goes on when the node stays so.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyNotInForce(HoldReason):
+    """An admission policy that the safety argument needs does not refuse what it must refuse."""
+
+    reason: ClassVar[str] = "PolicyNotInForce"
+    policy: str
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The admission policy {self.policy} is not in force: {self.why}. What it forbids may have been "
+            "done.",
+            "Install Nodemend again as it is shipped, and see `kubectl mend check`; the API server needs"
+            " its admission plugin ValidatingAdmissionPolicy.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyNotProven(HoldReason):
+    """It is unknown whether the admission policy is in force."""
+
+    reason: ClassVar[str] = "PolicyNotProven"
+    policy: str
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"It is not known whether the admission policy {self.policy} is in force: {self.why}.",
+            "It is tried again every minute; `kubectl mend check` looks too.",
+        )
+
+
+def _after(sentence: str) -> str:
+    return f" {sentence}" if sentence else ""
+
+
+OVERRIDABLE: Final = (TooManyUnhealthy, TooFewUnhealthy, CoolingDown, TooManyAtOnce, StartInterval)
+"""Guard reasons that an order may override: counts of unhealthy or active targets, and their pace. Never
+settings of users, data that cannot be read, the quorum of the control plane, or another operator's work."""

@@ -1,0 +1,425 @@
+"""The base of all hold reasons, and the hold reasons that every feature shares.
+
+A hold reason states why Nodemend does not act for now. Each feature defines its own reasons beside the
+decisions that return them, and no module lists them all. By default an order does not override a reason, and
+a held remediation is requeued after the usual interval. The exceptions are closed lists of classes:
+`OVERRIDABLE` for orders, `_again_in` for the interval.
+
+Explanations of why Nodemend does not act, as status messages.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import ClassVar, Final
+
+LONGEST_MESSAGE: Final = 1024
+"""Maximum length of status.message in the CRDs, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """An explanation for users: why Nodemend does not act, and what would change that."""
+
+    sentence: str
+    next_step: str
+
+    def __str__(self) -> str:
+        """Return at most LONGEST_MESSAGE characters.
+
+        The sentence may contain text from other writers, so it is cut before the next step.
+        """
+        available = max(LONGEST_MESSAGE - len(self.next_step) - 1, 0)
+        said = (
+            self.sentence if len(self.sentence) <= available else self.sentence[: max(available - 1, 0)] + "…"
+        )
+        return f"{said} {self.next_step}"[:LONGEST_MESSAGE]
+
+
+def spell_count(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {several or one + 's'}"
+
+
+_CONFIRM_AGAIN: Final = (
+    "Take it back with `kubectl mend confirm NODE --withdraw`, look again, and confirm again."
+)
+
+
+class Contradicts(Enum):
+    """The times at which a reason means that evidence was wrong, so that released workloads may run twice."""
+
+    NEVER = auto()
+    ALWAYS = auto()
+    ONCE_RELEASED = auto()
+    """Only after the release. Before it, wrong evidence merely does not count."""
+
+
+class HoldReason(ABC):
+    """A reason not to act for now. Each subclass is a frozen dataclass with the values that explain it."""
+
+    __slots__ = ()
+
+    reason: ClassVar[str]
+    """The public name in conditions, events, metrics, logs and JSON. Alerts match it, so it never changes."""
+    contradicts: ClassVar[Contradicts] = Contradicts.NEVER
+
+    @abstractmethod
+    def explain(self) -> Explanation:
+        """Return why Nodemend does not act, and what would change that."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewStale(HoldReason):
+    """The watch cache is too old to act on. Ages are in seconds."""
+
+    reason: ClassVar[str] = "ViewStale"
+    age: float
+    limit: float
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Our view of the cluster is {self.age:.0f} s old; at most {self.limit:.0f} s is trusted.",
+            "It goes on when the API server answers our watches again.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CannotRead(HoldReason):
+    reason: ClassVar[str] = "CannotRead"
+    what: str
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(f"Cannot read {self.what}: {self.why}.", "It goes on when the API server answers.")
+
+
+@dataclass(frozen=True, slots=True)
+class CreationRefused(HoldReason):
+    """The API server refuses a create: a permission is missing, or a template is wrong."""
+
+    reason: ClassVar[str] = "CreationRefused"
+    what: str
+    why: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The API server refuses a {self.what}: {self.why}.",
+            "Give the checker the right to create it, or mend its template.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LeadershipLost(HoldReason):
+    """A later leader term has written to this object, so that leader owns it now.
+
+    Both numbers are epochs of leader terms.
+    """
+
+    reason: ClassVar[str] = "Deposed"
+    ours: int
+    theirs: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Leadership {self.theirs} is at work here, and we are {self.ours}.",
+            "Nothing to do: the later one goes on.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BootUnknown(HoldReason):
+    """The Node reports no boot ID, so evidence could not name the boot that must end."""
+
+    reason: ClassVar[str] = "BootUnknown"
+    node: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Node {self.node} reports no boot ID, so no evidence could name the boot that must end.",
+            "Delete this remediation and repair the node's kubelet by hand.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletActive(HoldReason):
+    """The kubelet's Lease was renewed recently, or has not been observed unchanged for long enough."""
+
+    reason: ClassVar[str] = "KubeletSpeaks"
+    silent_for: float
+    needed: float
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The kubelet's Lease has been silent for {self.silent_for:.0f} s of the {self.needed:.0f} s "
+            "needed.",
+            "It goes on when the Lease stays silent.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoKubeletLease(HoldReason):
+    """The node has no kubelet Lease, so it is unknown whether the kubelet is silent."""
+
+    reason: ClassVar[str] = "NoKubeletLease"
+    node: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Node {self.node} has no Lease, so nothing tells whether its kubelet is silent.",
+            "It goes on when the kubelet has made its Lease, or when the Node is deleted.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoConfirmation(HoldReason):
+    """There is no operator confirmation yet."""
+
+    reason: ClassVar[str] = "NoWord"
+    node: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Waiting for a person to make {self.node} harmless and to say so.",
+            f"Switch it off, then run `kubectl mend confirm {self.node} --reason ...`.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationForOther(HoldReason):
+    """The operator confirmation names another node or another boot.
+
+    The field `what` is "node" or "boot"; `said` is the ID in the confirmation, `actual` that of the Node.
+    """
+
+    reason: ClassVar[str] = "WordForOther"
+    what: str
+    said: str
+    actual: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The word given names {self.what} {self.said}, but this is {self.actual}.", _CONFIRM_AGAIN
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceForOther(HoldReason):
+    """The recorded evidence names a different node or boot than the current one."""
+
+    reason: ClassVar[str] = "EvidenceForOther"
+    what: str
+    said: str
+    actual: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The evidence names {self.what} {self.said}, but this is {self.actual}.", "It is gathered anew."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceFromBefore(HoldReason):
+    """The evidence was recorded before this leader's process started to watch.
+
+    etcd may have been restored from a backup in between. Both numbers are epochs of leader terms.
+    """
+
+    reason: ClassVar[str] = "EvidenceFromBefore"
+    epoch: int
+    remembered: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The evidence was recorded in leadership {self.epoch}, and this remediator has watched since "
+            f"{self.remembered}: etcd may have been restored from a backup in between.",
+            "It is gathered again.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationFromBefore(HoldReason):
+    """The operator confirmation is older than this leader's process has watched.
+
+    etcd may have been restored from a backup in between. Both numbers are ages in seconds.
+    """
+
+    reason: ClassVar[str] = "WordFromBefore"
+    age: float
+    remembered: float
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The word is {self.age:.0f} s old, and this remediator has watched for {self.remembered:.0f} "
+            f"s: etcd may have been restored from a backup since the word was given.",
+            _CONFIRM_AGAIN,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationOutlived(HoldReason):
+    """The kubelet renewed its Lease after the operator checked the node.
+
+    `said` is the renew time in the confirmation, `actual` that of the Lease.
+    """
+
+    reason: ClassVar[str] = "WordOutlived"
+    said: str
+    actual: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The kubelet renewed its Lease at {self.actual}; whoever vouched had seen {self.said}. It is "
+            "alive.",
+            _CONFIRM_AGAIN,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationExpired(HoldReason):
+    reason: ClassVar[str] = "WordExpired"
+    age: float
+    limit: float
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"The word is {self.age:.0f} s old; it is good for {self.limit:.0f} s.", _CONFIRM_AGAIN
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationUndated(HoldReason):
+    """The time of the operator confirmation is unknown, so it is unknown whether it has expired."""
+
+    reason: ClassVar[str] = "WordUndated"
+
+    def explain(self) -> Explanation:
+        return Explanation("The API server does not tell when the word was given.", _CONFIRM_AGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationDisproved(HoldReason):
+    """The node was alive after this operator confirmation was accepted.
+
+    The confirmation stays invalid, even if the node has been silent since then.
+    """
+
+    reason: ClassVar[str] = "WordDisproved"
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            "The node gave a sign of life after this word was believed. It does not count any more.",
+            _CONFIRM_AGAIN,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReady(HoldReason):
+    """The Node reports Ready, so its kubelet is running, regardless of any confirmation or request."""
+
+    reason: ClassVar[str] = "NodeReady"
+    node: str
+
+    def explain(self) -> Explanation:
+        return Explanation(f"Node {self.node} reports Ready: its kubelet is at work.", "Nothing is released.")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationContradicted(HoldReason):
+    """The boot that the operator confirmed as ended was alive again after its workloads were released."""
+
+    reason: ClassVar[str] = "WordContradicted"
+    contradicts: ClassVar[Contradicts] = Contradicts.ONCE_RELEASED
+    by: str
+    boot_id: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Boot {self.boot_id}, which {self.by} vouched to be down, speaks again. Its workloads may run "
+            "twice.",
+            "Switch the node off now; then find out which copy of its data is right.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NewBootUnproven(HoldReason):
+    """The Node reports a new boot, but not from the machine that was recorded.
+
+    The old boot may still be running on the recorded machine.
+    """
+
+    reason: ClassVar[str] = "NewBootUnproven"
+    node: str
+    before: str
+    """The machine that was recorded; empty if the Node did not state it."""
+    now: str
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Node {self.node} reports a new boot as {self.now or 'a machine that it does not name'}; it was "
+            f"recorded as {self.before or 'a machine that it did not name'}. The old boot may go on there.",
+            "Nothing is released by it. See that only one machine runs as this Node, then delete this "
+            "remediation.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadsLeaving(HoldReason):
+    reason: ClassVar[str] = "WorkloadsLeaving"
+    pods: int
+    attachments: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Still on the node: {spell_count(self.pods, 'pod')} and "
+            f"{spell_count(self.attachments, 'volume')}.",
+            "It goes on when they are gone.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TaintedByAnother(HoldReason):
+    """Another writer's out-of-service taint is on the Node, in the place of Nodemend's.
+
+    The workloads leave because of that taint. Nodemend does not remove it.
+    """
+
+    reason: ClassVar[str] = "TaintedByAnother"
+    node: str
+    taint: str
+    pods: int
+    attachments: int
+
+    def explain(self) -> Explanation:
+        return Explanation(
+            f"Node {self.node} has the taint {self.taint}, which is not ours, and ours cannot stand beside "
+            f"it. Still on the node: {spell_count(self.pods, 'pod')} and "
+            f"{spell_count(self.attachments, 'volume')}.",
+            "It goes on when they are gone. The taint stays until its owner removes it.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotBackYet(HoldReason):
+    reason: ClassVar[str] = "NotBackYet"
+    node: str
+    gone: bool = False
+    """No Node of that name exists either."""
+
+    def explain(self) -> Explanation:
+        if self.gone:
+            return Explanation(
+                f"Waiting for {self.node or 'its node'} to be Ready on a new boot.",
+                "Start the machine: its kubelet registers its Node.",
+            )
+        return Explanation(
+            f"Waiting for {self.node} to be Ready on a new boot.",
+            f"Start the machine, or delete the Node {self.node} if it will not come back.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The decision not to act for now."""
+
+    step: ClassVar[str] = "Hold"
+    reason: HoldReason

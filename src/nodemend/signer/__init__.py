@@ -1,0 +1,1 @@
+"""The signer of the agents' certificates."""

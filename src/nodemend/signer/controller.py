@@ -1,0 +1,672 @@
+"""Reconciles one CertificateSigningRequest at a time: a live read, a decision, one write.
+
+Requests, the CA and the trust bundle as facts, read live.
+
+The write request of each step.
+
+Maintains the CA every few seconds, and provides its key for signing.
+
+Logs and metrics of the signer. It emits no events: CertificateSigningRequests carry the reasons.
+
+The signer of agents' certificates.
+"""
+
+import binascii
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, assert_never
+
+import msgspec
+
+from nodemend.api import condition_reasons, condition_types, well_known
+from nodemend.api.agent import AuthorityRecord, ConfigMap, FormerAuthority, KeyPair, Secret, certified_name
+from nodemend.api.meta import ObjectMeta
+from nodemend.api.resources import CERTIFICATE_SIGNING_REQUEST, CONFIG_MAP, SECRET
+from nodemend.api.upstream_types import CertificateSigningRequest, CertificateSigningRequestCondition
+from nodemend.guard.policy_proof import Admission, AdmissionProof
+from nodemend.kube.client import ApiClient
+from nodemend.kube.controller import Controller, Done, LoopObserver, Outcome, RequeueAfter, Retry
+from nodemend.kube.informer import run_reflector
+from nodemend.kube.leader_runner import ElectionObserver, ElectionSettings, Leadership, LeaderTransport, lead
+from nodemend.kube.outcome import DECODE_ERRORS, Acknowledged, Ok, Refused, decoder_of
+from nodemend.kube.ports import Runtime, Transport
+from nodemend.kube.reflector import Reflector
+from nodemend.kube.request import Precondition, Request, Selection, create, merge_patch
+from nodemend.kube.store import Change, Projection
+from nodemend.kube.tasks import run_together
+from nodemend.records.live_reads import WRITE_WITHIN, LiveReader, read_result
+from nodemend.safety.facts import Absent, Present, ReadResult, Unreadable
+from nodemend.signer import decide as authority
+from nodemend.signer.crypto import CertificateSigner
+from nodemend.signer.decide import (
+    BACKDATED,
+    Approve,
+    AuthorityFacts,
+    Deny,
+    Fail,
+    FormerCa,
+    Ignored,
+    Issue,
+    MayNotSign,
+    MaySign,
+    Objection,
+    RequestContent,
+    RequestFacts,
+    RequestSettled,
+    RequestState,
+    Step,
+    StoredCa,
+    UnreadableRequest,
+    Verdict,
+    Wait,
+    Window,
+    decide,
+    may_sign,
+    next_step,
+    window_of,
+)
+from nodemend.telemetry import metric_labels
+from nodemend.telemetry.logging import Log
+from nodemend.telemetry.metrics import Metrics
+from nodemend.telemetry.printable import printable
+
+RECORD = "authority.json"
+BUNDLE = "ca.crt"
+_FOREIGN = frozenset({"something else"})
+"""The bundle holds something that is not a certificate."""
+
+
+def request_state_of(request: CertificateSigningRequest) -> RequestState:
+    status = request.status
+    if (
+        status.certificate
+        or status.says(condition_types.CSR_DENIED)
+        or status.says(condition_types.CSR_FAILED)
+    ):
+        return RequestState.OVER
+    return RequestState.APPROVED if status.says(condition_types.CSR_APPROVED) else RequestState.OPEN
+
+
+def decode(request: CertificateSigningRequest) -> bytes | None:
+    """Return the PKCS#10 request; None if it is not valid base64."""
+    try:
+        return b64decode(request.spec.request, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def request_facts(request: CertificateSigningRequest, certificate_signer: CertificateSigner) -> RequestFacts:
+    spec = request.spec
+    return RequestFacts(
+        signer=spec.signer_name,
+        user=spec.username,
+        nodes=spec.extra.get(well_known.NODE_OF_CALLER, ()),
+        pods=spec.extra.get(well_known.POD_OF_CALLER, ()),
+        usages=spec.usages,
+        seconds=spec.expiration_seconds,
+        asked=_asked(request, certificate_signer),
+        request_state=request_state_of(request),
+    )
+
+
+def _asked(
+    request: CertificateSigningRequest, certificate_signer: CertificateSigner
+) -> RequestContent | UnreadableRequest:
+    content = decode(request)
+    return UnreadableRequest("it is not in base64") if content is None else certificate_signer.read(content)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The facts, and the object versions they were read from."""
+
+    facts: AuthorityFacts
+    record: AuthorityRecord | None
+    secret: Secret | None
+    bundle: ConfigMap | None
+
+
+class SignerInputReader:
+    """Reads the CA and the trust bundle. `namespace` is the signer's own, which holds the Secret."""
+
+    def __init__(self, reader: LiveReader, certificate_signer: CertificateSigner, namespace: str) -> None:
+        self._reader = reader
+        self._certificate_signer = certificate_signer
+        self._namespace = namespace
+
+    async def gather(self) -> Findings:
+        secret = read_result(
+            await self._reader.get(SECRET, well_known.AGENT_AUTHORITY, Secret, self._namespace)
+        )
+        trust = read_result(
+            await self._reader.get(CONFIG_MAP, well_known.AGENT_TRUST, ConfigMap, well_known.AGENT_NAMESPACE)
+        )
+        record = _record(secret)
+        return Findings(
+            AuthorityFacts(
+                self._kept(secret, record), self._bundle(trust), self._reader.runtime.wall().timestamp()
+            ),
+            record.value if isinstance(record, Present) else None,
+            secret.value if isinstance(secret, Present) else None,
+            trust.value if isinstance(trust, Present) else None,
+        )
+
+    def _kept(self, secret: ReadResult[Secret], record: ReadResult[AuthorityRecord]) -> ReadResult[StoredCa]:
+        if not isinstance(record, Present) or not isinstance(secret, Present):
+            return Absent() if isinstance(record, Absent) else Unreadable(_why_unreadable(record))
+        found, describe = record.value, self._certificate_signer.describe
+        try:
+            return Present(
+                StoredCa(
+                    signing=describe(found.signing.certificate),
+                    successor=describe(found.successor.certificate) if found.successor else None,
+                    published=found.published,
+                    former=tuple(
+                        FormerCa(describe(one.certificate).fingerprint, one.replaced) for one in found.former
+                    ),
+                    replacement_asked=well_known.REPLACE_AUTHORITY in secret.value.metadata.annotations,
+                )
+            )
+        except ValueError as error:
+            return Unreadable(f"{RECORD}: {error}")
+
+    def _bundle(self, trust: ReadResult[ConfigMap]) -> ReadResult[frozenset[str]]:
+        if not isinstance(trust, Present):
+            return trust
+        try:
+            return Present(self._certificate_signer.fingerprints(trust.value.data.get(BUNDLE, "")))
+        except ValueError:
+            return Present(_FOREIGN)
+
+
+def _record(secret: ReadResult[Secret]) -> ReadResult[AuthorityRecord]:
+    """Return the CA record. A record that cannot be decoded is not absent: it may hold the trusted key."""
+    if not isinstance(secret, Present):
+        return secret
+    try:
+        return Present(decoder_of(AuthorityRecord).decode(b64decode(secret.value.data.get(RECORD, ""))))
+    except (binascii.Error, *DECODE_ERRORS) as error:
+        return Unreadable(f"{RECORD}: {error}")
+
+
+def _why_unreadable(fact: ReadResult[AuthorityRecord]) -> str:
+    return fact.why if isinstance(fact, Unreadable) else ""
+
+
+MANAGER: Final = "nodemend-signer"
+
+
+# CertificateSigningRequests.
+
+
+def approve(request: CertificateSigningRequest, node: str) -> Request:
+    words = f"It is for {node} alone, and asked for by the agent there."
+    return _conditioned(
+        request, "approval", condition_types.CSR_APPROVED, Objection(condition_reasons.OWN_NAME, words)
+    )
+
+
+def deny(request: CertificateSigningRequest, objection: Objection) -> Request:
+    return _conditioned(request, "approval", condition_types.CSR_DENIED, objection)
+
+
+def fail(request: CertificateSigningRequest, objection: Objection) -> Request:
+    return _conditioned(request, "status", condition_types.CSR_FAILED, objection)
+
+
+def issue(request: CertificateSigningRequest, certificate: str) -> Request:
+    return _changed(request, "status", {"certificate": _encode(certificate.encode())})
+
+
+def _conditioned(request: CertificateSigningRequest, part: str, type_: str, why: Objection) -> Request:
+    said = CertificateSigningRequestCondition(type=type_, status="True", reason=why.reason, message=why.words)
+    return _changed(request, part, {"conditions": msgspec.to_builtins((*request.status.conditions, said))})
+
+
+def _changed(request: CertificateSigningRequest, part: str, status: Mapping[str, object]) -> Request:
+    return merge_patch(
+        CERTIFICATE_SIGNING_REQUEST,
+        request.metadata.name,
+        change={"status": status},
+        only_if=_version(request.metadata),
+        manager=MANAGER,
+        subresource=part,
+    )
+
+
+# The CA.
+
+
+def request_for(
+    step: authority.Step, found: Findings, certificate_signer: CertificateSigner, namespace: str
+) -> Request | None:
+    """Return the write that carries out `step`; None for a step without one."""
+    now, record = found.facts.now, found.record
+    match step:
+        case authority.Wait():
+            return None
+        case authority.CreateCa():
+            # Create, never replace: a second creator gets a conflict and uses the first CA.
+            return _place(AuthorityRecord(signing=_made(certificate_signer, now)), namespace)
+        case authority.PublishBundle(trusted):
+            return _publish(found, certificate_signer, trusted)
+        case authority.CreateNextCa():
+            successor = _made(certificate_signer, now)
+            return _keep(
+                found, _existing_authority(record).but(successor=successor, published=None), acknowledges=True
+            )
+        case authority.RecordPublished(at):
+            return _keep(found, _existing_authority(record).but(published=at))
+        case authority.ReplaceCa(at):
+            return _keep(found, _replaced(_existing_authority(record), at))
+        case authority.ForgetCa(gone):
+            left = [
+                one
+                for one in _existing_authority(record).former
+                if _print(certificate_signer, one) not in gone
+            ]
+            return _keep(found, _existing_authority(record).but(former=tuple(left)))
+        case _:
+            assert_never(step)
+
+
+def _made(certificate_signer: CertificateSigner, now: float) -> KeyPair:
+    return certificate_signer.make_authority(Window(now - BACKDATED, now + authority.LIVES_FOR))
+
+
+def _replaced(record: AuthorityRecord, at: float) -> AuthorityRecord:
+    """Return the record after replacement: the old key is dropped at once, its certificate stays."""
+    if record.successor is None:
+        raise ValueError("there is no successor to take over")
+    former = FormerAuthority(certificate=record.signing.certificate, replaced=at)
+    return AuthorityRecord(signing=record.successor, former=(*record.former, former))
+
+
+def _existing_authority(record: AuthorityRecord | None) -> AuthorityRecord:
+    if record is None:
+        raise ValueError("there is no authority to look after")
+    return record
+
+
+def _print(certificate_signer: CertificateSigner, former: FormerAuthority) -> str:
+    return certificate_signer.describe(former.certificate).fingerprint
+
+
+def _place(record: AuthorityRecord, namespace: str) -> Request:
+    body = {
+        "apiVersion": SECRET.api_version,
+        "kind": SECRET.kind,
+        "metadata": {"name": well_known.AGENT_AUTHORITY, "namespace": namespace},
+        "data": {RECORD: _encode(msgspec.json.encode(record))},
+    }
+    return create(SECRET, body, namespace, manager=MANAGER)
+
+
+def _keep(found: Findings, record: AuthorityRecord, *, acknowledges: bool = False) -> Request:
+    """Return the write of the record, bound to the version that was read.
+
+    The flag also clears the user's request to replace the CA, which this write fulfills.
+    """
+    if found.secret is None:
+        raise ValueError("there is no Secret to change")
+    change: dict[str, object] = {"data": {RECORD: _encode(msgspec.json.encode(record))}}
+    if acknowledges:
+        change["metadata"] = {"annotations": {well_known.REPLACE_AUTHORITY: None}}
+    metadata = found.secret.metadata
+    return merge_patch(
+        SECRET,
+        metadata.name,
+        metadata.namespace,
+        change=change,
+        only_if=_version(metadata),
+        manager=MANAGER,
+    )
+
+
+def _publish(found: Findings, certificate_signer: CertificateSigner, trusted: frozenset[str]) -> Request:
+    record = _existing_authority(found.record)
+    pairs = (record.signing, *((record.successor,) if record.successor else ()), *record.former)
+    certificates = {
+        certificate_signer.describe(one.certificate).fingerprint: one.certificate for one in pairs
+    }
+    data = {BUNDLE: "".join(certificates[one] for one in sorted(trusted))}
+    if found.bundle is None:
+        metadata = {"name": well_known.AGENT_TRUST, "namespace": well_known.AGENT_NAMESPACE}
+        body = {
+            "apiVersion": CONFIG_MAP.api_version,
+            "kind": CONFIG_MAP.kind,
+            "metadata": metadata,
+            "data": data,
+        }
+        return create(CONFIG_MAP, body, well_known.AGENT_NAMESPACE, manager=MANAGER)
+    return merge_patch(
+        CONFIG_MAP,
+        well_known.AGENT_TRUST,
+        well_known.AGENT_NAMESPACE,
+        change={"data": data},
+        only_if=_version(found.bundle.metadata),
+        manager=MANAGER,
+    )
+
+
+def _version(metadata: ObjectMeta) -> Precondition:
+    return Precondition(metadata.uid, metadata.resource_version)
+
+
+def _encode(content: bytes) -> str:
+    return b64encode(content).decode()
+
+
+CHECK_INTERVAL: Final = 10.0
+GO_ON_AFTER: Final = 0.2
+LENT_FOR: Final = 30.0
+"""Seconds for which a read of the CA stays valid. A key that was revoked is used no longer than that."""
+
+
+class AuthorityRecorder(Protocol):
+    def did(self, step: Step) -> None: ...
+
+    def idle(self, why: str) -> None:
+        """Report why nothing can be signed; empty if it can."""
+        ...
+
+
+class CaManager:
+    """Serves one leader term. `client` must refuse writes after the term ends."""
+
+    def __init__(
+        self,
+        reader: LiveReader,
+        client: ApiClient,
+        certificate_signer: CertificateSigner,
+        recorder: AuthorityRecorder,
+        namespace: str,
+    ) -> None:
+        self._reader = reader
+        self._client = client
+        self._certificate_signer = certificate_signer
+        self._recorder = recorder
+        self._namespace = namespace
+        self._gatherer = SignerInputReader(reader, certificate_signer, namespace)
+        self._lent: tuple[KeyPair, MaySign] | None = None
+        self._looked_at = float("-inf")
+
+    async def run(self) -> None:
+        """Run until cancelled. A failed read or write is retried in the next pass."""
+        while True:
+            wrote = await self.reconcile()
+            await self._reader.runtime.sleep(GO_ON_AFTER if wrote else CHECK_INTERVAL)
+
+    async def reconcile(self) -> bool:
+        """Run one pass with at most one write. Returns whether a write succeeded."""
+        asked_at = self._reader.runtime.monotonic()
+        found = await self._gatherer.gather()
+        verdict = may_sign(found.facts)
+        step = next_step(found.facts)
+        if isinstance(verdict, MaySign) and found.record is not None:
+            self._lent, self._looked_at = (found.record.signing, verdict), asked_at
+        else:
+            self._lent = None
+        problem = self._reader.problem()
+        self._recorder.idle(problem.explain().sentence if problem else _why_not_signing(verdict, step))
+        request = request_for(step, found, self._certificate_signer, self._namespace)
+        if request is None:
+            return False
+        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
+        written = await self._client.write(request, Acknowledged, deadline=deadline)
+        if not isinstance(written, Ok):
+            return False
+        self._recorder.did(step)
+        return True
+
+    def signing_key(self) -> tuple[KeyPair, MaySign] | None:
+        """Return the current signing key; None if nothing can be signed."""
+        fresh = self._reader.runtime.monotonic() - self._looked_at < LENT_FOR
+        return self._lent if fresh and self._reader.problem() is None else None
+
+
+def _why_not_signing(verdict: MaySign | MayNotSign, step: Step) -> str:
+    if isinstance(verdict, MaySign):
+        return ""
+    return step.why if isinstance(step, Wait) and step.why else verdict.why
+
+
+_SIGN_AFTER: Final = 0.05
+_HELD_FOR: Final = 30.0
+"""Seconds until a request is checked again while nothing may be signed.
+
+All nodes may have sent one by then, so nothing is read for them.
+"""
+
+
+class RequestRecorder(Protocol):
+    def judged(self, request: CertificateSigningRequest, verdict: Verdict) -> None:
+        """Report a verdict that was written."""
+        ...
+
+
+class RequestController:
+    """Serves one leader term. `client` must refuse writes after the term ends."""
+
+    def __init__(
+        self,
+        reader: LiveReader,
+        client: ApiClient,
+        certificate_signer: CertificateSigner,
+        care: CaManager,
+        recorder: RequestRecorder,
+    ) -> None:
+        self._reader = reader
+        self._client = client
+        self._certificate_signer = certificate_signer
+        self._care = care
+        self._recorder = recorder
+
+    async def reconcile(self, name: str) -> Outcome:
+        """Serve one request.
+
+        Without a proven admission policy nothing is approved or signed: requests wait.
+        """
+        if self._reader.problem() is not None:
+            return RequeueAfter(_HELD_FOR)
+        found = read_result(
+            await self._reader.get(CERTIFICATE_SIGNING_REQUEST, name, CertificateSigningRequest)
+        )
+        match found:
+            case Absent():
+                return Done()
+            case Unreadable(why):
+                return Retry(why)
+            case Present(request):
+                return await self._serve(request)
+
+    async def _serve(self, request: CertificateSigningRequest) -> Outcome:
+        verdict = decide(request_facts(request, self._certificate_signer))
+        match verdict:
+            case Ignored() | RequestSettled():
+                return Done()
+            case Deny(objection):
+                return await self._write(request, verdict, deny(request, objection))
+            case Fail(objection):
+                return await self._write(request, verdict, fail(request, objection))
+            case Approve(node):
+                return await self._write(request, verdict, approve(request, node))
+            case Issue():
+                return await self._issue(request, verdict)
+            case _:
+                assert_never(verdict)
+
+    async def _issue(self, request: CertificateSigningRequest, verdict: Issue) -> Outcome:
+        lent, content = self._care.signing_key(), decode(request)
+        if lent is None or content is None:
+            return Retry("there is no authority to sign with")
+        pair, signs = lent
+        window = window_of(verdict, self._reader.runtime.wall().timestamp(), signs.until)
+        certificate = self._certificate_signer.certify(content, certified_name(verdict.node), window, pair)
+        return await self._write(request, verdict, issue(request, certificate))
+
+    async def _write(self, request: CertificateSigningRequest, verdict: Verdict, change: Request) -> Outcome:
+        deadline = self._reader.runtime.monotonic() + WRITE_WITHIN
+        written = await self._client.write(change, Acknowledged, deadline=deadline)
+        if not isinstance(written, Ok):
+            return Retry(str(written), refused=isinstance(written, Refused))
+        self._recorder.judged(request, verdict)
+        return RequeueAfter(_SIGN_AFTER) if isinstance(verdict, Approve) else Done()
+
+
+class AgentSignerRecorder:
+    """Logs and counts verdicts on certificates and steps of their CA. Never raises."""
+
+    def __init__(self, log: Log, metrics: Metrics) -> None:
+        self._log = log
+        self._metrics = metrics
+        self._idle: str | None = None
+
+    def judged(self, request: CertificateSigningRequest, verdict: Verdict) -> None:
+        name = request.metadata.name
+        self._metrics.decisions.labels(metric_labels.SIGNER, verdict.verdict).inc()
+        match verdict:
+            case Issue(node, seconds):
+                self._log.info("certificate issued", request=name, node=node, seconds=seconds)
+            case Deny(objection) | Fail(objection):
+                self._log.warning(
+                    "certificate refused",
+                    request=name,
+                    by=printable(request.spec.username),
+                    reason=objection.reason,
+                    why=printable(objection.words),
+                )
+            case Approve() | Ignored() | RequestSettled():
+                pass
+            case _:
+                assert_never(verdict)
+
+    def did(self, step: Step) -> None:
+        self._log.info("authority looked after", step=step.step)
+
+    def idle(self, why: str) -> None:
+        if why == self._idle:
+            return
+        if why:
+            self._log.warning("nothing can be signed", why=printable(why))
+        elif self._idle is not None:
+            self._log.info("certificates can be signed")
+        self._idle = why
+
+
+_OURS: Final = Selection(fields=f"spec.signerName={well_known.AGENT_SIGNER}")
+_SYNC_POLL_INTERVAL: Final = 0.1
+_WORKERS: Final = 2
+
+
+class SignerRecorder(AuthorityRecorder, RequestRecorder, Protocol):
+    """Receives everything that the signer writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignerObservers:
+    """Observers for logs and metrics."""
+
+    election: ElectionObserver
+    loop: LoopObserver[str]
+    recorder: SignerRecorder
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRequest:
+    """The cached part of a request. It only wakes the signer, which reads the request live to decide."""
+
+    name: str
+    uid: str
+    request_state: RequestState
+
+
+def _known_request(request: CertificateSigningRequest, _old: KnownRequest | None) -> KnownRequest:
+    return KnownRequest(request.metadata.name, request.metadata.uid, request_state_of(request))
+
+
+def _uid(request: KnownRequest) -> str:
+    return request.uid
+
+
+class Signer:
+    """Every replica watches; only the leader signs."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        transport: Transport,
+        election: ElectionSettings,
+        observers: SignerObservers,
+        certificate_signer: CertificateSigner,
+        *,
+        admission: Admission | None = None,
+    ) -> None:
+        """`admission`: without these policies in force the signer signs nothing; None in test worlds.
+
+        A missing certificate never causes a reset: a node that cannot get one gives up its peers.
+        """
+        self._admission = admission
+        self._runtime = runtime
+        self._transport = transport
+        self._election = election
+        self._observers = observers
+        self._certificate_signer = certificate_signer
+        self._loop: Controller[str] | None = None
+        self._care: CaManager | None = None
+        projection = Projection(CERTIFICATE_SIGNING_REQUEST, CertificateSigningRequest, _known_request, _uid)
+        self._reflector = Reflector(projection, chance=runtime.random, of=_OURS)
+        self.cache = self._reflector.cache
+
+    @property
+    def synced(self) -> bool:
+        return self.cache.synced_at is not None
+
+    @property
+    def waiting(self) -> int:
+        """Number of keys in the queue; 0 while another replica leads."""
+        return self._loop.status().waiting if self._loop is not None else 0
+
+    @property
+    def signs(self) -> bool:
+        """True if this replica can sign certificates now."""
+        return self._care is not None and self._care.signing_key() is not None
+
+    async def run(self) -> None:
+        """Run until cancelled; raise if one of the tasks fails."""
+        watch = run_reflector(self._reflector, self._transport, self._runtime, self._changed)
+        election = lead(self._runtime, self._transport, self._election, self._work, self._observers.election)
+        await run_together(self._runtime, {"requests": watch, "election": election})
+
+    def _changed(self, changes: Sequence[Change[KnownRequest]]) -> None:
+        if self._loop is not None:
+            for change in changes:
+                if change.new is not None and change.new.request_state is not RequestState.OVER:
+                    self._loop.add(change.key)
+
+    async def _work(self, leadership: Leadership) -> None:
+        while not self.synced:
+            await self._runtime.sleep(_SYNC_POLL_INTERVAL)
+        client = ApiClient(LeaderTransport(self._runtime, self._transport, leadership), self._runtime)
+        proof = AdmissionProof(client, self._runtime, self._admission)
+        reader, recorder = LiveReader(client, self._runtime, proof.problem), self._observers.recorder
+        care = CaManager(reader, client, self._certificate_signer, recorder, self._election.lease.namespace)
+        controller = RequestController(reader, client, self._certificate_signer, care, recorder)
+        loop = Controller(
+            self._runtime, controller.reconcile, self._observers.loop, self._open_requests, workers=_WORKERS
+        )
+        self._loop, self._care = loop, care
+        try:
+            for name in self._open_requests():
+                loop.add(name)
+            await proof.prove()
+            works = {"work": loop.run(), "authority": care.run()}
+            if self._admission is not None:
+                works["admission policies"] = proof.run()
+            await run_together(self._runtime, works)
+        finally:
+            self._loop = self._care = None
+
+    def _open_requests(self) -> list[str]:
+        return [one.name for one in self.cache.all() if one.request_state is not RequestState.OVER]

@@ -1,0 +1,125 @@
+"""Logs and metrics of one reconcile loop: the observer for kube/controller.
+
+Logs and metrics of one election: the observer for kube/leader_runner.
+
+Liveness and readiness of this process, as far as its own parts can show.
+"""
+
+import traceback
+from collections.abc import Callable
+from typing import ClassVar, Final, Protocol
+
+from nodemend.telemetry import metric_labels
+from nodemend.telemetry.logging import Log
+from nodemend.telemetry.metrics import Metrics
+
+
+class ElectionTelemetry:
+    """Never raises."""
+
+    def __init__(self, log: Log, metrics: Metrics) -> None:
+        self._log = log
+        self._metrics = metrics
+        metrics.leader.set(0)
+
+    def began(self, epoch: int) -> None:
+        self._metrics.leader.set(1)
+        self._metrics.epoch.set(epoch)
+        self._log.info("leadership began", epoch=epoch)
+
+    def renewed(self, left: float) -> None:
+        """Not logged: the usual case, every two seconds. nodemend_leader shows it."""
+
+    def ended(self, epoch: int, why: str) -> None:
+        self._metrics.leader.set(0)
+        self._metrics.forget_work()
+        self._log.warning("leadership ended", epoch=epoch, why=why)
+
+    def stumbled(self, why: str) -> None:
+        self._log.warning("leader Lease could not be read or written, is tried again", why=why)
+
+
+class HealthView(Protocol):
+    """The data for the probes. Both methods must return at once."""
+
+    def why_dead(self) -> tuple[str, ...]:
+        """Reasons to restart the process; empty if it is healthy."""
+        ...
+
+    def why_not_ready(self) -> tuple[str, ...]:
+        """Missing states; empty once the process is ready. A standby is as ready as a leader."""
+        ...
+
+
+class HealthChecks:
+    """A HealthView made of parts: tasks that must not end, and states that must be reached."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, Callable[[], bool]] = {}
+        self._states: dict[str, Callable[[], bool]] = {}
+
+    def must_run(self, task: str, ended: Callable[[], bool]) -> None:
+        self._tasks[task] = ended
+
+    def must_reach(self, state: str, reached: Callable[[], bool]) -> None:
+        """`state` is a description for people, such as "the first list of nodes"."""
+        self._states[state] = reached
+
+    def why_dead(self) -> tuple[str, ...]:
+        return tuple(f"{task} has ended" for task, ended in self._tasks.items() if ended())
+
+    def why_not_ready(self) -> tuple[str, ...]:
+        waiting = tuple(f"waiting for {state}" for state, reached in self._states.items() if not reached())
+        return (*self.why_dead(), *waiting)
+
+
+_MOST_FRAMES: Final = 12
+
+
+class Outcome(Protocol):
+    """The field that every outcome of the reconcile loop has."""
+
+    outcome: ClassVar[str]
+    """The value of the metric label."""
+
+
+class LoopTelemetry:
+    """For the loop of one controller. Never raises."""
+
+    def __init__(self, controller: str, log: Log, metrics: Metrics) -> None:
+        self._controller = controller
+        self._log = log
+        self._reconciles = metrics.reconciles
+        self._seconds = metrics.reconcile_seconds.labels(controller)
+
+    def took(self, key: object, late: float) -> None:
+        """Not recorded: the depth of the queue shows a late loop."""
+
+    def finished(self, key: object, outcome: Outcome, seconds: float) -> None:
+        self._reconciles.labels(self._controller, outcome.outcome).inc()
+        self._seconds.observe(seconds)
+        why = getattr(outcome, "why", None)
+        if why is not None:
+            self._log.warning(
+                "reconcile failed, is tried again", controller=self._controller, key=key, why=why
+            )
+
+    def crashed(self, key: object, error: Exception, seconds: float) -> None:
+        self._reconciles.labels(self._controller, metric_labels.CRASHED).inc()
+        self._seconds.observe(seconds)
+        self._log.error(
+            "reconcile crashed, a mistake in Nodemend",
+            controller=self._controller,
+            key=key,
+            error=f"{type(error).__name__}: {error}",
+            frames=_frames(error),
+        )
+
+    def overflowed(self) -> None:
+        self._log.warning("queue was full, everything is asked for again", controller=self._controller)
+
+
+def _frames(error: Exception) -> str:
+    """The stack at the error, outermost first, as file:line function."""
+    frames = traceback.extract_tb(error.__traceback__)[-_MOST_FRAMES:]
+    return " > ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames)

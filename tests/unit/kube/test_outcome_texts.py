@@ -1,0 +1,51 @@
+"""Outcomes of calls and keys of loops appear as text in holds, conditions and logs: each is a constant."""
+
+import pytest
+
+from nodemend.health.machine.controller import HeldMachinesKey, HistoryKey
+from nodemend.health.node.controller import (
+    AllTargetsKey,
+    CheckKey,
+    HeldKey,
+    PolicyKey,
+    PrefetchKey,
+    TargetKey,
+)
+from nodemend.kube.outcome import Reason, Refused, ServerFault, Undecodable, Unknown, Unreachable, Unsent
+from nodemend.remediation.manager import RemediationKey
+
+TEXTS: list[tuple[object, str]] = [
+    (
+        Refused(Reason.FORBIDDEN, "it's not allowed"),
+        "Refused(reason=<Reason.FORBIDDEN: 'Forbidden'>, message=\"it's not allowed\", retry_after=None)",
+    ),
+    (
+        Refused(Reason.THROTTLED, "slow", 1.5),
+        "Refused(reason=<Reason.THROTTLED: 'Throttled'>, message='slow', retry_after=1.5)",
+    ),
+    (Unreachable("timeout"), "Unreachable(why='timeout')"),
+    (ServerFault(503, "busy"), "ServerFault(status=503, message='busy')"),
+    (Unknown("timeout"), "Unknown(why='timeout')"),
+    (Undecodable("no JSON"), "Undecodable(why='no JSON')"),
+    (Unsent("paced"), "Unsent(why='paced')"),
+    (TargetKey("n1"), "TargetKey(node='n1')"),
+    (CheckKey("workers"), "CheckKey(check='workers')"),
+    (PrefetchKey("n1"), "AheadKey(node='n1')"),
+    (PolicyKey(), "PolicyKey()"),
+    (HeldKey(), "HeldKey()"),
+    (AllTargetsKey(), "EverybodyKey()"),
+    (HeldMachinesKey(), "HeldMachinesKey()"),
+    (HistoryKey(), "HistoryKey()"),
+    (RemediationKey("SelfRemediation", "ns", "n1"), "Key(kind='SelfRemediation', namespace='ns', name='n1')"),
+]
+
+
+@pytest.mark.parametrize(("told", "text"), TEXTS, ids=[text for _, text in TEXTS])
+def test_it_is_told_as(told: object, text: str) -> None:
+    assert str(told) == text
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_of_a_refusal_has_a_text(reason: Reason) -> None:
+    told = str(Refused(reason, ""))
+    assert f": {reason.value!r}>, message='', retry_after=None)" in told
