@@ -31,6 +31,11 @@ class Rivals:
         # A restarted program is another candidate: its name has a random suffix.
         return str(lease["spec"].get("holderIdentity", "")).partition("_")[0]
 
+    def until_ready(self) -> None:
+        """Wait until one leads and the other one has watched it for as long as a rollout would wait."""
+        wait_until("one leads", lambda: self.leader() in self._replicas, within=60.0)
+        time.sleep(MIN_READY)
+
     def take_turns(self) -> None:
         """Suspend the leader until the other replica leads, and resume it then.
 
@@ -66,6 +71,7 @@ def rivalling(stage: Stage) -> Iterator[Rivals]:
     competitors = Rivals(stage)
     keep_rounds = Rounds("keeper", competitors.keep)
     try:
+        competitors.until_ready()
         yield competitors
     finally:
         keep_rounds.close()

@@ -124,7 +124,9 @@ class Round:
 
     def expect(self, what: str, *, seen: bool) -> None:
         if not seen:
-            raise WrongError(f"{self.node}: {what}\n{self.cell.reported()}")
+            raise WrongError(
+                f"{self.node}: expected that {what}; its BMC got {self.orders()}\n{self.cell.reported()}"
+            )
 
     def evaluate(self) -> None:
         """Check the properties that hold in every round."""
